@@ -1,0 +1,1 @@
+//! Source-only and target-only: what a private model is compared with.

@@ -1,0 +1,135 @@
+//! Adaptation methods, one file each, on one contract.
+//!
+//! A method describes itself ([`Spec`]), announces every release it will make
+//! before data are touched ([`Plan`]), and then runs as a step function
+//! ([`Run`]). Files, threads and screens are none of its business.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`spec`] | hyperparameters: range, unit, default and help, described once |
+//! | [`plan`] | the symbolic list of releases and their calibration |
+//! | [`problem`] | what a method works on |
+//! | [`moment_release`], [`profiled_cnvx_adap`] | the methods |
+//! | [`baseline`] | source-only and target-only, to compare with |
+
+pub mod baseline;
+pub mod moment_release;
+pub mod plan;
+pub mod problem;
+pub mod profiled_cnvx_adap;
+pub mod spec;
+
+pub use plan::Plan;
+pub use problem::{Problem, ProblemShape};
+pub use spec::{Field, FieldKind, Settings, Spec, Value};
+
+use crate::error::{Error, Result};
+use crate::model::LinearModel;
+use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Watch};
+
+/// An adaptation method: data plus a step function.
+pub trait Method: Sync {
+    fn spec(&self) -> &'static Spec;
+
+    /// Every release it will make, before data are touched. `settings` were
+    /// checked against the spec.
+    fn plan(&self, shape: &ProblemShape, settings: &Settings) -> Result<Plan>;
+
+    /// A run whose noise scales are `noise`. Touches only public data yet.
+    fn start(&self, problem: Problem, settings: &Settings, noise: &Calibrated) -> Result<Box<dyn Run>>;
+}
+
+/// A started method.
+pub trait Run: Send {
+    /// One step; draws what it needs from `spender`. Must not be called again after a
+    /// step with `done`.
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step>;
+
+    /// The current model: the last step's, which is what a stopped run delivers.
+    /// `None` before there is one.
+    fn model(&self) -> Option<Released<LinearModel>>;
+
+    /// The final model.
+    fn finish(self: Box<Self>) -> Result<Released<LinearModel>>;
+}
+
+/// What one step tells.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Counts from 1.
+    pub index: u64,
+    pub total: u64,
+    /// What the method was doing, such as `release` or `descend`.
+    pub phase: &'static str,
+    pub measures: Vec<Measure>,
+    pub done: bool,
+}
+
+/// A number of a step, with its standing.
+#[derive(Debug, Clone)]
+pub struct Measure {
+    pub series: Series,
+    pub value: Standing,
+}
+
+/// The series that screens and files know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Series {
+    /// The objective that the method minimises, as it sees it.
+    Objective,
+    /// The same objective computed without noise.
+    ExactObjective,
+    /// Mean squared error on public records held out of training, original units.
+    PublicError,
+    /// Mean squared error on private records held out of training, original units.
+    PrivateError,
+    /// Distance from a stationary point, as the method sees it.
+    StationarityGap,
+    /// The same gap computed without noise.
+    ExactStationarityGap,
+    /// Spectral norm of the weighted moment difference M(q).
+    MomentDiscrepancy,
+    /// Effective number of public records: (Σq)²/Σq².
+    EffectiveSample,
+    /// Share of the total weight that lies on public records.
+    PublicWeight,
+}
+
+impl Series {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Objective => "objective",
+            Self::ExactObjective => "exact objective",
+            Self::PublicError => "public error",
+            Self::PrivateError => "private error",
+            Self::StationarityGap => "stationarity gap",
+            Self::ExactStationarityGap => "exact stationarity gap",
+            Self::MomentDiscrepancy => "moment discrepancy",
+            Self::EffectiveSample => "effective sample",
+            Self::PublicWeight => "public weight",
+        }
+    }
+}
+
+/// Public, released or for the curator alone: section 1 of the design.
+#[derive(Debug, Clone)]
+pub enum Standing {
+    Public(f64),
+    Released(f64),
+    Curator(CuratorOnly<f64>),
+}
+
+/// All methods, in the order of the Plan screen.
+pub fn methods() -> [&'static dyn Method; 2] {
+    [&profiled_cnvx_adap::ProfiledCnvxAdap, &moment_release::MomentRelease]
+}
+
+/// The method called `id`.
+pub fn method(id: &str) -> Result<&'static dyn Method> {
+    methods().into_iter().find(|method| method.spec().id == id).ok_or_else(|| {
+        let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
+        Error::usage(format!("there is no method '{id}'"))
+            .cure(format!("choose one of: {}", known.join(", ")))
+    })
+}

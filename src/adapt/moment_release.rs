@@ -1,0 +1,1 @@
+//! Moment release: the target moment once under noise, everything else as post-processing.

@@ -1,0 +1,1 @@
+//! Profiled CnvxAdap: closed-form weights, noise on the gradient alone.

@@ -1,0 +1,224 @@
+//! Hyperparameters, described once: the Plan form, the RON validation,
+//! `halflight methods` and the documentation all read this.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// What a method is and takes.
+#[derive(Debug)]
+pub struct Spec {
+    /// Name in session files, such as `moment_release`.
+    pub id: &'static str,
+    /// Name on screens.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The private records must carry the label.
+    pub needs_private_labels: bool,
+    pub fields: &'static [Field],
+}
+
+#[derive(Debug)]
+pub struct Field {
+    pub key: &'static str,
+    pub name: &'static str,
+    /// Empty where the number has none.
+    pub unit: &'static str,
+    pub help: &'static str,
+    pub kind: FieldKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FieldKind {
+    Real { min: f64, max: f64, default: f64 },
+    Whole { min: u64, max: u64, default: u64 },
+    Choice { options: &'static [&'static str], default: &'static str },
+    Flag { default: bool },
+}
+
+/// A hyperparameter's value as it stands in a session file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Flag(bool),
+    Number(f64),
+    Text(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{}", if *flag { "yes" } else { "no" }),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl FieldKind {
+    pub fn default_value(self) -> Value {
+        match self {
+            Self::Real { default, .. } => Value::Number(default),
+            Self::Whole { default, .. } => Value::Number(default as f64),
+            Self::Choice { default, .. } => Value::Text(default.to_owned()),
+            Self::Flag { default } => Value::Flag(default),
+        }
+    }
+
+    /// What may stand here, in words.
+    pub fn range(self) -> String {
+        match self {
+            Self::Real { min, max, .. } => format!("a number from {min} to {max}"),
+            Self::Whole { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Self::Choice { options, .. } => format!("one of {}", options.join(", ")),
+            Self::Flag { .. } => "yes or no".to_owned(),
+        }
+    }
+
+    fn admits(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Real { min, max, .. }, Value::Number(x)) => (min..=max).contains(x),
+            (Self::Whole { min, max, .. }, Value::Number(x)) => {
+                x.fract() == 0.0 && (min as f64..=max as f64).contains(x)
+            }
+            (Self::Choice { options, .. }, Value::Text(x)) => options.contains(&x.as_str()),
+            (Self::Flag { .. }, Value::Flag(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Reads what a user typed into a form.
+    pub fn parse(self, text: &str) -> Option<Value> {
+        let text = text.trim();
+        let value = match self {
+            Self::Real { .. } | Self::Whole { .. } => Value::Number(text.parse().ok()?),
+            Self::Choice { .. } => Value::Text(text.to_owned()),
+            Self::Flag { .. } => match text {
+                "yes" | "true" | "y" => Value::Flag(true),
+                "no" | "false" | "n" => Value::Flag(false),
+                _ => return None,
+            },
+        };
+        self.admits(&value).then_some(value)
+    }
+}
+
+impl Spec {
+    pub fn field(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.key == key)
+    }
+
+    /// Completes `given` with defaults; refuses unknown names and values outside their range.
+    pub fn check(&self, given: &BTreeMap<String, Value>) -> Result<Settings> {
+        for (key, value) in given {
+            let field = self.field(key).ok_or_else(|| {
+                let known: Vec<_> = self.fields.iter().map(|field| field.key).collect();
+                Error::usage(format!("method {} has no setting '{key}'", self.id))
+                    .cure(format!("its settings are: {}", known.join(", ")))
+            })?;
+            if !field.kind.admits(value) {
+                return Err(Error::usage(format!("setting '{key}' of {} is {value}", self.id))
+                    .cure(format!("give {}", field.kind.range())));
+            }
+        }
+        let values = self.fields.iter().map(|field| {
+            let value = given.get(field.key).cloned().unwrap_or(field.kind.default_value());
+            (field.key, value)
+        });
+        Ok(Settings(values.collect()))
+    }
+}
+
+/// Checked and complete hyperparameters: every field of the spec has a value in its range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings(BTreeMap<&'static str, Value>);
+
+impl Settings {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64> {
+        match self.0.get(key) {
+            Some(Value::Number(x)) => Ok(*x),
+            _ => Err(Error::failed(format!("the method reads a number '{key}' that its spec lacks"))),
+        }
+    }
+
+    pub fn whole(&self, key: &str) -> Result<u64> {
+        self.number(key).map(|x| x as u64)
+    }
+
+    pub fn text(&self, key: &str) -> Result<&str> {
+        match self.0.get(key) {
+            Some(Value::Text(x)) => Ok(x),
+            _ => Err(Error::failed(format!("the method reads a choice '{key}' that its spec lacks"))),
+        }
+    }
+
+    pub fn flag(&self, key: &str) -> Result<bool> {
+        match self.0.get(key) {
+            Some(Value::Flag(x)) => Ok(*x),
+            _ => Err(Error::failed(format!("the method reads a switch '{key}' that its spec lacks"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static SPEC: Spec = Spec {
+        id: "test",
+        name: "Test",
+        summary: "",
+        needs_private_labels: false,
+        fields: &[
+            Field {
+                key: "steps",
+                name: "steps",
+                unit: "",
+                help: "",
+                kind: FieldKind::Whole { min: 1, max: 10, default: 3 },
+            },
+            Field {
+                key: "mode",
+                name: "mode",
+                unit: "",
+                help: "",
+                kind: FieldKind::Choice { options: &["a", "b"], default: "a" },
+            },
+        ],
+    };
+
+    fn given(key: &str, value: Value) -> BTreeMap<String, Value> {
+        BTreeMap::from([(key.to_owned(), value)])
+    }
+
+    #[test]
+    fn missing_settings_take_their_defaults() {
+        let settings = SPEC.check(&BTreeMap::new()).unwrap();
+        assert_eq!(settings.whole("steps").unwrap(), 3);
+        assert_eq!(settings.text("mode").unwrap(), "a");
+    }
+
+    #[test]
+    fn unknown_names_and_values_out_of_range_are_refused_with_the_range() {
+        let unknown = SPEC.check(&given("step", Value::Number(3.0))).unwrap_err();
+        assert!(unknown.to_string().contains("steps, mode"), "{unknown}");
+        for bad in [Value::Number(0.0), Value::Number(2.5), Value::Number(f64::NAN), Value::Flag(true)] {
+            let error = SPEC.check(&given("steps", bad)).unwrap_err();
+            assert!(error.to_string().contains("from 1 to 10"), "{error}");
+        }
+    }
+
+    #[test]
+    fn typed_text_is_read_by_the_same_rules() {
+        assert_eq!(SPEC.fields[0].kind.parse(" 7 "), Some(Value::Number(7.0)));
+        assert_eq!(SPEC.fields[0].kind.parse("11"), None);
+        assert_eq!(SPEC.fields[1].kind.parse("c"), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! What the session says about a dataset.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Public,
+    Private,
+}
+
+/// Where the records come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A CSV or TSV file, relative to the session file.
+    File(String),
+    /// A dataset inside the program, such as `bikeshare`.
+    Builtin(String),
+    /// The papers' synthetic setup; `part` is `source` or `target`.
+    Synthetic { part: super::synthetic::Part, rows: usize, dimension: usize, mixture: f64, seed: u64 },
+}
+
+/// Which columns become features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Columns {
+    /// Every column but the label.
+    #[default]
+    All,
+    Only(Vec<String>),
+    Except(Vec<String>),
+}
+
+/// One dataset of the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetDefinition {
+    pub name: String,
+    pub role: Role,
+    pub source: Source,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Row filter, such as `season != 1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    #[serde(default)]
+    pub columns: Columns,
+    /// Columns that are categories even where they look like numbers, with
+    /// their declared values; an empty list takes the values of the public data.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub categories: BTreeMap<String, Vec<String>>,
+    /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}

@@ -1,0 +1,1 @@
+//! Row filters such as `season != 1` or `sex == "F" and age >= 30`.

@@ -1,0 +1,68 @@
+//! Datasets and how files become datasets.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`csv`] | the CSV/TSV reader |
+//! | [`filter`] | row filters such as `season != 1` |
+//! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
+//! | [`synthetic`] | the papers' synthetic source and target |
+//!
+//! Used by `adapt` and everything above; uses only `numeric`. Private files are
+//! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
+
+pub mod csv;
+pub mod definition;
+pub mod filter;
+pub mod fingerprint;
+pub mod preparation;
+pub mod synthetic;
+pub mod table;
+
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::Matrix;
+
+pub use definition::{Columns, DatasetDefinition, Role, Source};
+pub use fingerprint::Fingerprint;
+pub use preparation::{Preparation, PreparationSettings};
+pub use table::{Column, Table};
+
+/// Limits that every prepared record obeys because it was clipped to them.
+/// Sensitivities are computed from these and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// ‖x‖₂ ≤ feature_norm.
+    pub feature_norm: f64,
+    /// |y| ≤ label.
+    pub label: f64,
+}
+
+/// Numbers ready for a method: bounded features, one example per column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    pub name: String,
+    /// d × n.
+    pub features: Matrix,
+    pub feature_names: Vec<String>,
+    pub target: Option<Vec<f64>>,
+    pub bounds: Bounds,
+    /// Records whose features or label had to be clipped.
+    pub clipped: usize,
+}
+
+impl Dataset {
+    pub fn len(&self) -> usize {
+        self.features.ncols()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.features.nrows()
+    }
+}

@@ -1,0 +1,1 @@
+//! The synthetic source and target of the papers on unlabelled adaptation.

@@ -1,0 +1,127 @@
+//! The one error of the library. Every failure says what happened, where, and
+//! what the user can do about it.
+
+use std::fmt;
+use std::path::Path;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of thing went wrong; it decides the exit code of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Something failed while working.
+    Failed,
+    /// The request itself makes no sense (bad argument, bad setting).
+    Usage,
+    /// The privacy budget or a privacy rule refuses it.
+    Refused,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// A failure with its place and its cure.
+///
+/// Messages are for the curator at the keyboard: a reader may quote a cell of a
+/// private file. They are shown on the terminal and never written to exports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: Kind,
+    what: String,
+    place: Option<String>,
+    cure: Option<String>,
+}
+
+impl Error {
+    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), place: None, cure: None }
+    }
+
+    pub fn failed(what: impl Into<String>) -> Self {
+        Self::new(Kind::Failed, what)
+    }
+
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, what)
+    }
+
+    pub fn refused(what: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, what)
+    }
+
+    pub fn interrupted(what: impl Into<String>) -> Self {
+        Self::new(Kind::Interrupted, what)
+    }
+
+    /// A failed call of the operating system on `path`.
+    pub fn io(doing: &str, path: &Path, source: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let error = Self::failed(format!("cannot {doing}: {source}")).at(path.display().to_string());
+        match source.kind() {
+            ErrorKind::NotFound => error.cure("check the path"),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                error.cure("change its permissions, or choose another place")
+            }
+            ErrorKind::StorageFull => error.cure("free some space on this disk"),
+            _ => error,
+        }
+    }
+
+    /// Where it happened: `file`, `file:line`, `file:line, column 'x'`.
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// What the user can do.
+    pub fn cure(mut self, cure: impl Into<String>) -> Self {
+        self.cure = Some(cure.into());
+        self
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+
+    pub fn cure_text(&self) -> Option<&str> {
+        self.cure.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.what)?;
+        if let Some(cure) = &self.cure {
+            write!(f, "\n  what to do: {cure}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_place_reason_and_cure_in_that_order() {
+        let error = Error::failed("expected a number, found 'x'")
+            .at("a.csv:17, column 'temp'")
+            .cure("mark the column as categorical");
+        assert_eq!(
+            error.to_string(),
+            "a.csv:17, column 'temp': expected a number, found 'x'\n  what to do: mark the column as categorical"
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! Halflight: a terminal workbench for private domain adaptation.
+//!
+//! Layers, each using only what stands below it:
+//!
+//! | layer | holds |
+//! |---|---|
+//! | [`cli`] | argument parsing, headless commands, exit codes |
+//! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
+//! | [`engine`] | jobs in the background: events out, commands in |
+//! | [`session`] | the RON session, run directories, atomic files, the demo |
+//! | [`adapt`] | adaptation methods, one file each, as pure step functions |
+//! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
+//! | [`numeric`] | dense kernels, projections, special functions: no domain words |
+
+pub mod adapt;
+pub mod cli;
+pub mod data;
+pub mod engine;
+pub mod error;
+pub mod model;
+pub mod numeric;
+pub mod privacy;
+pub mod session;
+pub mod tui;
+
+pub use error::{Error, Result};

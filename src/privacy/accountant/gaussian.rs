@@ -1,0 +1,1 @@
+//! Closed form of Gaussian differential privacy.
