@@ -55,7 +55,8 @@ impl Error {
     /// A failed call of the operating system on `path`.
     pub fn io(doing: &str, path: &Path, source: &std::io::Error) -> Self {
         use std::io::ErrorKind;
-        let error = Self::failed(format!("cannot {doing}: {source}")).at(path.display().to_string());
+        let error =
+            Self::failed(format!("cannot {doing}: {source}")).at(path.display().to_string());
         match source.kind() {
             ErrorKind::NotFound => error.cure("check the path"),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {

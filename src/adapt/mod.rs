@@ -36,7 +36,12 @@ pub trait Method: Sync {
     fn plan(&self, shape: &ProblemShape, settings: &Settings) -> Result<Plan>;
 
     /// A run whose noise scales are `noise`. Touches only public data yet.
-    fn start(&self, problem: Problem, settings: &Settings, noise: &Calibrated) -> Result<Box<dyn Run>>;
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>>;
 }
 
 /// A started method.
@@ -73,7 +78,9 @@ pub struct Measure {
 }
 
 /// The series that screens and files know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Series {
     /// The objective that the method minimises, as it sees it.

@@ -144,7 +144,9 @@ impl Settings {
     pub fn number(&self, key: &str) -> Result<f64> {
         match self.0.get(key) {
             Some(Value::Number(x)) => Ok(*x),
-            _ => Err(Error::failed(format!("the method reads a number '{key}' that its spec lacks"))),
+            _ => {
+                Err(Error::failed(format!("the method reads a number '{key}' that its spec lacks")))
+            }
         }
     }
 
@@ -155,14 +157,18 @@ impl Settings {
     pub fn text(&self, key: &str) -> Result<&str> {
         match self.0.get(key) {
             Some(Value::Text(x)) => Ok(x),
-            _ => Err(Error::failed(format!("the method reads a choice '{key}' that its spec lacks"))),
+            _ => {
+                Err(Error::failed(format!("the method reads a choice '{key}' that its spec lacks")))
+            }
         }
     }
 
     pub fn flag(&self, key: &str) -> Result<bool> {
         match self.0.get(key) {
             Some(Value::Flag(x)) => Ok(*x),
-            _ => Err(Error::failed(format!("the method reads a switch '{key}' that its spec lacks"))),
+            _ => {
+                Err(Error::failed(format!("the method reads a switch '{key}' that its spec lacks")))
+            }
         }
     }
 }
@@ -209,7 +215,9 @@ mod tests {
     fn unknown_names_and_values_out_of_range_are_refused_with_the_range() {
         let unknown = SPEC.check(&given("step", Value::Number(3.0))).unwrap_err();
         assert!(unknown.to_string().contains("steps, mode"), "{unknown}");
-        for bad in [Value::Number(0.0), Value::Number(2.5), Value::Number(f64::NAN), Value::Flag(true)] {
+        for bad in
+            [Value::Number(0.0), Value::Number(2.5), Value::Number(f64::NAN), Value::Flag(true)]
+        {
             let error = SPEC.check(&given("steps", bad)).unwrap_err();
             assert!(error.to_string().contains("from 1 to 10"), "{error}");
         }

@@ -20,7 +20,13 @@ pub enum Source {
     /// A dataset inside the program, such as `bikeshare`.
     Builtin(String),
     /// The papers' synthetic setup; `part` is `source` or `target`.
-    Synthetic { part: super::synthetic::Part, rows: usize, dimension: usize, mixture: f64, seed: u64 },
+    Synthetic {
+        part: super::synthetic::Part,
+        rows: usize,
+        dimension: usize,
+        mixture: f64,
+        seed: u64,
+    },
 }
 
 /// Which columns become features.

@@ -23,7 +23,12 @@ pub struct Spender {
 
 impl Spender {
     /// For a run that the ledger has granted with exactly these events.
-    pub fn new(ledger: Ledger, run: RunId, calibrated: &Calibrated, generator: NoiseGenerator) -> Self {
+    pub fn new(
+        ledger: Ledger,
+        run: RunId,
+        calibrated: &Calibrated,
+        generator: NoiseGenerator,
+    ) -> Self {
         let events = calibrated.events.clone();
         let none = vec![0; events.len()];
         Self { ledger, run, generator, announced: none.clone(), drawn: none, events }
@@ -46,7 +51,11 @@ impl Spender {
         self.ledger.settle(&self.run, &self.drawn, outcome, peeked)
     }
 
-    pub(super) fn gaussian(&mut self, release: &str, exact: impl FnOnce() -> Vec<f64>) -> Result<Vec<f64>> {
+    pub(super) fn gaussian(
+        &mut self,
+        release: &str,
+        exact: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
         let index = self.find(release)?;
         let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism;
         let noise = DiscreteGaussian::from_event(sigma, grid)?;
@@ -89,6 +98,9 @@ impl Spender {
 
 impl std::fmt::Debug for Spender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spender").field("run", &self.run).field("drawn", &self.drawn).finish_non_exhaustive()
+        f.debug_struct("Spender")
+            .field("run", &self.run)
+            .field("drawn", &self.drawn)
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! What the lines of the ledger add up to.
 
-use super::entry::{AccountId, Budget, DatasetRecord, Grant, Outcome, RunId};
+use super::entry::{AccountId, Budget, DatasetRecord, Grant, Outcome};
 use crate::error::Result;
 use crate::privacy::accountant::{Composition, Event, Guarantee, Target};
 
@@ -8,7 +8,10 @@ use crate::privacy::accountant::{Composition, Event, Guarantee, Target};
 pub enum RunState {
     /// Granted and not settled: counts in full.
     Open,
-    Settled { outcome: Outcome, peeked: bool },
+    Settled {
+        outcome: Outcome,
+        peeked: bool,
+    },
 }
 
 /// One run as the ledger knows it.

@@ -40,7 +40,13 @@ impl Ledger {
     pub fn reserve(&mut self, _run: &RunId, _event: usize, _count: u64) -> Result<()> {
         todo!()
     }
-    pub fn settle(&mut self, _run: &RunId, _used: &[u64], _outcome: Outcome, _peeked: bool) -> Result<()> {
+    pub fn settle(
+        &mut self,
+        _run: &RunId,
+        _used: &[u64],
+        _outcome: Outcome,
+        _peeked: bool,
+    ) -> Result<()> {
         todo!()
     }
     /// Settles an open run whose process is gone at what it had reserved.

@@ -59,17 +59,42 @@ pub enum Outcome {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Entry {
     /// A private dataset joins an account (the first one opens it).
-    Dataset { account: AccountId, dataset: DatasetRecord },
+    Dataset {
+        account: AccountId,
+        dataset: DatasetRecord,
+    },
     /// Two accounts turn out to hold the same records: `from` is spent from `into`.
-    Tie { from: AccountId, into: AccountId, why: String },
-    Budget { account: AccountId, budget: Budget },
+    Tie {
+        from: AccountId,
+        into: AccountId,
+        why: String,
+    },
+    Budget {
+        account: AccountId,
+        budget: Budget,
+    },
     Grant(Grant),
     /// Written before the draws: the run may now draw `count` more of event `event`.
-    Block { run: RunId, event: usize, count: u64 },
+    Block {
+        run: RunId,
+        event: usize,
+        count: u64,
+    },
     /// The run is over and drew `used[i]` of event `i`.
-    Settle { run: RunId, used: Vec<u64>, outcome: Outcome, peeked: bool },
+    Settle {
+        run: RunId,
+        used: Vec<u64>,
+        outcome: Outcome,
+        peeked: bool,
+    },
     /// Lines were lost; every account known then has an unknown past.
-    Damage { lost_after: u64, why: String },
+    Damage {
+        lost_after: u64,
+        why: String,
+    },
     /// The curator accepts an unknown past and goes on.
-    Accept { account: AccountId, why: String },
+    Accept {
+        account: AccountId,
+        why: String,
+    },
 }
