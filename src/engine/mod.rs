@@ -1,1 +1,20 @@
-//! engine
+//! Work in the background: requests in, events out. Nothing here draws.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
+//! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | [`control`] | pause, resume and stop from another thread |
+//! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
+//!
+//! `cli` calls [`job::execute`] itself; `tui` talks to a [`desk::Desk`].
+
+pub mod assembly;
+pub mod control;
+pub mod desk;
+pub mod job;
+
+pub use assembly::Assembly;
+pub use control::Control;
+pub use desk::{Desk, Report, Request};
+pub use job::{Job, Moment, Summary};

@@ -135,6 +135,20 @@ impl<T> CuratorOnly<T> {
     }
 }
 
+impl<T> CuratorOnly<Option<T>> {
+    /// A missing exact number is as good as none.
+    pub fn transpose(self) -> Option<CuratorOnly<T>> {
+        self.0.map(CuratorOnly)
+    }
+}
+
+impl<T> CuratorOnly<Vec<T>> {
+    /// Collects a series of exact numbers.
+    pub fn push(&mut self, next: CuratorOnly<T>) {
+        self.0.push(next.0);
+    }
+}
+
 impl<T> std::fmt::Debug for CuratorOnly<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("CuratorOnly(◆)")
@@ -159,6 +173,12 @@ impl Watch {
         let watch = Self::default();
         watch.seal(true);
         watch
+    }
+
+    /// A watch of its own for one run: sealed and unsealed together with this
+    /// one, but remembering only its own run's peeks.
+    pub fn for_run(&self) -> Self {
+        Self { sealed: Arc::clone(&self.sealed), peeked: Arc::default() }
     }
 
     pub fn seal(&self, sealed: bool) {

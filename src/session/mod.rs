@@ -1,1 +1,25 @@
-//! session
+//! What is on disk: the RON session, the workspace with its ledger, datasets
+//! read from files, run directories, the demo.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`file`] | the session file: versioned RON, unknown fields refused with position |
+//! | [`workspace`] | the directory that owns a ledger and its runs |
+//! | [`dataset`] | a definition made into records; private ones wrapped at once |
+//! | [`run_directory`] | what a run leaves behind |
+//! | [`atomic`] | files that are either the old or the new one |
+//! | [`demo`] | the embedded demo sessions |
+//!
+//! Used by `engine`, `cli`; uses everything below.
+
+pub mod atomic;
+pub mod dataset;
+pub mod demo;
+pub mod file;
+pub mod run_directory;
+pub mod workspace;
+
+pub use dataset::{Loaded, Records};
+pub use file::{PlanDefinition, Session};
+pub use run_directory::RunDirectory;
+pub use workspace::Workspace;

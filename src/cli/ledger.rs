@@ -1,0 +1,168 @@
+//! `halflight ledger`: what was spent, and mending.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{print_json, print_line};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::{Account, AccountId, RunId, RunState};
+use crate::privacy::Ledger;
+use crate::session::Workspace;
+
+/// Show and mend the privacy ledger of a workspace.
+///
+/// Example: halflight ledger --workspace study/
+#[derive(Debug, Args)]
+pub struct LedgerCommand {
+    /// Directory of the workspace.
+    #[arg(long, default_value = ".", global = true, value_name = "DIR")]
+    workspace: PathBuf,
+
+    /// Print JSON.
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Accounts, budgets and entries (the default).
+    Show,
+    /// Check every line's hash; exit code 1 where the ledger is damaged.
+    Verify,
+    /// Set the budget of an account.
+    Budget { account: String, epsilon: f64, delta: f64 },
+    /// Settle a run whose process is gone at what it had announced.
+    Settle { run: String },
+    /// Set a damaged ledger aside and go on with its good lines.
+    Repair,
+    /// Accept that nobody knows what an account spent in lost lines.
+    Accept { account: String },
+}
+
+impl LedgerCommand {
+    pub fn execute(&self) -> Result<()> {
+        let workspace = Workspace::of(&self.workspace)?;
+        let mut ledger = workspace.ledger()?;
+        match self.what.as_ref().unwrap_or(&What::Show) {
+            What::Show => self.show(&mut ledger),
+            What::Verify => verify(&mut ledger),
+            What::Budget { account, epsilon, delta } => {
+                let budget = crate::privacy::Target { epsilon: *epsilon, delta: *delta };
+                ledger.set_budget(&AccountId(account.clone()), budget)?;
+                self.show(&mut ledger)
+            }
+            What::Settle { run } => {
+                ledger.abandon(&RunId(run.clone()))?;
+                self.show(&mut ledger)
+            }
+            What::Repair => {
+                let aside = ledger.repair()?;
+                eprintln!("the damaged ledger was set aside as {}", aside.display());
+                self.show(&mut ledger)
+            }
+            What::Accept { account } => {
+                ledger.accept(&AccountId(account.clone()), "accepted on the command line")?;
+                self.show(&mut ledger)
+            }
+        }
+    }
+
+    fn show(&self, ledger: &mut Ledger) -> Result<()> {
+        let book = ledger.book()?;
+        if self.json {
+            let accounts = book.accounts.iter().map(as_json).collect::<Result<Vec<_>>>()?;
+            return print_json(&json!({
+                "ledger": ledger.path(), "accounts": accounts, "warnings": book.warnings,
+            }));
+        }
+        print_line(&format!("ledger {}", ledger.path().display()))?;
+        for warning in &book.warnings {
+            print_line(&format!("  warning: {warning}"))?;
+        }
+        if book.accounts.is_empty() {
+            print_line("  nothing was spent here yet")?;
+        }
+        book.accounts.iter().try_for_each(|account| print_line(&as_text(account)?))
+    }
+}
+
+fn verify(ledger: &mut Ledger) -> Result<()> {
+    let book = ledger.book()?;
+    if let Some(warning) = book.warnings.first() {
+        return Err(Error::failed(warning.clone()).cure("see: halflight ledger show"));
+    }
+    let path: &Path = ledger.path();
+    print_line(&format!("{}: every line is in its chain", path.display()))
+}
+
+fn names(account: &Account) -> String {
+    let mut names: Vec<&str> = account.datasets.iter().map(|it| it.name.as_str()).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn as_text(account: &Account) -> Result<String> {
+    let mut lines = vec![format!("{} ({})", account.id.0, names(account))];
+    if account.unknown_past {
+        lines.push("  UNKNOWN PAST: lines were lost; launches are refused until accepted".to_owned());
+    }
+    let at = account.budget.map_or(1e-6, |budget| budget.delta);
+    let spent = account.spent(at)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
+    match account.budget {
+        Some(budget) => lines.push(format!(
+            "  spent ε {spent} of {} at δ {:e}, {}",
+            budget.epsilon,
+            budget.delta,
+            account.adjacency().words()
+        )),
+        None => lines.push(format!("  spent ε {spent} at δ {at:e}; no budget set")),
+    }
+    for run in &account.runs {
+        let delta = run.grant.target.delta;
+        let spent = run.spent(delta)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
+        lines.push(format!(
+            "  {} {} {}: ε {spent} of {} at δ {delta:e}, {}",
+            run.time,
+            run.grant.run.0,
+            run.grant.method,
+            run.grant.target.epsilon,
+            state(run.state)
+        ));
+    }
+    Ok(lines.join("\n"))
+}
+
+fn state(state: RunState) -> String {
+    match state {
+        RunState::Open => "open: counts in full".to_owned(),
+        RunState::Settled { outcome, peeked } => {
+            let word = serde_json::to_value(outcome).unwrap_or_default();
+            let word = word.as_str().unwrap_or_default().to_owned();
+            if peeked { format!("{word}, exact numbers were seen") } else { word }
+        }
+    }
+}
+
+fn as_json(account: &Account) -> Result<Value> {
+    let at = account.budget.map_or(1e-6, |budget| budget.delta);
+    let runs = account.runs.iter().map(|run| {
+        Ok(json!({
+            "run": run.grant.run, "time": run.time, "method": run.grant.method,
+            "target": run.grant.target, "spent": run.spent(run.grant.target.delta)?,
+            "charged": run.charged, "state": state(run.state),
+        }))
+    });
+    Ok(json!({
+        "account": account.id, "datasets": names(account), "budget": account.budget,
+        "spent": account.spent(at)?, "unknown_past": account.unknown_past,
+        "largest_epsilon": account.largest_epsilon(at)?,
+        "runs": runs.collect::<Result<Vec<_>>>()?,
+    }))
+}
+

@@ -1,0 +1,66 @@
+//! `halflight methods`: what there is to choose from.
+
+use clap::Args;
+use serde_json::json;
+
+use super::{print_json, print_line};
+use crate::adapt;
+use crate::error::Result;
+
+/// List the adaptation methods and their settings.
+///
+/// Example: halflight methods profiled_cnvx_adap
+#[derive(Debug, Args)]
+pub struct Methods {
+    /// Only this method.
+    id: Option<String>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Methods {
+    pub fn execute(&self) -> Result<()> {
+        let methods = match &self.id {
+            Some(id) => vec![adapt::method(id)?],
+            None => adapt::methods().to_vec(),
+        };
+        if self.json {
+            let list = methods.iter().map(|method| {
+                let spec = method.spec();
+                let fields = spec.fields.iter().map(|field| {
+                    json!({
+                        "key": field.key, "name": field.name, "unit": field.unit,
+                        "help": field.help, "range": field.kind.range(),
+                        "default": field.kind.default_value(),
+                    })
+                });
+                json!({
+                    "id": spec.id, "name": spec.name, "summary": spec.summary,
+                    "needs_private_labels": spec.needs_private_labels,
+                    "settings": fields.collect::<Vec<_>>(),
+                })
+            });
+            return print_json(&json!({ "methods": list.collect::<Vec<_>>() }));
+        }
+        for method in methods {
+            let spec = method.spec();
+            print_line(&format!("{} · {}", spec.id, spec.name))?;
+            print_line(&format!("  {}", spec.summary))?;
+            let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
+            print_line(&format!("  {labels} labels on the private records"))?;
+            for field in spec.fields {
+                print_line(&format!(
+                    "    {:<16} {} {} ({}; default {})",
+                    field.key,
+                    field.help,
+                    field.unit,
+                    field.kind.range(),
+                    field.kind.default_value()
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! `halflight [SESSION | FILES]`: the interface.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::session::{Session, Workspace};
+use crate::tui::app::App;
+use crate::tui::theme::{Glyphs, Theme};
+use crate::{engine, tui};
+
+/// The session that a bare `halflight` opens.
+const USUAL_SESSION: &str = "session.ron";
+
+pub fn open(files: &[PathBuf]) -> Result<()> {
+    need_terminal()?;
+    let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
+    match files {
+        [] if Path::new(USUAL_SESSION).exists() => open_session(Path::new(USUAL_SESSION)),
+        [] => super::demo::interface("bikeshare"),
+        [path] if is_session(path) => open_session(path),
+        _ => open_files(files),
+    }
+}
+
+fn open_session(path: &Path) -> Result<()> {
+    let session = Session::open(path)?;
+    let workspace = Workspace::of_session(path)?;
+    tui::run(app(session, Some(path.to_path_buf())), workspace)
+}
+
+/// A new session: the first file private, the others public, until the user
+/// says otherwise.
+fn open_files(files: &[PathBuf]) -> Result<()> {
+    let workspace = Workspace::of(Path::new("."))?;
+    let mut session = Session::default();
+    for (index, path) in files.iter().enumerate() {
+        let role = if index == 0 { crate::data::Role::Private } else { crate::data::Role::Public };
+        let table = crate::data::csv::read(path)?;
+        let columns = crate::session::dataset::column_kinds(&table);
+        let mut definition = engine::desk::suggest(&path.display().to_string(), &columns, role);
+        while session.datasets.iter().any(|other| other.name == definition.name) {
+            definition.name.push('\'');
+        }
+        session.datasets.push(definition);
+    }
+    let mut app = app(session, None);
+    app.unsaved = true;
+    tui::run(app, workspace)
+}
+
+/// The interface's state for this terminal.
+pub fn app(session: Session, path: Option<PathBuf>) -> App {
+    let set = |name: &str| std::env::var(name).ok();
+    let no_color = set("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let (term, colorterm) = (set("TERM"), set("COLORTERM"));
+    let theme = Theme::detect(no_color, colorterm.as_deref(), term.as_deref());
+    let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
+    let glyphs = Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref());
+    App::new(session, path, theme, glyphs)
+}
+
+pub fn need_terminal() -> Result<()> {
+    if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Error::usage("the interface needs a terminal, and here is none").cure(
+        "use the commands for scripts: halflight demo --plain, halflight run SESSION.ron, \
+         halflight --help",
+    ))
+}

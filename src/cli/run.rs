@@ -1,0 +1,280 @@
+//! `halflight run SESSION`: a session's plans without the interface.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::{print_json, print_line};
+use crate::data::Role;
+use crate::engine::{Control, Job, Moment, Summary, job};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::Outcome;
+use crate::privacy::{CuratorOnly, Watch};
+use crate::session::{Session, Workspace, dataset};
+
+/// Run the plans of a session without the interface.
+///
+/// Example: halflight run session.ron --plan "winter from the other seasons"
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Session file (.ron); a run's own run.ron repeats that run.
+    session: PathBuf,
+
+    /// Only the plan of this name.
+    #[arg(long)]
+    plan: Option<String>,
+
+    /// Compute and print no exact number about private data.
+    #[arg(long)]
+    sealed: bool,
+
+    /// Print the results as JSON; exact numbers only with --include-curator.
+    #[arg(long)]
+    json: bool,
+
+    /// Put exact numbers about private data into the JSON.
+    #[arg(long, requires = "json", conflicts_with = "sealed")]
+    include_curator: bool,
+
+    /// At most this many steps per second.
+    #[arg(long, value_name = "STEPS")]
+    pace: Option<f64>,
+}
+
+impl Run {
+    pub fn execute(&self) -> Result<()> {
+        let session = Session::open(&self.session)?;
+        let workspace = Workspace::of_session(&self.session)?;
+        let options = Options {
+            plan: self.plan.clone(),
+            sealed: self.sealed,
+            json: self.json,
+            include_curator: self.include_curator,
+            pace: self.pace,
+            note: None,
+        };
+        run_plans(&session, &workspace, &options)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Options {
+    pub plan: Option<String>,
+    pub sealed: bool,
+    pub json: bool,
+    pub include_curator: bool,
+    pub pace: Option<f64>,
+    /// Printed under the results.
+    pub note: Option<String>,
+}
+
+/// Runs the plans one after the other; the first failure ends it.
+pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) -> Result<()> {
+    let plans = match &options.plan {
+        Some(name) => vec![session.plan(name)?],
+        None => session.plans.iter().collect(),
+    };
+    if plans.is_empty() {
+        return Err(Error::usage("the session has no plan")
+            .cure("add one on the Plan screen: halflight SESSION.ron, then 3"));
+    }
+    if let Some(pace) = options.pace
+        && (pace.is_nan() || pace <= 0.0)
+    {
+        return Err(Error::usage(format!("the pace is {pace}"))
+            .cure("give a number of steps per second above 0"));
+    }
+    let needed = |name: &String| plans.iter().any(|plan| plan.private == *name || plan.public.contains(name));
+    let mut datasets = Vec::new();
+    for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
+        let loaded = dataset::load(definition, workspace)?;
+        let role = if definition.role == Role::Private { "private" } else { "public" };
+        eprintln!("read {} ({role}): {} rows", definition.name, loaded.rows);
+        for warning in &loaded.warnings {
+            eprintln!("note: {warning}");
+        }
+        datasets.push(Arc::new(loaded));
+    }
+
+    let control = Control::default();
+    control.set_pace(options.pace);
+    let interrupted = stop_on_signals(&control)?;
+    let mut results = Vec::new();
+    for plan in plans {
+        let watch = if options.sealed { Watch::sealed() } else { Watch::open() };
+        let job = Job {
+            session: session.clone(),
+            plan: plan.clone(),
+            datasets: datasets.clone(),
+            workspace: workspace.clone(),
+            watch: watch.clone(),
+            control: control.clone(),
+        };
+        eprintln!("plan '{}'", plan.name);
+        let mut told = 0;
+        let summary = job::execute(&job, &mut |moment| report(&moment, &mut told))?;
+        if options.json {
+            results.push(as_json(&summary, options.include_curator.then_some(&watch)));
+        } else {
+            print_line(&as_text(&summary, &watch))?;
+        }
+        let outcome = summary.outcome;
+        if let Some(trouble) = summary.trouble {
+            finish(options, results)?;
+            return Err(trouble);
+        }
+        if outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
+            finish(options, results)?;
+            return Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"));
+        }
+    }
+    finish(options, results)?;
+    if !options.json {
+        if let Some(note) = &options.note {
+            print_line(note)?;
+        }
+        eprintln!("ledger and runs: {}", workspace.folder().display());
+    }
+    Ok(())
+}
+
+fn finish(options: &Options, results: Vec<Value>) -> Result<()> {
+    if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
+}
+
+/// Ctrl-C and friends end the run between two steps; a second one ends the process.
+fn stop_on_signals(control: &Control) -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))?;
+    let (control, seen) = (control.clone(), Arc::clone(&interrupted));
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if seen.swap(true, Ordering::Relaxed) {
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+            control.stop();
+        }
+    });
+    Ok(interrupted)
+}
+
+/// A line of progress now and then, on standard error.
+fn report(moment: &Moment, told: &mut u64) {
+    match moment {
+        Moment::Granted { run, steps, warnings } => {
+            eprintln!("  granted as {}, {steps} steps", run.0);
+            for warning in warnings {
+                eprintln!("  note: {warning}");
+            }
+        }
+        Moment::Stepped(progress) => {
+            let step = &progress.step;
+            let tenth = step.index * 10 / step.total.max(1);
+            if step.done || step.index == 1 || tenth > *told {
+                *told = tenth;
+                eprintln!(
+                    "  step {} of {} ({}), ε {} so far",
+                    step.index,
+                    step.total,
+                    step.phase,
+                    round_up(progress.epsilon, 4)
+                );
+            }
+        }
+    }
+}
+
+fn as_text(summary: &Summary, watch: &Watch) -> String {
+    let mut lines = vec![format!(
+        "{} · {} · {} private and {} public records, {} steps in {:.2} s",
+        summary.plan,
+        summary.method,
+        summary.private_records,
+        summary.public_records,
+        summary.steps,
+        summary.worked.as_secs_f64()
+    )];
+    let scores = &summary.scores;
+    let exact = |score: &Option<CuratorOnly<f64>>| {
+        score.as_ref().and_then(|score| score.reveal(watch)).copied()
+    };
+    let rows = [
+        ("source-only, no private data", exact(&scores.source_only)),
+        ("target-only, no privacy at all", exact(&scores.target_only)),
+        ("private model", exact(&scores.model)),
+    ];
+    if rows.iter().any(|(_, score)| score.is_some()) {
+        lines.push("  root mean squared error on private records held out (◆ exact, for the curator)".to_owned());
+        for (name, score) in rows {
+            match score {
+                Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),
+                None => lines.push(format!("    {name:<34} {:>12}", "–")),
+            }
+        }
+    }
+    if let (Some(model), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
+        lines.push("  root mean squared error on public records held out".to_owned());
+        lines.push(format!("    {:<34} {source:>12.4}", "source-only, no private data"));
+        lines.push(format!("    {:<34} {model:>12.4}", "private model"));
+    }
+    lines.push(format!(
+        "  {}: ε = {}, δ = {:e} ({}, {}){}",
+        outcome_word(summary.outcome),
+        round_up(summary.guarantee.epsilon, 4),
+        summary.guarantee.delta,
+        summary.guarantee.adjacency.words(),
+        summary.guarantee.bound,
+        if summary.peeked { "; exact numbers were computed (◆)" } else { "; sealed" }
+    ));
+    lines.push(format!("  written to {}", summary.directory.display()));
+    lines.join("\n")
+}
+
+fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Stopped => "stopped",
+        Outcome::Failed => "failed",
+        Outcome::Abandoned => "abandoned",
+    }
+}
+
+/// The summary for programs: public and released numbers, exact ones only when
+/// asked for by name.
+fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
+    let mut value = json!({
+        "run": summary.run,
+        "plan": summary.plan,
+        "method": summary.method,
+        "outcome": summary.outcome,
+        "target": summary.target,
+        "guarantee": summary.guarantee,
+        "private_records": summary.private_records,
+        "public_records": summary.public_records,
+        "steps": summary.steps,
+        "seconds": summary.worked.as_secs_f64(),
+        "peeked": summary.peeked,
+        "directory": summary.directory,
+        "public_rmse": {
+            "model": summary.scores.model_on_public,
+            "source_only": summary.scores.source_only_on_public,
+        },
+    });
+    if let Some(watch) = curator {
+        let exact = |score: &Option<CuratorOnly<f64>>| {
+            score.as_ref().and_then(|score| score.reveal(watch)).copied()
+        };
+        value["curator_only_private_rmse"] = json!({
+            "model": exact(&summary.scores.model),
+            "source_only": exact(&summary.scores.source_only),
+            "target_only": exact(&summary.scores.target_only),
+        });
+    }
+    value
+}

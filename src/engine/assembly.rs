@@ -1,0 +1,139 @@
+//! A plan and its loaded datasets, made into a problem with its noise. No noise
+//! is drawn here and nothing is written: the Plan screen uses it for its cost
+//! panel, a job for its start.
+
+use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
+use crate::data::{Dataset, Preparation, Table};
+use crate::error::{Error, Result};
+use crate::privacy::{Calibrated, Private};
+use crate::session::{Loaded, PlanDefinition, Session};
+
+/// Everything a run needs before the ledger is asked.
+pub struct Assembly {
+    pub method: &'static dyn Method,
+    pub settings: Settings,
+    pub preparation: Preparation,
+    pub plan: Plan,
+    pub calibrated: Calibrated,
+    pub problem: Problem,
+    pub public_holdout: Dataset,
+    /// Absent where the private records have no label.
+    pub private_holdout: Option<Private<Dataset>>,
+    pub warnings: Vec<String>,
+}
+
+impl std::fmt::Debug for Assembly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assembly").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+/// Independent streams from one public seed.
+const PUBLIC_SPLIT: u64 = 0;
+const PRIVATE_SPLIT: u64 = 1;
+
+pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Assembly> {
+    let settings = session.check_plan(plan)?;
+    let method = adapt::method(&plan.method)?;
+    let find = |name: &str| {
+        loaded
+            .iter()
+            .find(|loaded| loaded.definition.name == name)
+            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+    };
+    let private = find(&plan.private)?;
+    let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
+    let definition = &publics[0].definition;
+    if definition.label.is_none() {
+        return Err(Error::usage(format!("public dataset '{}' has no label column", definition.name))
+            .cure("choose its label on the Data screen, or set `label` in the session"));
+    }
+    check_delta(plan, private.rows)?;
+    let label = private.definition.label.as_ref();
+    if method.spec().needs_private_labels && label.is_none() {
+        return Err(Error::usage(format!(
+            "{} needs labels on the private records, and '{}' has no label column",
+            method.spec().name, private.definition.name
+        ))
+        .cure("choose its label column, or a method for unlabelled targets (moment_release)"));
+    }
+    if label.is_some() && label != definition.label.as_ref() {
+        return Err(Error::usage(format!(
+            "the private label is '{}' and the public one '{}'",
+            label.map_or("", String::as_str),
+            definition.label.as_deref().unwrap_or_default()
+        ))
+        .cure("give both datasets the same label column"));
+    }
+
+    let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
+    let pooled = Table::concat(&tables)?;
+    let (public_train, public_test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT));
+    let preparation = Preparation::fit(&public_train, definition, &plan.preparation)?;
+    let public = preparation.apply(&public_train, "public", true)?;
+    let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
+
+    // How many records fall on each side depends on their number alone, which
+    // is public: a table without columns would be split the same way.
+    let split = private.private()?.map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)));
+    let labelled = label.is_some();
+    let train = split.try_map(|(train, _)| {
+        preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
+    })?;
+    let private_holdout = if labelled {
+        Some(split.try_map(|(_, test)| preparation.apply_for_evaluation(test, "private hold-out"))?)
+    } else {
+        None
+    };
+    let private_records = Table::train_rows(private.rows, plan.holdout);
+
+    let shape = ProblemShape {
+        private_records,
+        public_records: public.len(),
+        dimension: public.dimension(),
+        bounds: public.bounds,
+        private_labels: labelled,
+    };
+    let planned = method.plan(&shape, &public, &settings)?;
+    let calibrated = planned.calibrate(plan.target)?;
+    let mut warnings = planned.warnings.clone();
+    if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
+        warnings.push(format!(
+            "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
+            plan.target.delta,
+            1.0 / private.rows as f64
+        ));
+    }
+    let problem = Problem { shape, public, private: train, seed: plan.seed };
+    Ok(Assembly {
+        method,
+        settings,
+        preparation,
+        plan: planned,
+        calibrated,
+        problem,
+        public_holdout,
+        private_holdout,
+        warnings,
+    })
+}
+
+/// δ ≥ 1/n would be satisfied by publishing a random record.
+fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
+    let limit = 1.0 / rows as f64;
+    if plan.target.delta >= limit && !plan.allow_large_delta {
+        return Err(Error::refused(format!(
+            "δ = {} is not below 1/n = {limit:.2e} for the {rows} private records of '{}'",
+            plan.target.delta, plan.private
+        ))
+        .cure(format!(
+            "choose δ ≤ {:.0e}, or set allow_large_delta: true (the certificate will say so)",
+            limit / 10.0
+        )));
+    }
+    Ok(())
+}
+
+fn stream(seed: u64, purpose: u64) -> u64 {
+    seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose)
+}

@@ -1,0 +1,120 @@
+//! Pause, resume, pace and stop a run from another thread.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Wish {
+    #[default]
+    Go,
+    Pause,
+    Stop,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    wish: Wish,
+    /// Steps per second at most; `None` as fast as it can.
+    pace: Option<f64>,
+    last_step: Option<Instant>,
+}
+
+/// Shared between a run and whoever steers it. A run looks at it between steps.
+#[derive(Debug, Clone, Default)]
+pub struct Control(Arc<(Mutex<State>, Condvar)>);
+
+impl Control {
+    pub fn pause(&self) {
+        self.set(|state| {
+            if state.wish == Wish::Go {
+                state.wish = Wish::Pause;
+            }
+        });
+    }
+
+    pub fn resume(&self) {
+        self.set(|state| {
+            if state.wish == Wish::Pause {
+                state.wish = Wish::Go;
+            }
+        });
+    }
+
+    /// Final: a stopped run does not resume.
+    pub fn stop(&self) {
+        self.set(|state| state.wish = Wish::Stop);
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.lock().wish == Wish::Pause
+    }
+
+    /// Steps per second at most, to watch a short run or to leave the machine
+    /// some air; `None` as fast as it can.
+    pub fn set_pace(&self, pace: Option<f64>) {
+        self.set(|state| state.pace = pace.filter(|pace| *pace > 0.0));
+    }
+
+    pub fn pace(&self) -> Option<f64> {
+        self.lock().pace
+    }
+
+    /// Waits while paused or ahead of the pace; false when the run should end.
+    pub fn proceed(&self) -> bool {
+        let mut state = self.lock();
+        loop {
+            let wait = match (state.wish, state.pace, state.last_step) {
+                (Wish::Stop, ..) => return false,
+                (Wish::Pause, ..) => None,
+                (Wish::Go, Some(pace), Some(last)) => {
+                    let due = last + Duration::from_secs_f64((1.0 / pace).min(60.0));
+                    match due.checked_duration_since(Instant::now()) {
+                        Some(wait) if !wait.is_zero() => Some(wait),
+                        _ => break,
+                    }
+                }
+                (Wish::Go, ..) => break,
+            };
+            let changed = &self.0.1;
+            state = match wait {
+                Some(wait) => {
+                    changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state.last_step = Some(Instant::now());
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.0.1.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paused_run_waits_until_it_is_resumed_and_a_stopped_one_ends() {
+        let control = Control::default();
+        control.pause();
+        assert!(control.is_paused());
+        let waiting = {
+            let control = control.clone();
+            std::thread::spawn(move || control.proceed())
+        };
+        control.resume();
+        assert!(waiting.join().unwrap());
+        control.pause();
+        control.stop();
+        control.resume();
+        assert!(!control.proceed(), "stop is final");
+    }
+}

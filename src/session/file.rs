@@ -1,0 +1,205 @@
+//! The session file: one RON value, `version: 1`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ron::extensions::Extensions;
+use ron::ser::PrettyConfig;
+use serde::{Deserialize, Serialize};
+
+use super::atomic;
+use crate::adapt::{self, Settings, Value};
+use crate::data::{DatasetDefinition, PreparationSettings, Role};
+use crate::error::{Error, Result};
+use crate::privacy::Target;
+
+pub const VERSION: u32 = 1;
+
+/// Everything a colleague needs to repeat the work, except the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    pub version: u32,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub datasets: Vec<DatasetDefinition>,
+    /// Budgets of private datasets, by name. They open an account that has none
+    /// yet; once the ledger holds a budget, the ledger decides.
+    #[serde(default)]
+    pub budgets: BTreeMap<String, Target>,
+    #[serde(default)]
+    pub plans: Vec<PlanDefinition>,
+}
+
+/// One run to be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanDefinition {
+    pub name: String,
+    pub method: String,
+    /// Name of the private dataset.
+    pub private: String,
+    /// Names of the public datasets it is adapted from, pooled.
+    pub public: Vec<String>,
+    pub target: Target,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub preparation: PreparationSettings,
+    /// Share of the records of each side that only evaluate.
+    #[serde(default = "default_holdout")]
+    pub holdout: f64,
+    /// Seeds the hold-out split and everything else that is not noise.
+    #[serde(default)]
+    pub seed: u64,
+    /// Allows δ ≥ 1/n, where publishing single records would satisfy the guarantee.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_large_delta: bool,
+}
+
+fn default_holdout() -> f64 {
+    0.2
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            name: String::new(),
+            datasets: Vec::new(),
+            budgets: BTreeMap::new(),
+            plans: Vec::new(),
+        }
+    }
+}
+
+impl Session {
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                Error::failed("this is not a text file, so not a session").at(path.display().to_string())
+            }
+            _ => Error::io("read", path, &error),
+        })?;
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Reads a session; `origin` is named in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Self> {
+        let session: Self = options().from_str(text).map_err(|error| parse_error(&error, origin))?;
+        if session.version != VERSION {
+            return Err(Error::failed(format!("the session has version {}", session.version))
+                .at(origin)
+                .cure(format!("this halflight reads version {VERSION}; use a matching release")));
+        }
+        session.check().map_err(|error| error.at(origin))?;
+        Ok(session)
+    }
+
+    pub fn save(&self, path: &Path) -> Result<()> {
+        atomic::write_keeping_previous(path, self.to_ron()?.as_bytes())
+    }
+
+    pub fn to_ron(&self) -> Result<String> {
+        let pretty = PrettyConfig::new()
+            .extensions(Extensions::IMPLICIT_SOME)
+            .indentor("  ")
+            .depth_limit(6)
+            .compact_arrays(true);
+        let text = options()
+            .to_string_pretty(self, pretty)
+            .map_err(|error| Error::failed(format!("the session cannot be written: {error}")))?;
+        Ok(text + "\n")
+    }
+
+    pub fn dataset(&self, name: &str) -> Result<&DatasetDefinition> {
+        self.datasets.iter().find(|dataset| dataset.name == name).ok_or_else(|| {
+            let known: Vec<_> = self.datasets.iter().map(|dataset| dataset.name.as_str()).collect();
+            Error::usage(format!("there is no dataset '{name}' in the session"))
+                .cure(format!("its datasets are: {}", known.join(", ")))
+        })
+    }
+
+    pub fn plan(&self, name: &str) -> Result<&PlanDefinition> {
+        self.plans.iter().find(|plan| plan.name == name).ok_or_else(|| {
+            let known: Vec<_> = self.plans.iter().map(|plan| plan.name.as_str()).collect();
+            Error::usage(format!("there is no plan '{name}' in the session"))
+                .cure(format!("its plans are: {}", known.join(", ")))
+        })
+    }
+
+    /// Names are unique and refer to something; settings are in range.
+    pub fn check(&self) -> Result<()> {
+        for (index, dataset) in self.datasets.iter().enumerate() {
+            if dataset.name.trim().is_empty() {
+                return Err(Error::usage(format!("dataset number {} has no name", index + 1)));
+            }
+            if self.datasets[..index].iter().any(|other| other.name == dataset.name) {
+                return Err(Error::usage(format!("two datasets are called '{}'", dataset.name))
+                    .cure("rename one of them"));
+            }
+        }
+        for (index, plan) in self.plans.iter().enumerate() {
+            if self.plans[..index].iter().any(|other| other.name == plan.name) {
+                return Err(Error::usage(format!("two plans are called '{}'", plan.name))
+                    .cure("rename one of them"));
+            }
+            self.check_plan(plan).map_err(|error| {
+                let what = format!("plan '{}': {}", plan.name, error.what());
+                let moved = Error::new(error.kind(), what);
+                match error.cure_text() {
+                    Some(cure) => moved.cure(cure),
+                    None => moved,
+                }
+            })?;
+        }
+        for name in self.budgets.keys() {
+            self.dataset(name)?;
+        }
+        Ok(())
+    }
+
+    /// Everything about a plan that can be checked without data.
+    pub fn check_plan(&self, plan: &PlanDefinition) -> Result<Settings> {
+        let private = self.dataset(&plan.private)?;
+        if private.role != Role::Private {
+            return Err(Error::usage(format!("'{}' is not a private dataset", plan.private))
+                .cure("give it the role private, or choose another one"));
+        }
+        if plan.public.is_empty() {
+            return Err(Error::usage("no public dataset is chosen")
+                .cure("choose at least one public dataset to adapt from"));
+        }
+        for name in &plan.public {
+            if self.dataset(name)?.role != Role::Public {
+                return Err(Error::usage(format!("'{name}' is private and stands among the public data"))
+                    .cure("choose public datasets only"));
+            }
+        }
+        if !(0.05..=0.9).contains(&plan.holdout) {
+            return Err(Error::usage(format!("the hold-out share is {}", plan.holdout))
+                .cure("give a number from 0.05 to 0.9"));
+        }
+        adapt::method(&plan.method)?.spec().check(&plan.settings)
+    }
+}
+
+fn options() -> ron::Options {
+    ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME)
+}
+
+fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
+    let place = format!("{origin}:{}:{}", error.span.start.line, error.span.start.col);
+    let mut report = Error::failed(format!("not a session: {}", error.code)).at(place);
+    if let ron::Error::NoSuchStructField { expected, found, .. } = &error.code {
+        let near = expected.iter().min_by_key(|name| crate::data::table::distance(name, found));
+        report = report.cure(match near {
+            Some(near) => format!("did you mean '{near}'? The fields here are: {}", expected.join(", ")),
+            None => "remove it".to_owned(),
+        });
+    } else {
+        report = report.cure("correct the file at this place, or go back to the copy in NAME.previous");
+    }
+    report
+}

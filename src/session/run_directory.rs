@@ -1,0 +1,192 @@
+//! What a run leaves behind: `run.ron` to repeat it, `events.jsonl` with its
+//! public and released numbers, `curator.jsonl` with the exact ones (exports
+//! leave it out), the model, and the certificate.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::atomic;
+use super::file::{PlanDefinition, Session};
+use super::workspace::Workspace;
+use crate::adapt::{Standing, Step};
+use crate::data::{Preparation, Role, Source};
+use crate::error::{Error, Result};
+use crate::model::LinearModel;
+use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::{Event, Guarantee, Released, Target, Watch};
+
+/// The files of one run, open for writing.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    events: File,
+    curator: File,
+}
+
+/// What the outside may be told about a finished run, and what it may not
+/// conclude. Everything in it is public or released.
+#[derive(Debug, Clone, Serialize)]
+pub struct Certificate {
+    pub halflight: &'static str,
+    pub run: RunId,
+    /// Random name of the private dataset; its fingerprint would be a leak.
+    pub account: AccountId,
+    pub method: String,
+    pub outcome: Outcome,
+    pub records: usize,
+    /// What was asked for.
+    pub target: Target,
+    /// What the noise that was drawn guarantees.
+    pub guarantee: Guarantee,
+    pub statement: String,
+    pub mechanisms: Vec<Event>,
+    pub accountant: &'static str,
+    /// The curator saw exact numbers while it ran and may have acted on them.
+    pub peeked: bool,
+    pub allow_large_delta: bool,
+    pub not_covered: Vec<&'static str>,
+}
+
+impl Certificate {
+    pub const ACCOUNTANT: &'static str =
+        "exact Gaussian differential privacy with discretisation slack, halflight 1";
+
+    pub const NOT_COVERED: [&'static str; 5] = [
+        "the choice of this run among several: other runs on the same data compose (see the ledger)",
+        "decisions taken on exact numbers shown to the curator (see 'peeked')",
+        "timing and memory of the machine that ran it",
+        "dependence of the public data on the private data",
+        "bounds or settings that were taken from the private data by hand",
+    ];
+}
+
+impl RunDirectory {
+    /// Creates the directory and writes `run.ron`, before anything is spent.
+    pub fn create(
+        workspace: &Workspace,
+        run: &RunId,
+        session: &Session,
+        plan: &PlanDefinition,
+    ) -> Result<Self> {
+        let path = workspace.run_directory(run);
+        std::fs::create_dir_all(&path)
+            .map_err(|error| Error::io("create the run directory", &path, &error))?;
+        let repeat = session_of_run(session, plan, workspace);
+        repeat.save(&path.join("run.ron"))?;
+        let events = append_to(&path.join("events.jsonl"))?;
+        let curator = append_to(&path.join("curator.jsonl"))?;
+        Ok(Self { path, events, curator })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one step; exact numbers go to the curator's file, and only while
+    /// the watch is not sealed.
+    pub fn record(&mut self, step: &Step, epsilon: f64, watch: &Watch) -> Result<()> {
+        let mut open = Map::new();
+        let mut exact = Map::new();
+        for measure in &step.measures {
+            let name = serde_json::to_value(measure.series).unwrap_or_default();
+            let name = name.as_str().unwrap_or_default().to_owned();
+            match &measure.value {
+                Standing::Public(value) => {
+                    open.insert(name, json!({"value": value, "standing": "public"}));
+                }
+                Standing::Released(value) => {
+                    open.insert(name, json!({"value": value, "standing": "released"}));
+                }
+                Standing::Curator(value) => {
+                    if let Some(value) = value.reveal(watch) {
+                        exact.insert(name, json!(value));
+                    }
+                }
+            }
+        }
+        let line = json!({
+            "step": step.index, "of": step.total, "phase": step.phase,
+            "epsilon": epsilon, "values": open,
+        });
+        write_line(&mut self.events, &line, &self.path.join("events.jsonl"))?;
+        if !exact.is_empty() {
+            let line = json!({"step": step.index, "values": exact});
+            write_line(&mut self.curator, &line, &self.path.join("curator.jsonl"))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the model twice: weights for any reader, and with the preparation
+    /// that turns a raw row into its input.
+    pub fn write_model(&self, model: &Released<LinearModel>, preparation: &Preparation) -> Result<()> {
+        #[derive(Serialize)]
+        struct ModelFile<'a> {
+            version: u32,
+            kind: &'a str,
+            weights: &'a [f64],
+            preparation: &'a Preparation,
+        }
+        let weights = &model.get().weights;
+        let file = ModelFile { version: 1, kind: "linear", weights, preparation };
+        let text = ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new().compact_arrays(true))
+            .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
+
+        let bytes: Vec<u8> = weights.iter().flat_map(|weight| weight.to_le_bytes()).collect();
+        let tensor = safetensors::tensor::TensorView::new(
+            safetensors::Dtype::F64,
+            vec![weights.len()],
+            &bytes,
+        );
+        let tensors = tensor
+            .and_then(|tensor| safetensors::serialize([("weights", tensor)], None))
+            .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        atomic::write(&self.path.join("model.safetensors"), &tensors)
+    }
+
+    pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
+        let text = serde_json::to_string_pretty(certificate)
+            .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))?;
+        atomic::write(&self.path.join("certificate.json"), (text + "\n").as_bytes())
+    }
+}
+
+/// A session that repeats this one run, readable from its run directory.
+fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspace) -> Session {
+    let uses = |name: &String| *name == plan.private || plan.public.contains(name);
+    let mut datasets: Vec<_> =
+        session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
+    for dataset in &mut datasets {
+        if let Source::File(file) = &mut dataset.source {
+            *file = workspace.resolve(file).display().to_string();
+        }
+        if dataset.role == Role::Private {
+            dataset.fingerprint = None;
+        }
+    }
+    Session {
+        name: format!("{} (a run of '{}')", plan.name, session.name),
+        datasets,
+        budgets: session.budgets.iter().filter(|(name, _)| uses(name)).map(|(k, v)| (k.clone(), *v)).collect(),
+        plans: vec![plan.clone()],
+        ..Session::default()
+    }
+}
+
+fn append_to(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(|error| Error::io("create", path, &error))
+}
+
+fn write_line(file: &mut File, line: &Value, path: &Path) -> Result<()> {
+    let mut text = line.to_string();
+    text.push('\n');
+    file.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, &error))
+}

@@ -1,0 +1,83 @@
+//! The directory that owns a ledger and its runs.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::privacy::Ledger;
+use crate::privacy::ledger::RunId;
+
+/// Name of the folder, in the workspace, that holds the ledger and the runs.
+pub const FOLDER: &str = ".halflight";
+
+/// Where data are looked for and where the ledger and the runs are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Data files of the session are relative to this.
+    base: PathBuf,
+    /// `…/.halflight`.
+    folder: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace of a session file or a directory: the nearest enclosing
+    /// directory that has a ledger folder, so that a session further down (a
+    /// run's own, for instance) spends from the same budget; else `directory`.
+    pub fn of(directory: &Path) -> Result<Self> {
+        let base = std::path::absolute(directory)
+            .map_err(|error| Error::io("find the directory", directory, &error))?;
+        let enclosing = base.ancestors().map(|ancestor| match ancestor.file_name() {
+            Some(name) if name == FOLDER => ancestor.to_path_buf(),
+            _ => ancestor.join(FOLDER),
+        });
+        let folder = enclosing.into_iter().find(|folder| folder.is_dir());
+        Ok(Self { folder: folder.unwrap_or_else(|| base.join(FOLDER)), base })
+    }
+
+    /// A workspace whose ledger lies in `directory` itself, whatever encloses it.
+    pub fn fresh(directory: &Path) -> Self {
+        Self { base: directory.to_path_buf(), folder: directory.join(FOLDER) }
+    }
+
+    pub fn of_session(session: &Path) -> Result<Self> {
+        let parent = session.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Self::of(parent.unwrap_or(Path::new(".")))
+    }
+
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn ledger(&self) -> Result<Ledger> {
+        Ledger::open(&self.folder)
+    }
+
+    pub fn run_directory(&self, run: &RunId) -> PathBuf {
+        self.folder.join("runs").join(&run.0)
+    }
+
+    /// Absolute path of a data file.
+    pub fn resolve(&self, file: &str) -> PathBuf {
+        self.base.join(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_below_an_existing_ledger_shares_it() {
+        let top = tempfile::tempdir().unwrap();
+        let run = top.path().join(FOLDER).join("runs").join("a");
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::create_dir_all(top.path().join("sub")).unwrap();
+        let ledger = top.path().join(FOLDER);
+        for place in [top.path(), &top.path().join("sub"), &run] {
+            assert_eq!(Workspace::of(place).unwrap().folder(), ledger, "{}", place.display());
+        }
+    }
+}

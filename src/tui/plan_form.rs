@@ -1,0 +1,258 @@
+//! The Plan form: the common fields and the method's own, from its `Spec`.
+
+use crate::adapt::{self, Field, FieldKind};
+use crate::data::preparation::{FeatureScaling, LabelRange};
+use crate::data::{Role};
+use crate::error::{Error, Result};
+use crate::session::{PlanDefinition, Session};
+
+#[derive(Debug, Clone, Copy)]
+pub enum PlanField {
+    Name,
+    Method,
+    Private,
+    Public,
+    Epsilon,
+    Delta,
+    Setting(&'static Field),
+    Features,
+    Labels,
+    Intercept,
+    Holdout,
+    Seed,
+    LargeDelta,
+}
+
+/// The fields of a plan, in the order of the form.
+pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
+    use PlanField as F;
+    let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
+    if let Ok(method) = adapt::method(&plan.method) {
+        fields.extend(method.spec().fields.iter().map(F::Setting));
+    }
+    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Seed, F::LargeDelta]);
+    fields
+}
+
+/// How a field is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Way {
+    Type,
+    /// Take one of these.
+    Choose(Vec<String>),
+}
+
+impl PlanField {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Name => "plan",
+            Self::Method => "method",
+            Self::Private => "private data",
+            Self::Public => "public data",
+            Self::Epsilon => "ε of this run",
+            Self::Delta => "δ of this run",
+            Self::Setting(field) => field.name,
+            Self::Features => "features",
+            Self::Labels => "label range",
+            Self::Intercept => "intercept",
+            Self::Holdout => "hold-out share",
+            Self::Seed => "seed",
+            Self::LargeDelta => "allow δ ≥ 1/n",
+        }
+    }
+
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Setting(field) => field.unit,
+            _ => "",
+        }
+    }
+
+    pub fn help(self) -> String {
+        match self {
+            Self::Name => "name of this plan in the session".to_owned(),
+            Self::Method => "how the model is adapted; ←/→ changes it".to_owned(),
+            Self::Private => "the dataset whose budget is spent".to_owned(),
+            Self::Public => "what the model is adapted from; several are pooled".to_owned(),
+            Self::Epsilon => "privacy loss this run may cost, replace-one; smaller is safer".to_owned(),
+            Self::Delta => "probability that ε fails; well below 1/n".to_owned(),
+            Self::Setting(field) => format!("{}; {}", field.help, field.kind.range()),
+            Self::Features => {
+                "public: scaled by public mean, sd and 95 % norm; or a declared norm, such as 1".to_owned()
+            }
+            Self::Labels => "public: public mean ± 3 sd; or declared lowest and highest, such as 0 900".to_owned(),
+            Self::Intercept => "append a constant feature".to_owned(),
+            Self::Holdout => "share of the records that only evaluate; 0.05 to 0.9".to_owned(),
+            Self::Seed => "seeds splits and starts; noise is never seeded by it".to_owned(),
+            Self::LargeDelta => "needed for δ ≥ 1/n; the certificate will say so".to_owned(),
+        }
+    }
+
+    pub fn way(self, session: &Session) -> Way {
+        let names = |role: Role| {
+            let named = session.datasets.iter().filter(|dataset| dataset.role == role);
+            named.map(|dataset| dataset.name.clone()).collect::<Vec<_>>()
+        };
+        let flags = || vec!["no".to_owned(), "yes".to_owned()];
+        match self {
+            Self::Method => Way::Choose(
+                adapt::methods().iter().map(|method| method.spec().id.to_owned()).collect(),
+            ),
+            Self::Private => Way::Choose(names(Role::Private)),
+            Self::Public => {
+                let mut choices = names(Role::Public);
+                if choices.len() > 1 {
+                    choices.push(choices.join(" + "));
+                }
+                Way::Choose(choices)
+            }
+            Self::Intercept | Self::LargeDelta => Way::Choose(flags()),
+            Self::Setting(field) => match field.kind {
+                FieldKind::Choice { options, .. } => {
+                    Way::Choose(options.iter().map(ToString::to_string).collect())
+                }
+                FieldKind::Flag { .. } => Way::Choose(flags()),
+                _ => Way::Type,
+            },
+            _ => Way::Type,
+        }
+    }
+
+    pub fn value(self, plan: &PlanDefinition) -> String {
+        let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        match self {
+            Self::Name => plan.name.clone(),
+            Self::Method => plan.method.clone(),
+            Self::Private => plan.private.clone(),
+            Self::Public => plan.public.join(" + "),
+            Self::Epsilon => plan.target.epsilon.to_string(),
+            Self::Delta => format!("{:e}", plan.target.delta),
+            Self::Setting(field) => {
+                plan.settings.get(field.key).cloned().unwrap_or(field.kind.default_value()).to_string()
+            }
+            Self::Features => match plan.preparation.features {
+                FeatureScaling::Public => "public".to_owned(),
+                FeatureScaling::Declared(norm) => norm.to_string(),
+            },
+            Self::Labels => match plan.preparation.labels {
+                LabelRange::Public => "public".to_owned(),
+                LabelRange::Declared(low, high) => format!("{low} {high}"),
+            },
+            Self::Intercept => flag(plan.preparation.intercept),
+            Self::Holdout => plan.holdout.to_string(),
+            Self::Seed => plan.seed.to_string(),
+            Self::LargeDelta => flag(plan.allow_large_delta),
+        }
+    }
+
+    /// Whether the field differs from its default.
+    pub fn is_default(self, plan: &PlanDefinition) -> bool {
+        match self {
+            Self::Setting(field) => !plan.settings.contains_key(field.key),
+            _ => true,
+        }
+    }
+
+    pub fn reset(self, plan: &mut PlanDefinition) {
+        if let Self::Setting(field) = self {
+            plan.settings.remove(field.key);
+        }
+    }
+
+    /// Sets the field from text; the error says what may stand here.
+    pub fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()> {
+        let text = text.trim();
+        let wrong = |range: &str| Error::usage(format!("'{text}' does not fit")).cure(format!("give {range}"));
+        match self {
+            Self::Name => {
+                if text.is_empty() {
+                    return Err(wrong("a name"));
+                }
+                text.clone_into(&mut plan.name);
+            }
+            Self::Method => {
+                adapt::method(text)?;
+                if plan.method != text {
+                    text.clone_into(&mut plan.method);
+                    plan.settings.clear();
+                }
+            }
+            Self::Private => text.clone_into(&mut plan.private),
+            Self::Public => plan.public = text.split(" + ").map(str::to_owned).collect(),
+            Self::Epsilon => {
+                plan.target.epsilon = number(text, |x| x > 0.0 && x <= 1e4)
+                    .ok_or_else(|| wrong("a number above 0, at most 10000"))?;
+            }
+            Self::Delta => {
+                plan.target.delta = number(text, |x| x > 0.0 && x < 1.0)
+                    .ok_or_else(|| wrong("a number between 0 and 1, such as 1e-6"))?;
+            }
+            Self::Setting(field) => {
+                let value = field.kind.parse(text).ok_or_else(|| wrong(&field.kind.range()))?;
+                if value == field.kind.default_value() {
+                    plan.settings.remove(field.key);
+                } else {
+                    plan.settings.insert(field.key.to_owned(), value);
+                }
+            }
+            Self::Features => {
+                plan.preparation.features = if text == "public" {
+                    FeatureScaling::Public
+                } else {
+                    let norm = number(text, |x| x > 0.0);
+                    FeatureScaling::Declared(norm.ok_or_else(|| wrong("'public' or a norm above 0"))?)
+                };
+            }
+            Self::Labels => plan.preparation.labels = label_range(text).ok_or_else(|| {
+                wrong("'public' or the lowest and the highest label, such as 0 900")
+            })?,
+            Self::Intercept => plan.preparation.intercept = text == "yes",
+            Self::Holdout => {
+                plan.holdout = number(text, |x| (0.05..=0.9).contains(&x))
+                    .ok_or_else(|| wrong("a number from 0.05 to 0.9"))?;
+            }
+            Self::Seed => plan.seed = text.parse().map_err(|_| wrong("a whole number"))?,
+            Self::LargeDelta => plan.allow_large_delta = text == "yes",
+        }
+        Ok(())
+    }
+}
+
+fn number(text: &str, fits: impl Fn(f64) -> bool) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|x| x.is_finite() && fits(*x))
+}
+
+fn label_range(text: &str) -> Option<LabelRange> {
+    if text == "public" {
+        return Some(LabelRange::Public);
+    }
+    let (low, high) = text.split_once(char::is_whitespace)?;
+    let low = number(low.trim_end_matches(','), |_| true)?;
+    let high = number(high.trim(), |x| x > low)?;
+    Some(LabelRange::Declared(low, high))
+}
+
+/// A plan for a session that has none: first private from all public datasets.
+pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
+    let of = |role: Role| session.datasets.iter().filter(move |dataset| dataset.role == role);
+    let private = of(Role::Private).next().ok_or_else(|| {
+        Error::usage("no dataset is private").cure("mark one as private on the Data screen (e)")
+    })?;
+    let public: Vec<String> = of(Role::Public).map(|dataset| dataset.name.clone()).collect();
+    if public.is_empty() {
+        return Err(Error::usage("no dataset is public").cure("add one on the Data screen (a)"));
+    }
+    let method = if private.label.is_some() { "profiled_cnvx_adap" } else { "moment_release" };
+    Ok(PlanDefinition {
+        name: format!("{} from {}", private.name, public.join(", ")),
+        method: method.to_owned(),
+        private: private.name.clone(),
+        public,
+        target: crate::privacy::Target { epsilon: 1.0, delta: 1e-6 },
+        settings: std::collections::BTreeMap::new(),
+        preparation: crate::data::PreparationSettings::default(),
+        holdout: 0.2,
+        seed: 1,
+        allow_large_delta: false,
+    })
+}

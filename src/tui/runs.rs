@@ -1,0 +1,207 @@
+//! A run as the interface follows it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::adapt::{Series, Standing};
+use crate::engine::desk::{JobId, News};
+use crate::engine::{Control, Moment, Summary};
+use crate::error::Error;
+use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::{CuratorOnly, Target, Watch};
+
+pub type Points = Vec<(f64, f64)>;
+
+/// One curve, kept with the standing of its numbers.
+#[derive(Debug, Clone)]
+pub enum Curve {
+    Open(Points),
+    Exact(CuratorOnly<Points>),
+}
+
+impl Curve {
+    /// The points, unless they are exact and the view is sealed.
+    pub fn points(&self, watch: &Watch) -> Option<&Points> {
+        match self {
+            Self::Open(points) => Some(points),
+            Self::Exact(points) => points.reveal(watch),
+        }
+    }
+
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+}
+
+#[derive(Debug)]
+pub struct RunView {
+    pub id: JobId,
+    pub plan: String,
+    pub method: String,
+    pub target: Target,
+    pub control: Control,
+    pub watch: Watch,
+    pub run: Option<RunId>,
+    pub step: u64,
+    pub total: u64,
+    pub phase: &'static str,
+    pub curves: BTreeMap<Series, Curve>,
+    pub epsilon: Points,
+    pub worked: Duration,
+    pub log: Vec<String>,
+    pub ended: Option<Ended>,
+}
+
+#[derive(Debug)]
+pub enum Ended {
+    Summary(Box<Summary>),
+    /// Refused or failed before the ledger granted it: nothing was spent.
+    Refused(Error),
+}
+
+impl RunView {
+    pub fn new(id: JobId, plan: &crate::session::PlanDefinition, control: Control, watch: Watch) -> Self {
+        Self {
+            id,
+            plan: plan.name.clone(),
+            method: plan.method.clone(),
+            target: plan.target,
+            control,
+            watch,
+            run: None,
+            step: 0,
+            total: 0,
+            phase: "preparing",
+            curves: BTreeMap::new(),
+            epsilon: Vec::new(),
+            worked: Duration::ZERO,
+            log: vec!["preparing data and planning the noise".to_owned()],
+            ended: None,
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    pub fn state(&self) -> &'static str {
+        match &self.ended {
+            None if self.run.is_none() => "starting",
+            None if self.control.is_paused() => "paused",
+            None => "running",
+            Some(Ended::Refused(_)) => "refused",
+            Some(Ended::Summary(summary)) => match summary.outcome {
+                Outcome::Finished => "finished",
+                Outcome::Stopped => "stopped",
+                Outcome::Failed => "failed",
+                Outcome::Abandoned => "abandoned",
+            },
+        }
+    }
+
+    /// ε spent by this run so far.
+    pub fn spent(&self) -> f64 {
+        match &self.ended {
+            Some(Ended::Summary(summary)) => summary.guarantee.epsilon,
+            _ => self.epsilon.last().map_or(0.0, |(_, epsilon)| *epsilon),
+        }
+    }
+
+    /// Time to the last step at the speed so far, or at the pace if that is slower.
+    pub fn remaining(&self) -> Option<Duration> {
+        if self.step == 0 || self.has_ended() {
+            return None;
+        }
+        let mut each = self.worked.as_secs_f64() / self.step as f64;
+        if let Some(pace) = self.control.pace() {
+            each = each.max(1.0 / pace);
+        }
+        let left = self.total.saturating_sub(self.step) as f64;
+        Duration::try_from_secs_f64(each * left).ok()
+    }
+
+    /// Takes news in; the returned line is worth a notice.
+    pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
+        match news {
+            News::Moment(Moment::Granted { run, steps, warnings }) => {
+                self.log.push(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
+                self.log.extend(warnings.into_iter().map(|warning| format!("note: {warning}")));
+                self.run = Some(run);
+                self.total = steps;
+                None
+            }
+            News::Moment(Moment::Stepped(progress)) => {
+                let step = progress.step;
+                let x = step.index as f64;
+                if step.phase != self.phase {
+                    self.log.push(format!("step {}: {}", step.index, step.phase));
+                    self.phase = step.phase;
+                }
+                (self.step, self.total) = (step.index, step.total);
+                for measure in step.measures {
+                    self.add(measure.series, x, measure.value);
+                }
+                self.epsilon.push((x, progress.epsilon));
+                self.worked = progress.worked;
+                None
+            }
+            News::Ended(result) => Some(self.end(*result)),
+        }
+    }
+
+    fn add(&mut self, series: Series, x: f64, value: Standing) {
+        match value {
+            Standing::Public(y) | Standing::Released(y) => {
+                let curve = self.curves.entry(series).or_insert_with(|| Curve::Open(Vec::new()));
+                if let Curve::Open(points) = curve {
+                    points.push((x, y));
+                }
+            }
+            Standing::Curator(y) => {
+                let point = y.map(|y| (x, y));
+                match self.curves.get_mut(&series) {
+                    Some(Curve::Exact(points)) => points.push(point),
+                    Some(Curve::Open(_)) => {}
+                    None => {
+                        self.curves.insert(series, Curve::Exact(point.map(|point| vec![point])));
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, result: Result<Summary, Error>) -> Result<String, Error> {
+        match result {
+            Ok(summary) => {
+                let trouble = summary.trouble.clone();
+                let epsilon = crate::privacy::accountant::round_up(summary.guarantee.epsilon, 3);
+                let line = format!(
+                    "'{}' {}: ε {epsilon} at δ {:e} was spent",
+                    self.plan,
+                    match summary.outcome {
+                        Outcome::Finished => "finished",
+                        Outcome::Stopped => "stopped",
+                        Outcome::Failed => "failed",
+                        Outcome::Abandoned => "was abandoned",
+                    },
+                    summary.guarantee.delta
+                );
+                self.log.push(line.clone());
+                self.log.push(format!("written to {}", summary.directory.display()));
+                self.ended = Some(Ended::Summary(Box::new(summary)));
+                match trouble {
+                    None => Ok(line),
+                    Some(error) => {
+                        self.log.push(error.to_string());
+                        Err(error)
+                    }
+                }
+            }
+            Err(error) => {
+                self.log.push(error.to_string());
+                self.ended = Some(Ended::Refused(error.clone()));
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Raw mode and its certain end: however the interface stops, the terminal is
+//! given back as it was.
+
+use std::io::{Stdout, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
+
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+
+use crate::error::{Error, Result};
+
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+pub struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Terminal")
+    }
+}
+
+impl Terminal {
+    pub fn enter() -> Result<Self> {
+        let trouble = |error: std::io::Error| {
+            Error::failed(format!("cannot use this terminal: {error}"))
+                .cure("run it in a terminal, or use the commands for scripts: halflight --help")
+        };
+        restore_on_panic(thread::current().id());
+        enable_raw_mode().map_err(trouble)?;
+        ENTERED.store(true, Ordering::SeqCst);
+        let entered = execute!(
+            stdout(),
+            EnterAlternateScreen,
+            EnableMouseCapture,
+            EnableBracketedPaste
+        );
+        let terminal = entered
+            .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(stdout())))
+            .map_err(|error| {
+                restore();
+                trouble(error)
+            })?;
+        Ok(Self(terminal))
+    }
+
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
+        let drawn = self.0.draw(render).map(|_| ());
+        drawn.map_err(|error| Error::failed(format!("cannot draw: {error}")))
+    }
+
+    /// Draws every cell anew with the next frame.
+    pub fn repaint(&mut self) -> Result<()> {
+        self.0.clear().map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back. Does nothing the second time.
+fn restore() {
+    if ENTERED.swap(false, Ordering::SeqCst) {
+        let _ = disable_raw_mode();
+        let _ = execute!(
+            stdout(),
+            DisableBracketedPaste,
+            DisableMouseCapture,
+            LeaveAlternateScreen,
+            crossterm::cursor::Show
+        );
+        let _ = stdout().flush();
+    }
+}
+
+/// Only a panic of the interface's own thread ends the interface. A worker's
+/// panic becomes a failed run: it must neither print over the screen nor
+/// restore the terminal under a living interface.
+fn restore_on_panic(interface: ThreadId) {
+    let earlier = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if thread::current().id() == interface {
+            restore();
+            earlier(panic);
+        } else if !ENTERED.load(Ordering::SeqCst) {
+            earlier(panic);
+        }
+    }));
+}

@@ -1,0 +1,162 @@
+//! Plan: the form on the left, what it will cost on the right.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::{Hits, bold, boxed, empty, pairs, scrolled};
+use crate::adapt;
+use crate::engine::desk::Preview;
+use crate::privacy::accountant::{Mechanism, round_up};
+use crate::tui::app::{App, one_line};
+use crate::tui::plan_form::{self, Way};
+use crate::tui::widgets::field::FieldView;
+use crate::tui::widgets::gauge::BudgetGauge;
+use crate::tui::widgets::number::{compact, duration};
+
+pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
+    let Some(plan) = app.session.plans.get(app.plan.plan) else {
+        let inner = boxed(app, frame, area, "Plan");
+        empty(
+            app,
+            frame,
+            inner,
+            &[
+                "No plan yet. A plan needs one private and one public dataset: press 1 to mark them,",
+                "then n here.",
+            ],
+        );
+        return;
+    };
+    let form_width = if area.width >= 120 { 62 } else { 42 };
+    let [form, cost] =
+        area.layout(&Layout::horizontal([Constraint::Length(form_width), Constraint::Fill(1)]));
+    let title = format!("Plan {} of {}", app.plan.plan + 1, app.session.plans.len());
+    let inner = boxed(app, frame, form, &title);
+    let [rows, help] = inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(3)]));
+
+    let fields = plan_form::fields(plan);
+    let first = scrolled(app.plan.field, rows.height, fields.len());
+    hits.rows = Some((rows, first));
+    let names = fields.iter().map(|field| field.name().chars().count()).max().unwrap_or(0) as u16;
+    for (row, (index, field)) in
+        fields.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
+    {
+        let line = Rect { y: rows.y + row as u16, height: 1, ..rows };
+        let [name, value] = line
+            .layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
+        let chosen = index == app.plan.field;
+        let changed = if field.is_default(plan) { " " } else { "*" };
+        let style = if chosen { bold(app.theme.text) } else { app.theme.muted };
+        frame.render_widget(Line::styled(format!("{changed}{}", field.name()), style), name);
+        if let Some(editing) = app.plan.editing.as_ref().filter(|_| chosen) {
+            let view = FieldView::new(&editing.text, &app.theme, &app.glyphs).focused(true);
+            frame.render_widget(view, value);
+            continue;
+        }
+        let text = format!("{} {}", field.value(plan), field.unit());
+        let style = if chosen { app.theme.selection } else { app.theme.text };
+        let arrows = chosen && matches!(field.way(&app.session), Way::Choose(_));
+        let text = if arrows { format!("← {} →", text.trim()) } else { text.trim().to_owned() };
+        let room = usize::from(value.width);
+        let text = if text.chars().count() > room {
+            text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+        } else {
+            text
+        };
+        frame.render_widget(Span::styled(text, style), value);
+    }
+
+    let help_line = match (&app.plan.editing, fields.get(app.plan.field)) {
+        (Some(editing), _) if editing.problem.is_some() => {
+            Line::styled(editing.problem.clone().unwrap_or_default(), app.theme.error)
+        }
+        (Some(_), Some(field)) => {
+            Line::styled(format!("Enter takes it, Esc leaves it. {}", field.help()), app.theme.muted)
+        }
+        (None, Some(field)) => Line::styled(field.help(), app.theme.muted),
+        _ => Line::default(),
+    };
+    frame.render_widget(Paragraph::new(help_line).wrap(Wrap { trim: true }), help);
+    costs(app, frame, cost);
+}
+
+fn costs(app: &App, frame: &mut Frame, area: Rect) {
+    let title = if app.plan.waiting { "What it costs · working…" } else { "What it costs" };
+    let inner = boxed(app, frame, area, title);
+    match &app.plan.preview {
+        None => empty(app, frame, inner, &["Waiting for the data to be read…"]),
+        Some(Err(error)) => {
+            let line = Line::styled(one_line(error), app.theme.error);
+            frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: true }), inner);
+        }
+        Some(Ok(preview)) => cost_of(app, frame, inner, preview),
+    }
+}
+
+fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
+    let [gauge, text] =
+        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let before = preview.spent.as_ref().map_or(0.0, |guarantee| guarantee.epsilon);
+    let after = preview.after.as_ref().map_or(f64::INFINITY, |guarantee| guarantee.epsilon);
+    let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
+    frame.render_widget(BudgetGauge::new("ε", after, budget, &app.theme, &app.glyphs), gauge);
+
+    let guarantee = &preview.calibrated.guarantee;
+    let shape = &preview.shape;
+    let mut lines = vec![match &preview.refusal {
+        None => Line::styled("can be launched: press l", app.theme.good),
+        Some(refusal) => Line::styled(one_line(refusal), app.theme.error),
+    }];
+    let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
+    let budget_words = match preview.budget {
+        Some(budget) => format!("ε {} at δ {:e}", budget.epsilon, budget.delta),
+        None => "none set: press 6, then b".to_owned(),
+    };
+    let mut facts = vec![
+        ("this run", format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)),
+        ("holds for", guarantee.adjacency.words().to_owned()),
+        ("budget", budget_words),
+        ("spent before", format!("ε {} at δ {at:e}", round_up(before, 4))),
+        ("spent after", format!("ε {} at δ {at:e}", round_up(after, 4))),
+    ];
+    for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
+        let Mechanism::Gaussian { sensitivity, sigma, coordinates, .. } = event.mechanism;
+        facts.push(("release", release.what.clone()));
+        facts.push(("  draws", format!("{} × {coordinates} numbers", event.count)));
+        facts.push(("  noise σ", format!("{} per number", compact(sigma))));
+        facts.push(("  sensitivity", compact(sensitivity)));
+        let whole = sigma * (coordinates as f64).sqrt();
+        let ratio = whole / preview.releases.signal;
+        facts.push(("  noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));
+    }
+    facts.push(("steps", preview.releases.steps.to_string()));
+    facts.push((
+        "records",
+        format!("{} private, {} public to train on", shape.private_records, shape.public_records),
+    ));
+    facts.push(("features", shape.dimension.to_string()));
+    facts.push(("time", time_estimate(app, preview)));
+    lines.extend(pairs(app, &facts));
+    for warning in &preview.warnings {
+        lines.push(Line::styled(format!("note: {warning}"), app.theme.warning));
+    }
+    let method = adapt::method(&preview.plan.method).map(|method| method.spec().summary);
+    if let Ok(summary) = method {
+        lines.push(Line::styled(summary, app.theme.muted));
+    }
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), text);
+}
+
+/// From the last run of the same method: there is nothing better to go by.
+fn time_estimate(app: &App, preview: &Preview) -> String {
+    let same = app.run.runs.iter().rev().find(|run| run.method == preview.plan.method && run.step > 0);
+    match same {
+        Some(run) => {
+            let each = run.worked.as_secs_f64() / run.step as f64;
+            format!("about {} of work", duration(each * preview.releases.steps as f64))
+        }
+        None => "known after a first run of this method".to_owned(),
+    }
+}
