@@ -641,14 +641,14 @@ mod tests {
 
     #[test]
     fn with_the_noise_of_a_fair_budget_the_model_fits_private_data_better_than_the_public_one() {
-        // μ = 0.27 is ε = 1 at δ = 1e-5.
+        // μ = 0.268 is ε = 1 at δ = 1e-5.
         let (dimension, n, steps) = (8, 3000, 60.0_f64);
         let settings = settings(&[]);
         for seed in 0..3 {
             let (shape, public, private) = example::shifted(dimension, 2000, n, seed);
             let start = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
             let profile = Profile::fit(&public, &start, &settings).unwrap();
-            let sigma = profile.sensitivity(&shape) * steps.sqrt() / 0.27;
+            let sigma = profile.sensitivity(&shape) * steps.sqrt() / 0.268;
             let moment = weighted_outer_sum(&public.features, &vec![1.0 / 2000.0; 2000]);
             let mut descent = Descent::new(start.clone(), &moment, 10.0 * sigma, 0.5).unwrap();
             let mut generator = example::generator(100 + seed);
