@@ -34,8 +34,9 @@ use crate::privacy::{Adjacency, Calibrated, PlannedRelease, Private, Released, S
 
 const MOMENT: &str = "moment";
 
-/// Accelerated iterations per step of the run: one step is one dot on the charts.
-const ITERATIONS_PER_STEP: u64 = 20;
+/// Accelerated iterations per step of the run: few enough that charts move and a pause
+/// takes hold at once, enough that measuring does not cost more than searching.
+const ITERATIONS_PER_STEP: u64 = 5;
 
 /// Least coefficient of ‖q − u‖²: with next to no noise it keeps the weights unique.
 const LEAST_REGULARISATION: f64 = 1e-3;
@@ -61,7 +62,7 @@ static SPEC: Spec = Spec {
             name: "iterations",
             unit: "",
             help: "Most iterations of the weight search. They cost time, not privacy.",
-            kind: FieldKind::Whole { min: 20, max: 100_000, default: 2000 },
+            kind: FieldKind::Whole { min: 1, max: 100_000, default: 2000 },
         },
         Field {
             key: "tolerance",
@@ -110,6 +111,8 @@ impl Method for MomentRelease {
         let Problem { shape, public, private, .. } = problem;
         let plan = plan(&shape, settings)?;
         let sigma = plan.sigma(noise, MOMENT)?;
+        let strength = settings.number("regularisation")?;
+        let regularisation = regularisation(strength, shape.public_records, sigma);
         let norm = shape.bounds.feature_norm;
         Ok(Box::new(Adaptation {
             steps: plan.steps,
@@ -117,14 +120,7 @@ impl Method for MomentRelease {
             tolerance: settings.number("tolerance")?,
             radius: settings.number("lambda")?,
             ridge: settings.number("ridge")?,
-            matching: Matching::new(
-                public.features,
-                regularisation(
-                    settings.number("regularisation")?,
-                    public.target.as_ref().map_or(0, Vec::len),
-                    sigma,
-                ),
-            ),
+            matching: Matching::new(public.features, regularisation),
             target: public.target.unwrap_or_default(),
             moment: private.map(|data| bounded_moment(&data.features, norm)),
             search: None,
@@ -363,13 +359,10 @@ impl Run for Adaptation {
 
     fn model(&self) -> Option<Released<LinearModel>> {
         let (search, _) = self.search.as_ref()?;
-        let weights = search.clone().map(|search| search.q);
-        let model = weights.map(|q| {
-            NormalEquations::weighted(&self.matching.features, &self.target, q.as_slice())
-                .in_ball(self.ridge, self.radius)
-        });
-        // The equations are finite, because public data and weights were checked to be.
-        model.get().is_some().then(|| model.map(|w| w.unwrap_or_default().into()))
+        let q = search.get().q.as_slice();
+        let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
+            .in_ball(self.ridge, self.radius)?;
+        Some(search.clone().map(|_| w.into()))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<LinearModel>> {
@@ -473,7 +466,7 @@ mod tests {
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
         let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism;
         assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
-        assert_eq!((coordinates, release.count, plan.steps, plan.numbers()), (10, 1, 4, 10));
+        assert_eq!((coordinates, release.count, plan.steps, plan.numbers()), (10, 1, 11, 10));
         assert!(plan.warnings.is_empty());
         let (shape, public, _) = example::shifted(40, 50, 20, 4);
         let plan = MomentRelease.plan(&shape, &public, &settings).unwrap();
@@ -541,7 +534,7 @@ mod tests {
                 |search: &Search| matching.gap(&matching.difference(&noisy, &search.q), &search.q);
             let first = gap(&search);
             while search.iterations < 2000 && gap(&search) > 1e-3 * first {
-                for _ in 0..20 {
+                for _ in 0..ITERATIONS_PER_STEP {
                     search.advance(&matching);
                 }
             }
