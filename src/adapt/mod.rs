@@ -13,6 +13,8 @@
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
+#[cfg(test)]
+mod example;
 pub mod moment_release;
 pub mod plan;
 pub mod problem;
@@ -23,6 +25,7 @@ pub use plan::Plan;
 pub use problem::{Problem, ProblemShape};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
 
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Watch};
@@ -31,11 +34,12 @@ use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Watch};
 pub trait Method: Sync {
     fn spec(&self) -> &'static Spec;
 
-    /// Every release it will make, before data are touched. `settings` were
-    /// checked against the spec.
-    fn plan(&self, shape: &ProblemShape, settings: &Settings) -> Result<Plan>;
+    /// Every release it will make, before private data are touched. `settings` were
+    /// checked against the spec; `public` is the prepared dataset that the run will get.
+    fn plan(&self, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan>;
 
-    /// A run whose noise scales are `noise`. Touches only public data yet.
+    /// A run whose noise scales are `noise`. Looks at public data and at the shape of
+    /// the private data only.
     fn start(
         &self,
         problem: Problem,
@@ -83,9 +87,10 @@ pub struct Measure {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Series {
-    /// The objective that the method minimises, as it sees it.
+    /// The objective that the method minimises, as far as it can see it: what noise and
+    /// public data leave of it.
     Objective,
-    /// The same objective computed without noise.
+    /// The whole objective computed without noise.
     ExactObjective,
     /// Mean squared error on public records held out of training, original units.
     PublicError,
@@ -95,8 +100,10 @@ pub enum Series {
     StationarityGap,
     /// The same gap computed without noise.
     ExactStationarityGap,
-    /// Spectral norm of the weighted moment difference M(q).
+    /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
+    /// The same norm against the exact moment.
+    ExactMomentDiscrepancy,
     /// Effective number of public records: (Σq)²/Σq².
     EffectiveSample,
     /// Share of the total weight that lies on public records.
@@ -113,10 +120,27 @@ impl Series {
             Self::StationarityGap => "stationarity gap",
             Self::ExactStationarityGap => "exact stationarity gap",
             Self::MomentDiscrepancy => "moment discrepancy",
+            Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
             Self::PublicWeight => "public weight",
         }
     }
+}
+
+impl Measure {
+    pub fn released(series: Series, value: f64) -> Self {
+        Self { series, value: Standing::Released(value) }
+    }
+
+    pub fn curator(series: Series, value: CuratorOnly<f64>) -> Self {
+        Self { series, value: Standing::Curator(value) }
+    }
+}
+
+/// (Σq)²/Σq²: as many equally weighted records would say as much.
+fn effective_sample(weights: impl Iterator<Item = f64>) -> f64 {
+    let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), q| (sum + q, squares + q * q));
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
 /// Public, released or for the curator alone: section 1 of the design.

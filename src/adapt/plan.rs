@@ -1,7 +1,7 @@
 //! Every release that a run will make, before data are touched.
 
-use crate::error::Result;
-use crate::privacy::accountant::{PlannedMechanism, calibrate};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Mechanism, PlannedMechanism, calibrate};
 use crate::privacy::{Calibrated, PlannedRelease, Target};
 
 /// Calibration, cost preview, ledger and accountant all read this object.
@@ -29,5 +29,87 @@ impl Plan {
             release.count * coordinates
         });
         each.sum()
+    }
+
+    /// The noise scale of release `label`. Refuses noise that was calibrated for
+    /// another plan: it would not cover this one.
+    pub fn sigma(&self, noise: &Calibrated, label: &str) -> Result<f64> {
+        let planned = self.releases.iter().find(|release| release.label == label);
+        let drawn = noise.events.iter().find(|event| event.label == label);
+        let (Some(planned), Some(drawn)) = (planned, drawn) else {
+            return Err(Error::refused(format!("there is no noise for release '{label}'"))
+                .cure("calibrate the plan of this run"));
+        };
+        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates: numbers } = planned.mechanism;
+        let Mechanism::Gaussian { sensitivity, sigma, coordinates, .. } = drawn.mechanism;
+        let covers = sensitivity >= l2_sensitivity
+            && coordinates == numbers
+            && drawn.count == planned.count
+            && drawn.adjacency == planned.adjacency;
+        if covers {
+            Ok(sigma)
+        } else {
+            Err(Error::refused(format!(
+                "the noise of release '{label}' was calibrated for another plan"
+            ))
+            .cure("plan again: data or settings have changed since"))
+        }
+    }
+
+    /// Length of the first release's noise over [`Plan::signal`]: above 1, what the run
+    /// learns from the private data drowns.
+    pub fn noise_to_signal(&self, noise: &Calibrated) -> Result<f64> {
+        let Some(first) = self.releases.first() else { return Ok(0.0) };
+        let PlannedMechanism::Gaussian { coordinates, .. } = first.mechanism;
+        Ok(self.sigma(noise, first.label)? * (coordinates as f64).sqrt() / self.signal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::{Adjacency, Event, Guarantee};
+
+    fn plan(sensitivity: f64) -> Plan {
+        let release = PlannedRelease {
+            label: "gradient",
+            what: String::new(),
+            mechanism: PlannedMechanism::Gaussian { l2_sensitivity: sensitivity, coordinates: 4 },
+            count: 10,
+            share: 1.0,
+            adjacency: Adjacency::ReplaceOne,
+        };
+        Plan { releases: vec![release], steps: 10, signal: 3.0, warnings: Vec::new() }
+    }
+
+    fn noise(sensitivity: f64, count: u64) -> Calibrated {
+        let event = Event {
+            label: "gradient".to_owned(),
+            what: String::new(),
+            mechanism: Mechanism::Gaussian { sensitivity, sigma: 6.0, grid: 0.0, coordinates: 4 },
+            count,
+            adjacency: Adjacency::ReplaceOne,
+        };
+        let guarantee = Guarantee {
+            epsilon: 1.0,
+            epsilon_lower: 1.0,
+            delta: 1e-6,
+            adjacency: Adjacency::ReplaceOne,
+            bound: String::new(),
+        };
+        Calibrated { target: Target { epsilon: 1.0, delta: 1e-6 }, events: vec![event], guarantee }
+    }
+
+    #[test]
+    fn noise_made_for_a_less_sensitive_plan_or_another_number_of_draws_is_refused() {
+        assert_eq!(plan(0.5).sigma(&noise(0.5, 10), "gradient").unwrap(), 6.0);
+        assert!(plan(0.6).sigma(&noise(0.5, 10), "gradient").is_err());
+        assert!(plan(0.5).sigma(&noise(0.5, 9), "gradient").is_err());
+        assert!(plan(0.5).sigma(&noise(0.5, 10), "moment").is_err());
+    }
+
+    #[test]
+    fn noise_to_signal_is_the_length_of_the_noise_vector_over_the_signal() {
+        assert_eq!(plan(0.5).noise_to_signal(&noise(0.5, 10)).unwrap(), 4.0);
     }
 }

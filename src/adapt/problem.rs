@@ -1,7 +1,12 @@
 //! What a method works on.
 
 use crate::data::{Bounds, Dataset};
+use crate::error::{Error, Result};
 use crate::privacy::Private;
+
+/// Fewest private records that a method accepts: under it, no ε that anybody would
+/// accept leaves more than noise.
+const FEWEST_PRIVATE_RECORDS: usize = 20;
 
 /// What is public about a problem: enough to plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,4 +26,135 @@ pub struct Problem {
     pub private: Private<Dataset>,
     /// Seeds everything random that is not noise.
     pub seed: u64,
+}
+
+impl ProblemShape {
+    /// Refuses what no method can work on.
+    pub(super) fn check(&self, public: &Dataset, needs_private_labels: bool) -> Result<()> {
+        if self.dimension == 0 {
+            return Err(Error::failed("the data have no feature left")
+                .cure("select at least one feature column besides the label"));
+        }
+        if self.private_records < FEWEST_PRIVATE_RECORDS {
+            return Err(Error::failed(format!(
+                "the private dataset has {} records; at least {FEWEST_PRIVATE_RECORDS} are needed",
+                self.private_records
+            ))
+            .cure("widen its row filter, or mark a larger dataset as private"));
+        }
+        if needs_private_labels && !self.private_labels {
+            return Err(Error::failed(
+                "this method needs the label column in the private dataset too",
+            )
+            .cure("choose its label column, or a method for unlabelled private data"));
+        }
+        let norm = self.bounds.feature_norm;
+        if !(norm.is_finite() && norm > 0.0) {
+            return Err(Error::failed(format!("the declared bound on feature norms is {norm}"))
+                .cure("declare a positive bound"));
+        }
+        self.check_public(public)
+    }
+
+    fn check_public(&self, public: &Dataset) -> Result<()> {
+        let place = format!("public dataset '{}'", public.name);
+        if public.is_empty() {
+            return Err(Error::failed("it has no records").at(place).cure("widen its row filter"));
+        }
+        if public.dimension() != self.dimension || public.len() != self.public_records {
+            return Err(Error::failed(format!(
+                "it has {} records of {} features where the plan has {} of {}",
+                public.len(),
+                public.dimension(),
+                self.public_records,
+                self.dimension
+            ))
+            .at(place)
+            .cure("prepare both datasets with the same columns, then plan again"));
+        }
+        let Some(target) = &public.target else {
+            return Err(Error::failed("it has no label column")
+                .at(place)
+                .cure("choose the column to predict"));
+        };
+        let numbers = public.features.iter().chain(target).all(|number| number.is_finite());
+        if target.len() != public.len() || !numbers {
+            return Err(Error::failed("a feature or label is missing or not a finite number")
+                .at(place)
+                .cure("prepare the dataset again; missing values must be dropped or filled"));
+        }
+        Ok(())
+    }
+}
+
+impl Problem {
+    /// Refuses private data of another shape than was planned for. What this says of
+    /// them is public: their number and their columns.
+    pub(super) fn check(&self, needs_private_labels: bool) -> Result<()> {
+        self.shape.check(&self.public, needs_private_labels)?;
+        let shape = &self.shape;
+        let fits = self.private.try_map(|data| {
+            let labels = data.target.as_ref().map(Vec::len);
+            let labelled = !needs_private_labels || labels == Some(shape.private_records);
+            if data.len() == shape.private_records
+                && data.dimension() == shape.dimension
+                && labelled
+            {
+                Ok(())
+            } else {
+                Err(Error::failed("the private dataset has another shape than was planned for")
+                    .cure("prepare it with the columns of the public dataset, then plan again"))
+            }
+        });
+        fits.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::example;
+
+    #[test]
+    fn every_impossible_problem_is_refused_with_a_cure() {
+        let (shape, public, private) = example::shifted(3, 40, 30, 1);
+        let check = |shape: &ProblemShape, public: &Dataset| shape.check(public, true);
+        check(&shape, &public).unwrap();
+
+        let few = ProblemShape { private_records: 19, ..shape.clone() };
+        let flat = ProblemShape { dimension: 0, ..shape.clone() };
+        let unlabelled = ProblemShape { private_labels: false, ..shape.clone() };
+        let bounds = Bounds { feature_norm: f64::NAN, label: 1.0 };
+        let unbounded = ProblemShape { bounds, ..shape.clone() };
+        let wider = ProblemShape { dimension: 4, ..shape.clone() };
+        for (bad, word) in [
+            (&few, "19 records"),
+            (&flat, "no feature"),
+            (&unlabelled, "label column"),
+            (&unbounded, "NaN"),
+            (&wider, "3 features"),
+        ] {
+            let error = check(bad, &public).unwrap_err();
+            assert!(error.what().contains(word), "{error}");
+            assert!(error.cure_text().is_some(), "{error}");
+        }
+        unlabelled.check(&public, false).unwrap();
+
+        let mut missing = public.clone();
+        missing.features[(0, 7)] = f64::NAN;
+        assert!(check(&shape, &missing).unwrap_err().what().contains("not a finite number"));
+        missing.target = None;
+        assert!(check(&shape, &missing).unwrap_err().what().contains("no label column"));
+
+        let problem = |private: Dataset| Problem {
+            shape: shape.clone(),
+            public: public.clone(),
+            private: Private::new(private),
+            seed: 0,
+        };
+        problem(private.clone()).check(true).unwrap();
+        let unlabelled = Dataset { target: None, ..private };
+        problem(unlabelled.clone()).check(false).unwrap();
+        assert!(problem(unlabelled).check(true).is_err());
+    }
 }

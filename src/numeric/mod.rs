@@ -4,9 +4,75 @@
 //! Vocabulary: [`Matrix`] and [`Vector`] are nalgebra's; a data matrix holds one
 //! example per *column*, so an example is contiguous in memory.
 
+pub mod least_squares;
+pub mod projection;
+pub mod rounding;
 pub mod special;
+pub mod symmetric;
 
 /// A dense column-major matrix.
 pub type Matrix = nalgebra::DMatrix<f64>;
 /// A dense column vector.
 pub type Vector = nalgebra::DVector<f64>;
+
+/// The entry called `path` (segments joined by dots) of a golden file, as numbers by row.
+#[cfg(test)]
+pub(crate) mod golden {
+    use serde_json::Value;
+
+    use super::{Matrix, Vector};
+
+    pub struct Golden(pub Value);
+
+    impl Golden {
+        pub fn read(text: &str) -> Self {
+            Self(serde_json::from_str(text).unwrap())
+        }
+
+        pub fn value(&self, path: &str) -> &Value {
+            path.split('.').fold(&self.0, |value, key| {
+                value.get(key).unwrap_or_else(|| panic!("no golden entry {path}"))
+            })
+        }
+
+        pub fn number(&self, path: &str) -> f64 {
+            self.value(path).as_f64().unwrap()
+        }
+
+        pub fn vector(&self, path: &str) -> Vector {
+            Vector::from_vec(serde_json::from_value(self.value(path).clone()).unwrap())
+        }
+
+        pub fn rows(&self, path: &str) -> Matrix {
+            let rows: Vec<Vec<f64>> = serde_json::from_value(self.value(path).clone()).unwrap();
+            Matrix::from_fn(rows.len(), rows[0].len(), |i, j| rows[i][j])
+        }
+
+        /// Records are rows in the golden files and columns here.
+        pub fn records(&self, path: &str) -> Matrix {
+            self.rows(path).transpose()
+        }
+    }
+
+    pub fn discrepancy() -> Golden {
+        Golden::read(include_str!("../../tests/golden/discrepancy.json"))
+    }
+
+    pub fn adaptation() -> Golden {
+        Golden::read(include_str!("../../tests/golden/adaptation.json"))
+    }
+
+    #[track_caller]
+    pub fn assert_close(ours: &Matrix, golden: &Matrix, tolerance: f64) {
+        assert_eq!(ours.shape(), golden.shape());
+        let worst = (ours - golden).amax();
+        assert!(worst <= tolerance, "differs by {worst:e}:\n{ours}\n{golden}");
+    }
+
+    #[track_caller]
+    pub fn assert_near(ours: &Vector, golden: &Vector, tolerance: f64) {
+        assert_eq!(ours.len(), golden.len());
+        let worst = (ours - golden).amax();
+        assert!(worst <= tolerance, "differs by {worst:e}: {ours} {golden}");
+    }
+}

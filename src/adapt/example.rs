@@ -1,0 +1,68 @@
+//! Made data for the tests of this layer.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::ProblemShape;
+use crate::data::{Bounds, Dataset};
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::{Matrix, Vector};
+
+pub fn generator(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+pub fn normals(generator: &mut ChaCha20Rng, count: usize) -> Vector {
+    Vector::from_fn(count, |_, _| StandardNormal.sample(generator))
+}
+
+pub fn labelled(features: Matrix, target: Vec<f64>) -> Dataset {
+    Dataset {
+        name: "example".to_owned(),
+        feature_names: (0..features.nrows()).map(|k| format!("x{k}")).collect(),
+        features,
+        target: Some(target),
+        bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+        clipped: 0,
+    }
+}
+
+/// Bounded regression data with an intercept as last feature. A third of the public
+/// records follow the private relation, the others another one.
+pub fn shifted(
+    dimension: usize,
+    public_records: usize,
+    private_records: usize,
+    seed: u64,
+) -> (ProblemShape, Dataset, Dataset) {
+    let mut generator = generator(seed);
+    let ours = normals(&mut generator, dimension).normalize();
+    let theirs = (&ours + 0.7 * normals(&mut generator, dimension).normalize()).normalize();
+    let mut draw = |count: usize, follows: &dyn Fn(usize) -> bool| {
+        let mut features = Matrix::zeros(dimension, count);
+        let mut target = Vec::with_capacity(count);
+        for i in 0..count {
+            let mut x = 1.5 * normals(&mut generator, dimension) / (dimension as f64).sqrt();
+            x *= shrink_factor(x.norm(), 1.0);
+            x[dimension - 1] = 1.0;
+            x /= 2.0_f64.sqrt();
+            x *= shrink_factor(x.norm(), 1.0);
+            let relation = if follows(i) { &ours } else { &theirs };
+            let noise: f64 = StandardNormal.sample(&mut generator);
+            target.push((x.dot(relation) + 0.05 * noise).clamp(-1.0, 1.0));
+            features.set_column(i, &x);
+        }
+        labelled(features, target)
+    };
+    let public = draw(public_records, &|i| i % 3 == 0);
+    let private = draw(private_records, &|_| true);
+    let shape = ProblemShape {
+        private_records,
+        public_records,
+        dimension,
+        bounds: public.bounds,
+        private_labels: true,
+    };
+    (shape, public, private)
+}

@@ -1,0 +1,160 @@
+//! Weighted least squares with a ridge, free or in a ball.
+
+use super::symmetric::{eigen, weighted_outer_sum};
+use super::{Matrix, Vector};
+
+/// Eigenvalues below this share of the largest count as zero.
+const RANK_TOLERANCE: f64 = 1e-13;
+
+/// The normal equations of Σ qᵢ(xᵢ·w − yᵢ)².
+#[derive(Debug, Clone)]
+pub struct NormalEquations {
+    /// Σ qᵢxᵢxᵢᵀ
+    pub gram: Matrix,
+    /// Σ qᵢyᵢxᵢ
+    pub moment: Vector,
+}
+
+impl NormalEquations {
+    pub fn weighted(features: &Matrix, target: &[f64], weights: &[f64]) -> Self {
+        let mut moment = Vector::zeros(features.nrows());
+        for ((example, y), q) in features.column_iter().zip(target).zip(weights) {
+            moment.axpy(q * y, &example, 1.0);
+        }
+        Self { gram: weighted_outer_sum(features, weights), moment }
+    }
+
+    /// Every example weighs 1/n.
+    pub fn mean(features: &Matrix, target: &[f64]) -> Self {
+        let n = features.ncols();
+        Self::weighted(features, target, &vec![1.0 / n as f64; n])
+    }
+
+    /// argmin Σ qᵢ(xᵢ·w − yᵢ)² + ridge·‖w‖². `None` where that has no unique solution
+    /// within rounding.
+    pub fn ridge(&self, ridge: f64) -> Option<Vector> {
+        let mut system = self.gram.clone();
+        for k in 0..system.nrows() {
+            system[(k, k)] += ridge;
+        }
+        let solution = system.cholesky()?.solve(&self.moment);
+        solution.iter().all(|w| w.is_finite()).then_some(solution)
+    }
+
+    /// The same minimum over ‖w‖ ≤ `radius`; the shortest one if there are several.
+    /// `None` if the equations hold something else than numbers.
+    pub fn in_ball(&self, ridge: f64, radius: f64) -> Option<Vector> {
+        let (eigenvalues, axes) = eigen(&self.gram)?;
+        let curvature = eigenvalues.map(|value| value.max(0.0) + ridge);
+        let negligible = RANK_TOLERANCE * curvature.max();
+        let slope = axes.tr_mul(&self.moment);
+        let at = |multiplier: f64| {
+            slope.zip_map(&curvature, |slope, curvature| {
+                if curvature + multiplier <= negligible {
+                    0.0
+                } else {
+                    slope / (curvature + multiplier)
+                }
+            })
+        };
+        let free = at(0.0);
+        if free.norm() <= radius {
+            return Some(axes * free);
+        }
+        // ‖w(multiplier)‖ falls; the multiplier whose solution lies on the sphere is
+        // unique, and ‖w‖ ≤ ‖slope‖/multiplier bounds it.
+        let (mut low, mut high) = (0.0, slope.norm() / radius);
+        loop {
+            let middle = f64::midpoint(low, high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if at(middle).norm() > radius {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(axes * at(high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::golden;
+
+    #[test]
+    fn second_stage_solutions_agree_with_the_reference() {
+        let golden = golden::discrepancy();
+        let (x, y) = (golden.records("inputs.X"), golden.vector("inputs.y"));
+        let q = golden.vector("inputs.q");
+        let equations = NormalEquations::weighted(&x, y.as_slice(), q.as_slice());
+        let free = equations.in_ball(0.0, 1e6).unwrap();
+        golden::assert_near(&free, &golden.vector("stage2.w_unconstrained"), 1e-11);
+        golden::assert_near(&equations.ridge(0.0).unwrap(), &free, 1e-12);
+        let ball = equations.in_ball(0.0, 0.5).unwrap();
+        golden::assert_near(&ball, &golden.vector("stage2.w_ball_Lambda_0p5"), 1e-11);
+        let ridge = equations.ridge(0.1).unwrap();
+        golden::assert_near(&ridge, &golden.vector("stage2.w_ridge_0p1"), 1e-11);
+        golden::assert_near(&equations.in_ball(0.1, 10.0).unwrap(), &ridge, 1e-12);
+    }
+
+    #[test]
+    fn collinear_one_hots_with_an_intercept_are_solvable_at_dimension_400() {
+        // Two vocabularies of one-hots and a constant: rank is at least two short.
+        let (levels, n) = (200, 2_000);
+        let d = 2 * levels;
+        let x = Matrix::from_fn(d, n, |i, j| {
+            let constant = i == d - 1;
+            let first = i < levels && i == j % levels;
+            let second = i >= levels && i < d - 1 && i - levels == (j / 3) % (levels - 1);
+            f64::from(u8::from(constant || first || second)) / 3.0_f64.sqrt()
+        });
+        let y: Vec<f64> = (0..n).map(|j| ((j % 7) as f64 - 3.0) / 3.0).collect();
+        let equations = NormalEquations::mean(&x, &y);
+        let (eigenvalues, _) = eigen(&equations.gram).unwrap();
+        assert_eq!(eigenvalues.iter().filter(|value| **value < 1e-13).count(), 2);
+        let w = equations.ridge(1e-5).unwrap();
+        let left = &equations.gram * &w + 1e-5 * &w - &equations.moment;
+        assert!(left.amax() < 1e-12, "{:e}", left.amax());
+        let shortest = equations.in_ball(0.0, f64::INFINITY).unwrap();
+        assert!((&equations.gram * &shortest - &equations.moment).amax() < 1e-12);
+        assert!(shortest.norm() < 100.0, "{}", shortest.norm());
+    }
+
+    #[test]
+    fn equations_with_something_else_than_numbers_have_no_solution() {
+        let equations = NormalEquations {
+            gram: Matrix::from_element(2, 2, f64::NAN),
+            moment: Vector::zeros(2),
+        };
+        assert!(equations.in_ball(0.1, 1.0).is_none());
+        assert!(equations.ridge(0.1).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn in_a_ball_the_gradient_vanishes_or_points_to_the_centre(
+            x in proptest::collection::vec(-1.0..1.0_f64, 3 * 6),
+            y in proptest::collection::vec(-1.0..1.0_f64, 6),
+            ridge in 0.0..0.1_f64,
+            radius in 0.05..2.0_f64,
+        ) {
+            let equations = NormalEquations::mean(&Matrix::from_vec(3, 6, x), &y);
+            let w = equations.in_ball(ridge, radius).unwrap();
+            prop_assert!(w.norm() <= radius * (1.0 + 1e-12));
+            let downhill = &equations.moment - &equations.gram * &w - ridge * &w;
+            if w.norm() < radius * (1.0 - 1e-9) {
+                prop_assert!(downhill.norm() < 1e-9);
+            } else {
+                let outward = &w / w.norm();
+                let along = downhill.dot(&outward);
+                prop_assert!(along >= -1e-9);
+                prop_assert!((downhill - along * outward).norm() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Symmetric matrices: sums of outer products, quadratic forms, eigenvalues, packing.
+
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+
+use super::{Matrix, Vector};
+
+/// Examples that are multiplied at once: large enough for the matrix kernel, small
+/// enough that the copy stays in the cache and no second data matrix is needed.
+const BLOCK: usize = 512;
+
+/// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. Columns of weight zero are not read,
+/// so they may hold anything.
+pub fn weighted_outer_sum(features: &Matrix, weights: &[f64]) -> Matrix {
+    let dimension = features.nrows();
+    let used: Vec<usize> = (0..features.ncols()).filter(|i| weights[*i] != 0.0).collect();
+    let mut sum = Matrix::zeros(dimension, dimension);
+    for block in used.chunks(BLOCK) {
+        let mut left = Matrix::zeros(dimension, block.len());
+        let mut right = Matrix::zeros(block.len(), dimension);
+        for (k, i) in block.iter().enumerate() {
+            let example = features.column(*i);
+            left.column_mut(k).axpy(weights[*i], &example, 0.0);
+            right.row_mut(k).tr_copy_from(&example);
+        }
+        sum.gemm(1.0, &left, &right, 1.0);
+    }
+    // The kernel need not treat both triangles alike; everything below assumes it did.
+    sum.fill_lower_triangle_with_upper_triangle();
+    sum
+}
+
+/// xᵢᵀExᵢ for every column of `features`.
+pub fn quadratic_forms(features: &Matrix, form: &Matrix) -> Vector {
+    let mut values = Vector::zeros(features.ncols());
+    let mut start = 0;
+    while start < features.ncols() {
+        let width = BLOCK.min(features.ncols() - start);
+        let examples = features.columns(start, width);
+        let images = form * examples;
+        for k in 0..width {
+            values[start + k] = examples.column(k).dot(&images.column(k));
+        }
+        start += width;
+    }
+    values
+}
+
+/// Eigenvalues and eigenvectors (columns), unsorted. `None` for a matrix that holds
+/// something else than numbers, on which the iteration would not end.
+pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
+    if !is_finite(matrix) {
+        return None;
+    }
+    let decomposition = matrix.clone().symmetric_eigen();
+    Some((decomposition.eigenvalues, decomposition.eigenvectors))
+}
+
+/// The largest absolute eigenvalue; not a number if an entry is none.
+pub fn spectral_norm(matrix: &Matrix) -> f64 {
+    if is_finite(matrix) { matrix.symmetric_eigenvalues().amax() } else { f64::NAN }
+}
+
+/// The upper triangle by rows, off-diagonal entries times √2: the ℓ₂ norm of the
+/// result is the Frobenius norm of `matrix`, so noise and sensitivity carry over.
+pub fn pack(matrix: &Matrix) -> Vec<f64> {
+    let dimension = matrix.nrows();
+    let mut packed = Vec::with_capacity(packed_length(dimension));
+    for i in 0..dimension {
+        packed.push(matrix[(i, i)]);
+        packed.extend((i + 1..dimension).map(|j| SQRT_2 * matrix[(i, j)]));
+    }
+    packed
+}
+
+/// The symmetric matrix that [`pack`] made `packed` of.
+pub fn unpack(packed: &[f64], dimension: usize) -> Matrix {
+    let mut matrix = Matrix::zeros(dimension, dimension);
+    let mut entries = packed.iter();
+    for i in 0..dimension {
+        for j in i..dimension {
+            let entry = entries.next().copied().unwrap_or(f64::NAN);
+            let entry = if i == j { entry } else { FRAC_1_SQRT_2 * entry };
+            matrix[(i, j)] = entry;
+            matrix[(j, i)] = entry;
+        }
+    }
+    matrix
+}
+
+/// Numbers in a packed symmetric matrix.
+pub fn packed_length(dimension: usize) -> usize {
+    dimension * (dimension + 1) / 2
+}
+
+fn is_finite(matrix: &Matrix) -> bool {
+    matrix.iter().all(|entry| entry.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::golden;
+
+    fn matrices(rows: usize, columns: usize) -> impl Strategy<Value = Matrix> {
+        proptest::collection::vec(-2.0..2.0_f64, rows * columns)
+            .prop_map(move |entries| Matrix::from_vec(rows, columns, entries))
+    }
+
+    #[test]
+    fn the_weighted_moment_its_difference_and_its_eigenvalues_agree_with_the_reference() {
+        let golden = golden::discrepancy();
+        let target = golden.records("T_clipped");
+        let moment = weighted_outer_sum(&target, &[0.2; 5]);
+        golden::assert_close(&moment, &golden.rows("M0"), 1e-12);
+        let source = golden.records("inputs.X");
+        let q = golden.vector("inputs.q");
+        let difference = &moment - weighted_outer_sum(&source, q.as_slice());
+        golden::assert_close(&difference, &golden.rows("M_q"), 1e-12);
+        assert!((spectral_norm(&difference) - golden.number("spec_norm")).abs() < 1e-12);
+        let (mut values, _) = eigen(&difference).unwrap();
+        values.as_mut_slice().sort_by(f64::total_cmp);
+        golden::assert_near(&values, &golden.vector("eig_M_q"), 1e-12);
+    }
+
+    #[test]
+    fn quadratic_forms_give_the_reference_gradient() {
+        let golden = golden::discrepancy();
+        let forms = quadratic_forms(&golden.records("inputs.X"), &golden.rows("E"));
+        golden::assert_near(&-forms, &golden.vector("grad_F"), 1e-12);
+    }
+
+    #[test]
+    fn blocks_add_up_and_columns_without_weight_are_never_read() {
+        let columns = 2 * BLOCK + 7;
+        let mut features = Matrix::from_fn(3, columns, |i, j| ((i * 31 + j * 17) % 23) as f64);
+        let mut weights: Vec<f64> = (0..columns).map(|j| (j % 5) as f64).collect();
+        weights[40] = 0.0;
+        features[(1, 40)] = f64::NAN;
+        let mut plain = Matrix::zeros(3, 3);
+        for j in (0..columns).filter(|j| weights[*j] > 0.0) {
+            plain += weights[j] * features.column(j) * features.column(j).transpose();
+        }
+        // Whole numbers, so every order of summation is exact.
+        assert_eq!(weighted_outer_sum(&features, &weights), plain);
+        features[(1, 40)] = 0.0;
+        let forms = quadratic_forms(&features, &plain);
+        for j in [0, BLOCK, columns - 1] {
+            let x = features.column(j);
+            assert_eq!(forms[j], x.dot(&(&plain * x)));
+        }
+    }
+
+    #[test]
+    fn a_matrix_with_something_else_than_numbers_has_no_norm_and_no_eigenvalues() {
+        let mut matrix = Matrix::identity(3, 3);
+        matrix[(1, 2)] = f64::NAN;
+        assert!(spectral_norm(&matrix).is_nan());
+        assert!(eigen(&matrix).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn packing_keeps_the_norm_and_can_be_undone(square in matrices(4, 4)) {
+            let symmetric = &square + square.transpose();
+            let packed = pack(&symmetric);
+            prop_assert_eq!(packed.len(), packed_length(4));
+            let norm = packed.iter().map(|p| p * p).sum::<f64>().sqrt();
+            prop_assert!((norm - symmetric.norm()).abs() < 1e-12);
+            prop_assert!((unpack(&packed, 4) - symmetric).amax() < 1e-14);
+        }
+
+        #[test]
+        fn no_direction_is_stretched_by_more_than_the_spectral_norm(
+            square in matrices(5, 5),
+            direction in matrices(5, 1),
+        ) {
+            let symmetric = &square + square.transpose();
+            let stretched = (&symmetric * &direction).norm();
+            prop_assert!(stretched <= spectral_norm(&symmetric) * direction.norm() + 1e-10);
+        }
+    }
+}
