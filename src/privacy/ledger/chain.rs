@@ -1,64 +1,445 @@
-//! The hash-chained file, its lock and its write-ahead discipline.
+//! Lines, chained by hash: how they are written, and read back with suspicion.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, DatasetRecord, Grant, Outcome, RunId};
-use crate::error::Result;
+use super::entry::Entry;
+use crate::error::{Error, Result};
 
-/// A handle on the ledger of one workspace. Every process and every run opens
-/// its own; a file lock makes each change see all earlier ones.
-#[derive(Debug)]
-pub struct Ledger {
-    path: PathBuf,
+/// `prev` of the first line.
+pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A line without its hash, in the order in which it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body<E> {
+    seq: u64,
+    time: String,
+    prev: String,
+    entry: E,
 }
 
-impl Ledger {
-    /// Opens (does not create) the ledger in `directory`; the file appears with the first entry.
-    pub fn open(_directory: &Path) -> Result<Self> {
-        todo!()
+/// The last line that is known to be on disk: the contents of `ledger.head`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub seq: u64,
+    pub hash: String,
+}
+
+impl Head {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (seq, hash) = text.strip_suffix('\n')?.split_once(' ')?;
+        let hexadecimal = hash.len() == GENESIS.len()
+            && hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        Some(Self { seq: seq.parse().ok().filter(|_| hexadecimal)?, hash: hash.to_owned() })
     }
-    pub fn path(&self) -> &Path {
-        &self.path
+
+    pub fn text(&self) -> String {
+        format!("{} {}\n", self.seq, self.hash)
     }
-    /// Everything on disk now, added up.
-    pub fn book(&mut self) -> Result<Book> {
-        todo!()
+}
+
+/// What stands in `ledger.head`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Confirmed {
+    /// There is no such file.
+    Nothing,
+    Unreadable,
+    Until(Head),
+}
+
+/// What comes after the good prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Tail {
+    /// Nothing: the last line is confirmed.
+    #[default]
+    Confirmed,
+    /// Nothing, but the program that wrote the last line died before confirming it.
+    Unconfirmed,
+    /// The unfinished line of a program that died while writing. It never
+    /// returned from writing, so nothing was drawn under this line.
+    Torn,
+    /// Confirmed lines are lost or changed, from this line on.
+    Damaged { line: u64, why: String },
+}
+
+/// A line that may be appended next.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub text: String,
+    pub head: Head,
+}
+
+/// What has been read: the good prefix, what it adds up to, and what follows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    book: Book,
+    /// Hash of every good line.
+    hashes: Vec<String>,
+    /// Length of the good prefix in bytes.
+    length: u64,
+    tail: Tail,
+}
+
+impl Reading {
+    pub fn book(&self) -> &Book {
+        &self.book
     }
-    /// The account of this dataset: known by content, view or origin, else opened.
-    pub fn register(&mut self, _dataset: &DatasetRecord) -> Result<AccountId> {
-        todo!()
+
+    pub fn length(&self) -> u64 {
+        self.length
     }
-    pub fn set_budget(&mut self, _account: &AccountId, _budget: Budget) -> Result<()> {
-        todo!()
+
+    pub fn tail(&self) -> &Tail {
+        &self.tail
     }
-    /// Reserves the whole run or refuses it.
-    pub fn grant(&mut self, _grant: Grant) -> Result<()> {
-        todo!()
+
+    pub fn head(&self) -> Head {
+        let hash = self.hashes.last().map_or(GENESIS, String::as_str);
+        Head { seq: self.hashes.len() as u64, hash: hash.to_owned() }
     }
-    /// Announces draws; returns only after they are on disk.
-    pub fn reserve(&mut self, _run: &RunId, _event: usize, _count: u64) -> Result<()> {
-        todo!()
+
+    /// How the good prefix ends: a file that has other bytes there is another file.
+    pub fn ending(&self) -> String {
+        self.hashes.last().map_or_else(String::new, |hash| seal(hash) + "\n")
     }
-    pub fn settle(
-        &mut self,
-        _run: &RunId,
-        _used: &[u64],
-        _outcome: Outcome,
-        _peeked: bool,
-    ) -> Result<()> {
-        todo!()
+
+    /// Takes in the bytes that follow the good prefix, up to the end of the file.
+    pub fn extend(&mut self, bytes: &[u8], confirmed: &Confirmed) {
+        let mut rest = bytes;
+        let mut flaw = "the line is cut off".to_owned();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            if let Err(why) = self.take(&rest[..end]) {
+                flaw = why;
+                break;
+            }
+            self.length += end as u64 + 1;
+            rest = &rest[end + 1..];
+        }
+        self.tail = self.judge(rest, &flaw, confirmed);
     }
-    /// Settles an open run whose process is gone at what it had reserved.
-    pub fn abandon(&mut self, _run: &RunId) -> Result<()> {
-        todo!()
+
+    /// The next line, checked by reading it back: what cannot be read back
+    /// (a NaN, say) must not get into the file.
+    pub fn compose(&self, time: String, entry: &Entry) -> Result<Link> {
+        let Head { seq, hash: prev } = self.head();
+        let body = Body { seq: seq + 1, time, prev, entry };
+        let unwritable = |why: String| Error::failed(format!("cannot write a ledger line: {why}"));
+        let mut text = serde_json::to_string(&body).map_err(|e| unwritable(e.to_string()))?;
+        text.pop(); // the closing brace: the hash becomes the last field
+        let hash = sha256(text.as_bytes());
+        text += &seal(&hash);
+        let (_, again) = self.read(text.as_bytes()).map_err(unwritable)?;
+        if again.entry != *entry {
+            return Err(unwritable("it would not be read back as it was".to_owned()));
+        }
+        text.push('\n');
+        Ok(Link { text, head: Head { seq: seq + 1, hash } })
     }
-    /// The curator accepts the unknown past of an account.
-    pub fn accept(&mut self, _account: &AccountId, _why: &str) -> Result<()> {
-        todo!()
+
+    /// The damage as an error, for everything that would append.
+    pub fn intact(&self, path: &Path) -> Result<()> {
+        match &self.tail {
+            Tail::Damaged { line, why } => Err(Error::refused(format!("the ledger is damaged: {why}"))
+                .at(format!("{}:{line}", path.display()))
+                .cure("run `halflight ledger repair`, then accept the unknown past with `halflight ledger accept ACCOUNT`")),
+            _ => Ok(()),
+        }
     }
-    /// Sets a damaged ledger aside and goes on with its good prefix.
-    pub fn repair(&mut self) -> Result<PathBuf> {
-        todo!()
+
+    /// The book with remarks about the file; after damage every past is unknown.
+    pub fn remarked_book(&self, path: &Path) -> Book {
+        let mut book = self.book.clone();
+        let (file, lines) = (path.display(), self.hashes.len());
+        match &self.tail {
+            Tail::Confirmed => {}
+            Tail::Unconfirmed => book.warnings.push(format!(
+                "{file}:{lines}: the program that wrote this line died before it was confirmed; it counts"
+            )),
+            Tail::Torn => book.warnings.push(format!(
+                "{file}:{}: an unfinished line of a program that died while writing it; nothing was drawn under it, and the next entry sets it aside",
+                lines + 1
+            )),
+            Tail::Damaged { line, why } => {
+                book.lose_lines();
+                book.warnings.push(format!(
+                    "{file}:{line}: the ledger is damaged: {why}; launches are refused until `halflight ledger repair`"
+                ));
+            }
+        }
+        book
+    }
+
+    fn take(&mut self, line: &[u8]) -> std::result::Result<(), String> {
+        let (hash, body) = self.read(line)?;
+        self.book.apply(&body.time, body.entry).map_err(|error| error.what().to_owned())?;
+        self.hashes.push(hash);
+        Ok(())
+    }
+
+    /// Hash and contents of a line that continues the good prefix.
+    fn read(&self, line: &[u8]) -> std::result::Result<(String, Body<Entry>), String> {
+        let cut = line.len().saturating_sub(seal(GENESIS).len());
+        let (bytes, end) = line.split_at(cut);
+        let hash = sha256(bytes);
+        if end != seal(&hash).as_bytes() {
+            return Err("the hash does not fit the line: it was changed after it was written, or is cut off".to_owned());
+        }
+        let json = [bytes, b"}"].concat();
+        let body: Body<Entry> = serde_json::from_slice(&json)
+            .map_err(|error| format!("this version of halflight cannot read the line: {error}"))?;
+        let expected = self.head();
+        if body.seq != expected.seq + 1 {
+            return Err(format!("line {} stands where {} belongs", body.seq, expected.seq + 1));
+        }
+        if body.prev != expected.hash {
+            return Err("the chain breaks: `prev` is not the hash of the line before".to_owned());
+        }
+        Ok((hash, body))
+    }
+
+    /// What the unread rest of the file and the head say about its end.
+    fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> Tail {
+        let good = self.head().seq;
+        let damaged = |line: u64, why: &str| Tail::Damaged { line, why: why.to_owned() };
+        // Writing confirms every earlier line first, so a torn line is alone at
+        // the end and comes after everything that was confirmed.
+        let alone = !rest.iter().rev().skip(1).any(|byte| *byte == b'\n');
+        let torn = alone && matches!(confirmed, Confirmed::Until(head) if head.seq <= good);
+        if !rest.is_empty() && !torn {
+            return damaged(good + 1, flaw);
+        }
+        let head = match confirmed {
+            Confirmed::Until(head) => head,
+            Confirmed::Nothing if good == 0 => return Tail::Confirmed,
+            Confirmed::Nothing => {
+                return damaged(good, "ledger.head is missing, so later lines may be missing too");
+            }
+            Confirmed::Unreadable => {
+                return damaged(
+                    good.max(1),
+                    "ledger.head is unreadable, so later lines may be missing",
+                );
+            }
+        };
+        if head.seq > good {
+            let why = format!(
+                "lines {} to {} are missing: ledger.head confirms them",
+                good + 1,
+                head.seq
+            );
+            return damaged(good + 1, &why);
+        }
+        let here = head.seq.checked_sub(1).map_or(GENESIS, |i| self.hashes[i as usize].as_str());
+        if here != head.hash {
+            return damaged(
+                head.seq.max(1),
+                "ledger.head confirms another line here: one of the two files is a copy from elsewhere",
+            );
+        }
+        match (rest.is_empty(), head.seq == good) {
+            (false, _) => Tail::Torn,
+            (true, false) => Tail::Unconfirmed,
+            (true, true) => Tail::Confirmed,
+        }
+    }
+}
+
+/// How a line with this hash ends.
+fn seal(hash: &str) -> String {
+    format!(",\"hash\":\"{hash}\"}}")
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::{AccountId, DatasetRecord};
+    use super::*;
+
+    fn dataset(number: u64) -> Entry {
+        Entry::Dataset {
+            account: AccountId(format!("acc-{number}")),
+            dataset: DatasetRecord {
+                name: "Kr\u{e4}nk\nlich \"quoted\"".to_owned(),
+                origin: format!("/data/{number}.csv"),
+                content: format!("content{number}"),
+                view: format!("view{number}"),
+                rows: number,
+            },
+        }
+    }
+
+    /// Text of a ledger of `count` lines, and the head after each.
+    fn ledger(count: u64) -> (String, Vec<Head>) {
+        let mut reading = Reading::default();
+        let (mut text, mut heads) = (String::new(), vec![reading.head()]);
+        for number in 1..=count {
+            let link =
+                reading.compose("2026-11-21T12:00:00Z".to_owned(), &dataset(number)).unwrap();
+            reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head.clone()));
+            assert_eq!(reading.tail, Tail::Confirmed);
+            text += &link.text;
+            heads.push(link.head);
+        }
+        (text, heads)
+    }
+
+    fn read(text: impl AsRef<[u8]>, confirmed: &Confirmed) -> Reading {
+        let mut reading = Reading::default();
+        reading.extend(text.as_ref(), confirmed);
+        reading
+    }
+
+    fn damage(reading: &Reading) -> (u64, &str) {
+        match &reading.tail {
+            Tail::Damaged { line, why } => (*line, why),
+            other => panic!("{other:?} is no damage"),
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_of_json_with_its_hash_last() {
+        let (text, heads) = ledger(1);
+        let expected = [
+            r#"{"seq":1,"time":"2026-11-21T12:00:00Z","prev":""#,
+            GENESIS,
+            r#"","entry":{"kind":"dataset","account":"acc-1","dataset":{"name":"Kränk\nlich \"quoted\"","#,
+            r#""origin":"/data/1.csv","content":"content1","view":"view1","rows":1}},"hash":""#,
+            &heads[1].hash,
+            "\"}\n",
+        ];
+        assert_eq!(text, expected.concat());
+    }
+
+    #[test]
+    fn reading_in_pieces_equals_reading_at_once() {
+        let (text, heads) = ledger(4);
+        let whole = read(&text, &Confirmed::Until(heads[4].clone()));
+        let mut pieces = Reading::default();
+        let mut start = 0;
+        for (line, head) in text.split_inclusive('\n').zip(&heads[1..]) {
+            pieces.extend(line.as_bytes(), &Confirmed::Until(head.clone()));
+            start += line.len() as u64;
+            assert_eq!(pieces.length(), start);
+        }
+        assert_eq!(pieces, whole);
+        assert_eq!(whole.book.accounts.len(), 4);
+    }
+
+    #[test]
+    fn a_missing_or_unreadable_head_is_damage_unless_nothing_was_written() {
+        let (text, _) = ledger(2);
+        assert_eq!(read("", &Confirmed::Nothing).tail, Tail::Confirmed);
+        assert!(damage(&read(&text, &Confirmed::Nothing)).1.contains("head is missing"));
+        assert!(damage(&read(&text[..9], &Confirmed::Nothing)).1.contains("cut off"));
+        assert!(damage(&read(&text, &Confirmed::Unreadable)).1.contains("head is unreadable"));
+        assert!(damage(&read("", &Confirmed::Unreadable)).1.contains("head is unreadable"));
+    }
+
+    #[test]
+    fn a_head_ahead_of_the_lines_names_those_that_are_missing() {
+        let (text, heads) = ledger(5);
+        let end = text.match_indices('\n').nth(1).unwrap().0 + 1;
+        let reading = read(&text[..end], &Confirmed::Until(heads[5].clone()));
+        assert_eq!(damage(&reading), (3, "lines 3 to 5 are missing: ledger.head confirms them"));
+        assert_eq!(damage(&read("", &Confirmed::Until(heads[5].clone()))).0, 1);
+    }
+
+    #[test]
+    fn a_head_of_another_ledger_is_damage() {
+        let (text, mut heads) = ledger(2);
+        heads[1].hash = sha256(b"elsewhere");
+        let reading = read(&text, &Confirmed::Until(heads[1].clone()));
+        assert_eq!(damage(&reading).0, 1);
+    }
+
+    #[test]
+    fn an_unfinished_line_after_the_confirmed_ones_is_torn_and_not_damage() {
+        let (text, heads) = ledger(3);
+        let last = text.trim_end().rfind('\n').unwrap() + 1;
+        for end in last + 1..text.len() {
+            let reading = read(&text.as_bytes()[..end], &Confirmed::Until(heads[2].clone()));
+            assert_eq!(reading.tail, Tail::Torn);
+            assert_eq!(reading.length(), last as u64);
+        }
+        let whole = read(&text, &Confirmed::Until(heads[2].clone()));
+        assert_eq!((whole.tail, whole.hashes.len()), (Tail::Unconfirmed, 3));
+        // After a loss of power the file may have got its length and not its bytes.
+        let zeros = [&text.as_bytes()[..last], &[0; 200]].concat();
+        assert_eq!(read(zeros, &Confirmed::Until(heads[2].clone())).tail, Tail::Torn);
+        // Two unreadable lines cannot be the work of one writer.
+        let two = format!("{}x\ny\n", &text[..last]);
+        assert_eq!(damage(&read(two, &Confirmed::Until(heads[2].clone()))).0, 3);
+    }
+
+    #[test]
+    fn a_line_that_was_left_out_repeated_or_swapped_breaks_the_chain() {
+        let (text, heads) = ledger(4);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (order, bad) in [([0, 2, 3, 3], 2), ([0, 1, 1, 2], 3), ([1, 0, 2, 3], 1)] {
+            let shuffled: String = order.iter().map(|i| lines[*i]).collect();
+            let reading = read(shuffled, &Confirmed::Until(heads[4].clone()));
+            let (line, why) = damage(&reading);
+            assert_eq!(line, bad);
+            assert!(why.contains("stands where"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_does_not_continue_the_hash_before_it_is_refused() {
+        let (text, heads) = ledger(2);
+        let (first, second) = text.split_once('\n').unwrap();
+        // An honest hash over a changed line: only the chain can tell.
+        let changed = first.replace("acc-1", "acc-9");
+        let body = &changed[..changed.len() - seal(GENESIS).len()];
+        let forged = format!("{body}{}\n{second}", seal(&sha256(body.as_bytes())));
+        let reading = read(forged, &Confirmed::Until(heads[2].clone()));
+        assert_eq!(damage(&reading).0, 2);
+        assert!(damage(&reading).1.contains("chain breaks"));
+    }
+
+    #[test]
+    fn a_line_of_an_unknown_kind_is_not_skipped() {
+        let body = format!(
+            r#"{{"seq":1,"time":"t","prev":"{GENESIS}","entry":{{"kind":"refund","run":"a"}}"#
+        );
+        let hash = sha256(body.as_bytes());
+        let head = Head { seq: 1, hash: hash.clone() };
+        let reading = read(format!("{body}{}\n", seal(&hash)), &Confirmed::Until(head));
+        let (line, why) = damage(&reading);
+        assert_eq!(line, 1);
+        assert!(why.contains("this version of halflight cannot read") && why.contains("refund"));
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_not_written() {
+        let reading = read(ledger(1).0, &Confirmed::Until(ledger(1).1[1].clone()));
+        let budget = super::super::entry::Budget { epsilon: f64::NAN, delta: 1e-5 };
+        let entry = Entry::Budget { account: AccountId("acc-1".to_owned()), budget };
+        let error = reading.compose("2026-11-21T12:00:00Z".to_owned(), &entry).unwrap_err();
+        assert!(error.what().contains("cannot write a ledger line"), "{error}");
+    }
+
+    #[test]
+    fn a_head_survives_its_text_and_nothing_else_does() {
+        let head = Head { seq: 17, hash: sha256(b"abc") };
+        assert_eq!(head.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(Head::parse(&head.text()), Some(head.clone()));
+        let text = head.text();
+        for end in 0..text.len() {
+            assert_eq!(Head::parse(&text[..end]), None);
+        }
+        assert_eq!(Head::parse(&text.to_uppercase()), None);
     }
 }

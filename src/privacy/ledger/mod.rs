@@ -1,13 +1,49 @@
 //! The append-only record of what each private dataset has spent.
 //!
-//! [`entry`] is one line of the file, [`chain`] the hash-chained file itself
-//! with its lock and its write-ahead discipline, [`book`] what the lines add up
-//! to: accounts, budgets, spends, refusals.
+//! | module | holds |
+//! |---|---|
+//! | [`entry`] | what one line says |
+//! | [`book`] | what the lines add up to: accounts, budgets, spends, refusals |
+//! | [`chain`] | how lines are written, chained by hash, and read back with suspicion |
+//! | [`disk`] | the files, their locks, and the order in which they are synced |
+//! | [`handle`] | [`Ledger`]: every decision, taken under the lock |
+//!
+//! # The files
+//!
+//! | file | holds |
+//! |---|---|
+//! | `ledger.jsonl` | the ledger: one JSON object per line |
+//! | `ledger.head` | number and hash of the last confirmed line, so that a cut-off end is noticed |
+//! | `ledger.lock` | locked while the ledger is read (shared) or changed (exclusive) |
+//! | `open/RUN.lock` | locked as long as the program that carries out this open run is alive |
+//! | `ledger.torn-TIME` | the unfinished last line of a program that died while writing it |
+//! | `ledger.damaged-TIME.jsonl` | a damaged ledger, set aside by a repair |
+//!
+//! # Checking a ledger by hand
+//!
+//! A line ends with `,"hash":"…"}`; the hash is the SHA-256 of the bytes before
+//! that, and `prev` repeats the hash of the line before (64 zeros on the first):
+//!
+//! ```sh
+//! sed -n 3p ledger.jsonl | sed 's/,"hash":"[0-9a-f]*"}$//' | tr -d '\n' | sha256sum
+//! ```
+//!
+//! The chain shows accidents: an edited line, a lost one, a copy that is too old.
+//! It holds no secret, so it does not stop a curator who rewrites every file.
+//!
+//! # Why nothing is drawn that is not charged
+//!
+//! A draw is announced before it is made: the line is written and synced, then
+//! the head, and only then does [`Ledger::reserve`] return. A program that dies
+//! in between leaves at worst a line too many, never one too few. What was never
+//! settled counts in full.
 
 pub mod book;
-pub mod chain;
+mod chain;
+mod disk;
 pub mod entry;
+mod handle;
 
 pub use book::{Account, Book, RunRecord, RunState};
-pub use chain::Ledger;
 pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
+pub use handle::Ledger;

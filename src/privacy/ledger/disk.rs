@@ -1,0 +1,218 @@
+//! The files of the ledger, their locks, and the order in which they are synced.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::chain::{Confirmed, GENESIS, Head, Link, Reading, Tail};
+use super::entry::RunId;
+use crate::error::{Error, Result};
+
+/// Proof that no other handle reads or writes the ledger while it lives.
+#[derive(Debug)]
+pub(super) struct Exclusive(#[expect(dead_code, reason = "closing the file unlocks it")] File);
+
+/// Proof that no other handle writes the ledger while it lives. Empty where
+/// nothing was ever written.
+#[derive(Debug)]
+pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
+
+#[derive(Debug)]
+pub(super) struct Disk {
+    directory: PathBuf,
+    ledger: PathBuf,
+}
+
+impl Disk {
+    pub fn new(directory: &Path) -> Result<Self> {
+        let kind = fs::metadata(directory)
+            .map_err(|e| Error::io("open the directory of the ledger", directory, &e))?;
+        if !kind.is_dir() {
+            return Err(Error::usage("the ledger belongs in a directory, and this is none")
+                .at(directory.display().to_string()));
+        }
+        Ok(Self { directory: directory.to_owned(), ledger: directory.join("ledger.jsonl") })
+    }
+
+    pub fn ledger(&self) -> &Path {
+        &self.ledger
+    }
+
+    pub fn lock(&self) -> Result<Exclusive> {
+        let path = self.directory.join("ledger.lock");
+        let locked = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let locked = locked.and_then(|file| file.lock().map(|()| file));
+        locked.map(Exclusive).map_err(|e| Error::io("lock the ledger", &path, &e))
+    }
+
+    /// Reading needs no right to write: without a lock file there is no writer.
+    pub fn lock_shared(&self) -> Result<Shared> {
+        let path = self.directory.join("ledger.lock");
+        match File::open(&path).and_then(|file| file.lock_shared().map(|()| file)) {
+            Ok(file) => Ok(Shared(Some(file))),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Shared(None)),
+            Err(e) => Err(Error::io("lock the ledger", &path, &e)),
+        }
+    }
+
+    pub fn confirmed(&self) -> Result<Confirmed> {
+        let path = self.head();
+        match fs::read(&path) {
+            Ok(bytes) => Ok(std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(Head::parse)
+                .map_or(Confirmed::Unreadable, Confirmed::Until)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Confirmed::Nothing),
+            Err(e) => Err(Error::io("read the head of the ledger", &path, &e)),
+        }
+    }
+
+    /// The bytes after what was read before; `None` when the file is another one now.
+    pub fn after(&self, reading: &Reading) -> Result<Option<Vec<u8>>> {
+        let ending = reading.ending();
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = match File::open(&self.ledger) {
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+                file => file?,
+            };
+            file.seek(SeekFrom::Start(reading.length() - ending.len() as u64))?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|e| Error::io("read the ledger", &self.ledger, &e))?;
+        Ok(bytes.strip_prefix(ending.as_bytes()).map(<[u8]>::to_vec))
+    }
+
+    /// Writes one line after the good prefix. Returns when line and head are on
+    /// disk; on failure the ledger is as it was.
+    pub fn append(&self, _lock: &Exclusive, reading: &Reading, link: &Link) -> Result<()> {
+        let head = self.confirmed()?;
+        if head != Confirmed::Until(reading.head()) {
+            // Either the first entry, or the last writer died before confirming.
+            self.confirm(&reading.head())?;
+        }
+        if *reading.tail() == Tail::Torn {
+            self.set_torn_aside(reading)?;
+        }
+        let fail = |e: &io::Error| Error::io("write to the ledger", &self.ledger, e);
+        let is_new = reading.head().hash == GENESIS;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(is_new)
+            .open(&self.ledger)
+            .map_err(|e| fail(&e))?;
+        let written = file.write_all(link.text.as_bytes()).and_then(|()| file.sync_all());
+        let written = match written {
+            Ok(()) if is_new => self.sync_directory(),
+            written => written,
+        };
+        written.map_err(|e| fail(&e)).and_then(|()| self.confirm(&link.head)).inspect_err(|_| {
+            // Take the line back, unless the head already vouches for it: then it
+            // stays, and at worst too much is charged. Should even this fail, the
+            // next reader finds a torn or an unconfirmed line.
+            if self.confirmed().is_ok_and(|head| head != Confirmed::Until(link.head.clone())) {
+                let _ = file.set_len(reading.length()).and_then(|()| file.sync_all());
+            }
+        })
+    }
+
+    /// Keeps the whole damaged file under another name and puts the good prefix
+    /// with one more line in its place.
+    pub fn replace(&self, _lock: &Exclusive, reading: &Reading, link: &Link) -> Result<PathBuf> {
+        let mut bytes = self.after(&Reading::default())?.unwrap_or_default();
+        let aside = self.set_aside("ledger.damaged-", ".jsonl", &bytes)?;
+        bytes.truncate(reading.length() as usize);
+        bytes.extend_from_slice(link.text.as_bytes());
+        self.write_atomically(&self.ledger, &bytes)
+            .map_err(|e| Error::io("replace the damaged ledger", &self.ledger, &e))?;
+        self.confirm(&link.head)?;
+        Ok(aside)
+    }
+
+    /// The mark that a run is being carried out: locked until dropped, or until
+    /// the process ends. `None` while someone else holds it.
+    pub fn hold(&self, run: &RunId) -> Result<Option<File>> {
+        let path = self.run_lock(run);
+        let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
+        fs::create_dir_all(self.directory.join("open")).map_err(|e| fail(&e))?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|e| fail(&e))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(fail(&e)),
+        }
+    }
+
+    /// Forgets the mark of a run that is over. A leftover file does no harm.
+    pub fn forget(&self, run: &RunId) {
+        let _ = fs::remove_file(self.run_lock(run));
+    }
+
+    fn run_lock(&self, run: &RunId) -> PathBuf {
+        self.directory.join("open").join(format!("{}.lock", run.0))
+    }
+
+    fn head(&self) -> PathBuf {
+        self.directory.join("ledger.head")
+    }
+
+    fn confirm(&self, head: &Head) -> Result<()> {
+        let path = self.head();
+        self.write_atomically(&path, head.text().as_bytes())
+            .map_err(|e| Error::io("write the head of the ledger", &path, &e))
+    }
+
+    fn set_torn_aside(&self, reading: &Reading) -> Result<()> {
+        let torn = self.after(reading)?.unwrap_or_default();
+        self.set_aside("ledger.torn-", "", &torn)?;
+        OpenOptions::new()
+            .write(true)
+            .open(&self.ledger)
+            .and_then(|file| file.set_len(reading.length()).and_then(|()| file.sync_all()))
+            .map_err(|e| Error::io("cut an unfinished line off the ledger", &self.ledger, &e))
+    }
+
+    /// A new file with these bytes, named by the time.
+    fn set_aside(&self, prefix: &str, suffix: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let mut name = format!("{prefix}{time}{suffix}");
+        let mut times = 1;
+        loop {
+            let path = self.directory.join(&name);
+            let created = OpenOptions::new().write(true).create_new(true).open(&path);
+            if created.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
+                times += 1;
+                name = format!("{prefix}{time}-{times}{suffix}");
+                continue;
+            }
+            let written = created
+                .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+                .and_then(|()| self.sync_directory());
+            return match written {
+                Ok(()) => Ok(path),
+                Err(e) => Err(Error::io("set bytes of the ledger aside", &path, &e)),
+            };
+        }
+    }
+
+    fn write_atomically(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let temporary = path.with_added_extension("tmp");
+        let written = File::create(&temporary)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&temporary, path))
+            .and_then(|()| self.sync_directory());
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    /// Makes new names in the directory durable.
+    fn sync_directory(&self) -> io::Result<()> {
+        File::open(&self.directory)?.sync_all()
+    }
+}
