@@ -1,1 +1,4 @@
 //! tui
+pub mod picture;
+pub mod theme;
+pub mod widgets;
