@@ -123,16 +123,16 @@ impl Field {
 
     fn word_start(&self) -> usize {
         let before = self.text[..self.cursor].trim_end();
-        before
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8))
+        let blank = before.char_indices().rfind(|(_, c)| c.is_whitespace());
+        // A blank with an accent on it is one character: do not stop inside.
+        self.border_at_or_after(blank.map_or(0, |(at, c)| at + c.len_utf8()))
     }
 
     fn word_end(&self) -> usize {
         let after = &self.text[self.cursor..];
-        let word = after.len() - after.trim_start().len();
-        let length = after[word..].find(char::is_whitespace).unwrap_or(after.len() - word);
-        self.cursor + word + length
+        let word = after.trim_start();
+        let length = word.find(char::is_whitespace).unwrap_or(word.len());
+        self.border_at_or_after(self.text.len() - word.len() + length)
     }
 }
 

@@ -1,10 +1,12 @@
 //! What screens are made of. Each widget draws values that it is given into a
 //! buffer: no files, no clock, no terminal, no state of its own.
 
+mod axis;
 pub mod chart;
 pub mod field;
 pub mod gauge;
 pub mod number;
+pub mod series;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
