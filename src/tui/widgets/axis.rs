@@ -1,0 +1,266 @@
+//! The range of an axis and the places on it that get a label.
+
+use super::number::{decimal, decimal_like, magnitude};
+
+/// Values whose spread is below this share of their size count as equal: the
+/// labels that could tell them apart would be longer than the chart.
+const FLAT: f64 = 1e-9;
+/// Room left free above and below the values, as a share of their spread.
+const MARGIN: f64 = 0.05;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scale {
+    Linear,
+    Log,
+}
+
+/// A range with `lo < hi`, both finite, in decimal logarithms if the scale is
+/// logarithmic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    lo: f64,
+    hi: f64,
+    scale: Scale,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tick {
+    pub value: f64,
+    pub label: String,
+}
+
+impl Axis {
+    /// Exactly from `lo` to `hi`; a single value gets half a step on each side.
+    pub fn exactly(lo: f64, hi: f64) -> Self {
+        let (lo, hi) = (lo.min(hi), lo.max(hi));
+        if lo < hi {
+            return Self { lo, hi, scale: Scale::Linear };
+        }
+        let half = (lo.abs() * FLAT).max(0.5);
+        Self { lo: (lo - half).max(f64::MIN), hi: (hi + half).min(f64::MAX), scale: Scale::Linear }
+    }
+
+    /// Around values from `lo` to `hi` (finite, positive on a log scale), with a
+    /// margin; equal values get a range of their own size.
+    pub fn around(lo: f64, hi: f64, scale: Scale) -> Self {
+        match scale {
+            Scale::Log => {
+                let (lo, hi) = (lo.log10(), hi.log10());
+                let spread = hi - lo;
+                let margin = if spread < FLAT { 0.5 } else { spread * MARGIN };
+                Self { lo: lo - margin, hi: hi + margin, scale }
+            }
+            Scale::Linear => {
+                let size = lo.abs().max(hi.abs());
+                // Halves, because the difference of two large numbers overflows.
+                let half_spread = hi / 2.0 - lo / 2.0;
+                let margin = if half_spread <= size * FLAT {
+                    if size == 0.0 { 1.0 } else { size * 0.1 }
+                } else {
+                    half_spread * 2.0 * MARGIN
+                };
+                // A loss is never negative, so neither is the axis under it.
+                let least = if lo >= 0.0 && hi > 0.0 { 0.0 } else { f64::MIN };
+                let (below, above) = ((lo - margin).max(least), (hi + margin).min(f64::MAX));
+                if below < above && margin > 0.0 {
+                    Self { lo: below, hi: above, scale }
+                } else {
+                    Self { lo: -1.0, hi: 1.0, scale }
+                }
+            }
+        }
+    }
+
+    /// Where a value lies between the ends, from 0 to 1 and never NaN.
+    pub fn fraction(&self, value: f64) -> f64 {
+        let unit = match self.scale {
+            Scale::Linear => value,
+            Scale::Log => value.log10(),
+        };
+        let fraction = (unit / 2.0 - self.lo / 2.0) / (self.hi / 2.0 - self.lo / 2.0);
+        if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) }
+    }
+
+    /// The value at a share of a linear axis.
+    pub fn at(&self, fraction: f64) -> f64 {
+        self.lo * (1.0 - fraction) + self.hi * fraction
+    }
+
+    pub fn ends(&self) -> (f64, f64) {
+        (self.lo, self.hi)
+    }
+
+    pub fn contains(&self, value: f64) -> bool {
+        value >= self.lo && value <= self.hi
+    }
+
+    /// About `count` round values in ascending order, each with a label of its
+    /// own; only whole numbers if `whole`.
+    pub fn ticks(&self, count: u16, whole: bool) -> Vec<Tick> {
+        match self.scale {
+            Scale::Linear => linear_ticks(self.lo, self.hi, count, whole),
+            Scale::Log => self.log_ticks(count),
+        }
+    }
+
+    fn log_ticks(&self, count: u16) -> Vec<Tick> {
+        let (first, last) = (self.lo.ceil() as i32, self.hi.floor() as i32);
+        let decades = (first..=last).count();
+        if decades >= 2 {
+            let stride = decades.div_ceil(usize::from(count).max(2));
+            return (first..=last).step_by(stride).filter_map(|k| tick(1, k)).collect();
+        }
+        let within = |tick: &Tick| {
+            let unit = tick.value.log10();
+            unit >= self.lo && unit <= self.hi
+        };
+        let round: Vec<Tick> = (first - 1..=first)
+            .flat_map(|k| [1, 2, 5].into_iter().filter_map(move |m| tick(m, k)))
+            .filter(within)
+            .collect();
+        if round.len() >= 2 {
+            return round;
+        }
+        linear_ticks(10f64.powf(self.lo), 10f64.powf(self.hi), count, false)
+    }
+}
+
+/// One label alone does not make a scale, so where the steps for `count` are too
+/// wide the next finer ones are taken.
+fn linear_ticks(lo: f64, hi: f64, count: u16, whole: bool) -> Vec<Tick> {
+    let coarse = multiples_within(lo, hi, count, whole);
+    if coarse.len() >= 2 {
+        return coarse;
+    }
+    multiples_within(lo, hi, count.saturating_mul(2).max(4), whole)
+}
+
+fn multiples_within(lo: f64, hi: f64, count: u16, whole: bool) -> Vec<Tick> {
+    let count = f64::from(count.max(1));
+    let wanted = hi / count - lo / count;
+    if !(wanted.is_finite() && wanted > 0.0) {
+        return Vec::new();
+    }
+    let mut exponent = wanted.log10().floor() as i32;
+    let mut multiple = [1, 2, 5, 10]
+        .into_iter()
+        .find(|&multiple| power(multiple, exponent) >= wanted * (1.0 - 1e-9))
+        .unwrap_or(10);
+    if whole && exponent < 0 && power(multiple, exponent) < 1.0 {
+        (multiple, exponent) = (1, 0);
+    }
+    let step = power(multiple, exponent);
+    let (first, last) = ((lo / step - 1e-9).ceil(), (hi / step + 1e-9).floor());
+    if !(first.abs().max(last.abs()) < 1e17 && last - first < 1e3) {
+        return Vec::new();
+    }
+    let multiples = || (first as i64..=last as i64).map(|i| i.saturating_mul(multiple));
+    let size =
+        multiples().filter(|&n| n != 0).map(|n| magnitude(n, exponent)).max().unwrap_or_default();
+    multiples()
+        .map(|n| Tick { value: power(n, exponent), label: decimal_like(n, exponent, size) })
+        .filter(|tick| tick.value.is_finite())
+        .collect()
+}
+
+fn tick(n: i64, exponent: i32) -> Option<Tick> {
+    let value = power(n, exponent);
+    (value > 0.0 && value.is_finite()).then(|| Tick { value, label: decimal(n, exponent) })
+}
+
+/// `n · 10^exponent`, correctly rounded also where the power alone overflows.
+fn power(n: i64, exponent: i32) -> f64 {
+    format!("{n}e{exponent}").parse().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(axis: Axis, count: u16) -> Vec<String> {
+        axis.ticks(count, false).into_iter().map(|tick| tick.label).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_short() {
+        assert_eq!(labels(Axis::exactly(0.0, 1.0), 5), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(labels(Axis::exactly(0.043, 0.061), 3), ["0.05", "0.06"]);
+        assert_eq!(labels(Axis::exactly(9e3, 14e3), 4), ["10k", "12k", "14k"]);
+        assert_eq!(labels(Axis::exactly(11.9e3, 13.1e3), 3), ["12k", "12.5k", "13k"]);
+        assert_eq!(labels(Axis::exactly(-2e-5, 2e-5), 4), ["-2e-5", "-1e-5", "0", "1e-5", "2e-5"]);
+        assert_eq!(
+            labels(Axis::around(1e-4, 1.0, Scale::Log), 5),
+            ["1e-4", "0.001", "0.01", "0.1", "1"]
+        );
+        assert_eq!(labels(Axis::around(0.15, 0.6, Scale::Log), 5), ["0.2", "0.5"]);
+        assert_eq!(
+            labels(Axis::around(0.61, 0.68, Scale::Log), 3),
+            ["0.62", "0.64", "0.66", "0.68"]
+        );
+    }
+
+    #[test]
+    fn steps_get_whole_numbers() {
+        let ticks = Axis::exactly(0.0, 2.0).ticks(10, true);
+        assert_eq!(ticks.iter().map(|tick| tick.value).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_flat_series_gets_a_range_of_its_own_size() {
+        assert_eq!(Axis::around(5.0, 5.0, Scale::Linear).ends(), (4.5, 5.5));
+        assert_eq!(Axis::around(-5.0, -5.0, Scale::Linear).ends(), (-5.5, -4.5));
+        assert_eq!(Axis::around(0.0, 0.0, Scale::Linear).ends(), (-1.0, 1.0));
+        assert_eq!(Axis::around(100.0, 100.0, Scale::Log).ends(), (1.5, 2.5));
+        assert_eq!(Axis::exactly(7.0, 7.0).ends(), (6.5, 7.5));
+    }
+
+    #[test]
+    fn values_that_are_never_negative_have_no_negative_axis() {
+        assert_eq!(Axis::around(0.01, 1.0, Scale::Linear).ends().0, 0.0);
+        assert!(Axis::around(-0.01, 1.0, Scale::Linear).ends().0 < -0.01);
+    }
+
+    #[test]
+    fn the_largest_numbers_do_not_overflow() {
+        let axis = Axis::around(f64::MIN, f64::MAX, Scale::Linear);
+        assert_eq!(axis.fraction(0.0), 0.5);
+        assert_eq!(axis.fraction(f64::MAX), 1.0);
+        assert!(axis.ticks(5, false).iter().all(|tick| tick.value.is_finite()));
+    }
+
+    fn any_finite() -> impl Strategy<Value = f64> {
+        prop_oneof![any::<f64>(), -1e3..1e3f64, Just(0.0), Just(1e15), Just(1e15 + 1.0)]
+            .prop_filter("finite", |x| x.is_finite())
+    }
+
+    proptest! {
+        #[test]
+        fn an_axis_holds_what_it_is_made_for(a in any_finite(), b in any_finite(), log: bool) {
+            let (scale, a, b) =
+                if log { (Scale::Log, a.abs().max(5e-324), b.abs().max(5e-324)) } else { (Scale::Linear, a, b) };
+            let (lo, hi) = (a.min(b), a.max(b));
+            let axis = Axis::around(lo, hi, scale);
+            let (start, end) = axis.ends();
+            prop_assert!(start < end && start.is_finite() && end.is_finite());
+            prop_assert!(axis.fraction(lo) <= axis.fraction(hi));
+            for count in [1, 2, 5, 12] {
+                let ticks = axis.ticks(count, false);
+                prop_assert!(ticks.len() <= 2 * usize::from(count) + 6);
+                for pair in ticks.windows(2) {
+                    prop_assert!(pair[0].value < pair[1].value, "{ticks:?}");
+                }
+                for (i, tick) in ticks.iter().enumerate() {
+                    prop_assert!(ticks[..i].iter().all(|other| other.label != tick.label), "{ticks:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn fractions_are_shares_for_any_value(value in any::<f64>(), a in any_finite(), b in any_finite()) {
+            let fraction = Axis::exactly(a, b).fraction(value);
+            prop_assert!((0.0..=1.0).contains(&fraction));
+        }
+    }
+}

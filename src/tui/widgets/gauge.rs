@@ -1,0 +1,235 @@
+//! A budget on one line: `ε 1.24 of 8 ██░░░░░░░░ 16 %`.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::Widget;
+
+use super::{number, width, write};
+use crate::tui::theme::{Glyphs, Theme};
+
+/// From this share on the rest of a budget is called nearly spent.
+const NEARLY: f64 = 0.9;
+/// A bar shorter than this says less than the percentage beside it.
+const SHORTEST_BAR: u16 = 5;
+const LONGEST_BAR: u16 = 60;
+
+/// What has been spent of a budget. Spending is rounded up and the budget down,
+/// so the line never promises more than there is.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetGauge<'a> {
+    label: &'a str,
+    spent: f64,
+    budget: f64,
+    theme: &'a Theme,
+    glyphs: &'a Glyphs,
+}
+
+/// What the numbers amount to; it decides the words, the style and the bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    /// A share of the budget from 0 to 1.
+    Within(f64),
+    /// More than the budget: the share is above 1, or infinite for a zero budget.
+    Over(f64),
+    Unlimited,
+    /// Spending or budget is not a number: nothing can be promised.
+    Unknown,
+}
+
+impl<'a> BudgetGauge<'a> {
+    pub fn new(
+        label: &'a str,
+        spent: f64,
+        budget: f64,
+        theme: &'a Theme,
+        glyphs: &'a Glyphs,
+    ) -> Self {
+        Self { label, spent, budget, theme, glyphs }
+    }
+
+    fn state(&self) -> State {
+        let spent = self.spent.max(0.0);
+        if self.spent.is_nan() || self.budget.is_nan() {
+            State::Unknown
+        } else if self.budget == f64::INFINITY {
+            State::Unlimited
+        } else if spent > self.budget {
+            State::Over(if self.budget > 0.0 { spent / self.budget } else { f64::INFINITY })
+        } else if self.budget > 0.0 {
+            State::Within(spent / self.budget)
+        } else {
+            // Nothing allowed, nothing spent: the budget is used up.
+            State::Within(1.0)
+        }
+    }
+
+    fn numbers(&self, state: State) -> String {
+        let spent = if self.spent < 0.0 { 0.0 } else { self.spent };
+        let spent = number::compact_up(spent);
+        match state {
+            State::Unlimited => format!("{} {spent}, no budget set", self.label),
+            _ => format!("{} {spent} of {}", self.label, number::compact_down(self.budget)),
+        }
+    }
+
+    /// The verdict in words, from the longest form to the shortest.
+    fn verdicts(state: State) -> Vec<String> {
+        // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
+        let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0);
+        match state {
+            State::Within(1.0) => vec!["100 % used up".into(), "used up".into(), "full".into()],
+            State::Within(share) if share >= NEARLY => {
+                vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
+            }
+            State::Within(share) => vec![format!("{} %", percent(share))],
+            State::Over(share) if share < 100.0 => vec![
+                format!("{} % over budget", percent(share)),
+                "over budget".into(),
+                "over".into(),
+            ],
+            State::Over(_) => vec!["over budget".into(), "over".into()],
+            State::Unlimited => vec![],
+            State::Unknown => vec!["unknown".into(), "?".into()],
+        }
+    }
+
+    fn style(&self, state: State) -> Style {
+        match state {
+            State::Over(_) | State::Unknown => self.theme.error,
+            State::Within(share) if share >= NEARLY => self.theme.warning,
+            State::Within(_) | State::Unlimited => self.theme.good,
+        }
+    }
+}
+
+impl Widget for BudgetGauge<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let state = self.state();
+        let style = self.style(state);
+        let numbers = self.numbers(state);
+        let numbers = self.glyphs.spell(&numbers);
+        let after = write(buffer, area, area.x, area.y, &numbers, self.theme.text);
+
+        // Where space is short the bar goes first, then words of the verdict.
+        let room = area.right() - after;
+        let verdicts = Self::verdicts(state);
+        let Some(verdict) = verdicts.iter().find(|verdict| width(verdict) < room) else {
+            return;
+        };
+        let bar = room.saturating_sub(width(verdict) + 2).min(LONGEST_BAR);
+        let mut x = after + 1;
+        if bar >= SHORTEST_BAR {
+            let filled = match state {
+                State::Within(share) => filled_cells(share, bar),
+                State::Over(_) => bar,
+                State::Unlimited | State::Unknown => 0,
+            };
+            for column in 0..bar {
+                let (glyph, style) = if column < filled {
+                    (self.glyphs.bar_full, style)
+                } else {
+                    (self.glyphs.bar_empty, self.theme.muted)
+                };
+                write(buffer, area, x + column, area.y, glyph, style);
+            }
+            x += bar + 1;
+        }
+        write(buffer, area, x, area.y, verdict, style);
+    }
+}
+
+/// The bar looks empty only when nothing is spent and full only when all is.
+fn filled_cells(share: f64, bar: u16) -> u16 {
+    let exact = share.clamp(0.0, 1.0) * f64::from(bar);
+    let cells = exact.round() as u16;
+    if share <= 0.0 {
+        0
+    } else if share >= 1.0 {
+        bar
+    } else {
+        cells.clamp(1, bar.saturating_sub(1).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn drawn(spent: f64, budget: f64, columns: u16, glyphs: &Glyphs) -> String {
+        let theme = Theme::monochrome();
+        let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
+        BudgetGauge::new("ε", spent, budget, &theme, glyphs).render(buffer.area, &mut buffer);
+        buffer.content.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_gauge_says_how_much_of_the_budget_is_spent() {
+        let unicode = Glyphs::unicode();
+        let rows = [
+            (1.24, 8.0, 28, "ε 1.24 of 8 ██░░░░░░░░░ 16 %"),
+            (0.0, 8.0, 24, "ε 0 of 8 ░░░░░░░░░░░ 0 %"),
+            (0.0001, 8.0, 24, "ε 1e-4 of 8 █░░░░░░░ 1 %"),
+            (7.9, 8.0, 40, "ε 7.9 of 8 ██████████░ 99 % nearly spent"),
+            (8.0, 8.0, 32, "ε 8 of 8 █████████ 100 % used up"),
+            (9.1, 8.0, 36, "ε 9.1 of 8 ███████ 114 % over budget"),
+            (1.0, 0.0, 28, "ε 1 of 0 ███████ over budget"),
+            (f64::INFINITY, 8.0, 28, "ε ∞ of 8 ███████ over budget"),
+            (1.24, f64::INFINITY, 28, "ε 1.24, no budget set"),
+            (f64::NAN, 8.0, 24, "ε – of 8 ░░░░░░░ unknown"),
+            (1.0, f64::NAN, 24, "ε 1 of – ░░░░░░░ unknown"),
+            (-3.0, 8.0, 24, "ε 0 of 8 ░░░░░░░░░░░ 0 %"),
+        ];
+        for (spent, budget, columns, expected) in rows {
+            assert_eq!(drawn(spent, budget, columns, &unicode), expected);
+        }
+    }
+
+    #[test]
+    fn the_verdict_outlives_the_bar_where_space_is_short() {
+        let unicode = Glyphs::unicode();
+        assert_eq!(drawn(9.1, 8.0, 27, &unicode), "ε 9.1 of 8 over budget");
+        assert_eq!(drawn(9.1, 8.0, 16, &unicode), "ε 9.1 of 8 over");
+        assert_eq!(drawn(9.1, 8.0, 10, &unicode), "ε 9.1 of 8");
+        assert_eq!(drawn(9.1, 8.0, 4, &unicode), "ε 9.");
+    }
+
+    #[test]
+    fn the_ascii_gauge_is_ascii() {
+        assert_eq!(drawn(1.24, 8.0, 30, &Glyphs::ascii()), "eps 1.24 of 8 ##--------- 16 %");
+        assert!(drawn(f64::NAN, f64::NAN, 40, &Glyphs::ascii()).is_ascii());
+    }
+
+    #[test]
+    fn over_budget_has_the_style_of_an_error() {
+        let theme = Theme::truecolor();
+        let glyphs = Glyphs::unicode();
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 1));
+        BudgetGauge::new("ε", 9.1, 8.0, &theme, &glyphs).render(buffer.area, &mut buffer);
+        assert_eq!(Some(buffer[(12, 0)].fg), theme.error.fg);
+        assert_eq!(Some(buffer[(39, 0)].fg), theme.error.fg);
+    }
+
+    proptest! {
+        #[test]
+        fn a_gauge_stays_in_its_area_for_any_numbers(
+            spent in any::<f64>(), budget in any::<f64>(),
+            x in 0u16..20, y in 0u16..4, columns in 0u16..60, rows in 0u16..4,
+        ) {
+            let frame = Rect::new(0, 0, 50, 5);
+            let mut buffer = Buffer::filled(frame, ratatui::buffer::Cell::new("~"));
+            let area = Rect::new(x, y, columns, rows);
+            let theme = Theme::ansi16();
+            BudgetGauge::new("ε", spent, budget, &theme, &Glyphs::unicode()).render(area, &mut buffer);
+            for position in frame.positions().filter(|position| !area.contains(*position)) {
+                prop_assert_eq!(buffer[position].symbol(), "~");
+            }
+        }
+    }
+}

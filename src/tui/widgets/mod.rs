@@ -1,0 +1,49 @@
+//! What screens are made of. Each widget draws values that it is given into a
+//! buffer: no files, no clock, no terminal, no state of its own.
+
+mod axis;
+pub mod chart;
+pub mod field;
+pub mod gauge;
+pub mod number;
+pub mod series;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+/// Writes text from (`x`, `y`) on, cut at the borders of `area` (which lies
+/// inside the buffer), and returns the column after it.
+fn write(buffer: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {
+    if y < area.top() || y >= area.bottom() || x < area.left() {
+        return x;
+    }
+    let room = area.right().saturating_sub(x);
+    buffer.set_stringn(x, y, text, usize::from(room), style).0
+}
+
+/// The number of cells that a text takes.
+fn width(text: &str) -> u16 {
+    u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
+}
+
+/// At most `room` cells of a text; what is cut off is hinted at by `mark`.
+fn shortened(text: &str, room: u16, mark: &str) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = width(mark);
+    for grapheme in Span::raw(text).styled_graphemes(Style::new()) {
+        used = used.saturating_add(width(grapheme.symbol));
+        if used > room {
+            break;
+        }
+        kept.push_str(grapheme.symbol);
+    }
+    if room > 0 {
+        kept.push_str(mark);
+    }
+    kept
+}

@@ -1,0 +1,321 @@
+//! Points of a curve: the nearest one, smoothing, and binning into columns.
+//!
+//! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no
+//! curve goes through it and no range is widened by it.
+
+/// (x, y)
+pub type Point = (f64, f64);
+
+/// The measured point whose x is closest to `x` (of two equally close the
+/// earlier); gaps are passed over.
+pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
+    if x.is_nan() {
+        return None;
+    }
+    let measured = |point: &&Point| point.0.is_finite() && point.1.is_finite();
+    let (before, after) = points.split_at(points.partition_point(|point| point.0 < x));
+    let left = before.iter().rev().find(measured);
+    let right = after.iter().find(measured);
+    match (left, right) {
+        (Some(left), Some(right)) if right.0 - x < x - left.0 => Some(*right),
+        (Some(left), _) => Some(*left),
+        (None, right) => right.copied(),
+    }
+}
+
+/// Exponential moving average: each point keeps `weight` (0 to 1) of the past.
+///
+/// With `log` the logarithms are averaged, as a log axis needs. The average is
+/// divided by the weight it has collected, so it does not start at zero nor cling
+/// to the first point. Gaps, and with `log` values that are not positive, stay as
+/// they are.
+pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
+    // NaN fails the comparison and smooths nothing.
+    if !(weight > 0.0) {
+        return points.to_vec();
+    }
+    let weight = weight.min(0.9999);
+    let (mut sum, mut collected) = (0.0, 0.0);
+    points
+        .iter()
+        .map(|&(x, y)| {
+            if !y.is_finite() || (log && y <= 0.0) {
+                return (x, y);
+            }
+            let value = if log { y.ln() } else { y };
+            sum = weight * sum + (1.0 - weight) * value;
+            collected = weight * collected + (1.0 - weight);
+            let average = sum / collected;
+            (x, if log { average.exp() } else { average })
+        })
+        .collect()
+}
+
+/// The first and the last x of a curve.
+pub(super) fn extent(points: &[Point]) -> Option<(f64, f64)> {
+    let first = points.iter().find(|point| point.0.is_finite())?;
+    let last = points.iter().rfind(|point| point.0.is_finite())?;
+    Some((first.0.min(last.0), first.0.max(last.0)))
+}
+
+/// What a curve does within one column: enough to draw it as if every point had
+/// been drawn. Dropping points instead would lose the spikes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Bin {
+    pub column: usize,
+    pub first: f64,
+    pub last: f64,
+    pub min: f64,
+    pub max: f64,
+    /// No gap lies between this bin and the one before.
+    pub joined: bool,
+}
+
+/// The part of a curve within `window`, in `columns` columns of equal width.
+///
+/// With `positive` a value that is not positive is a gap too (a log axis). Where
+/// the curve crosses an end of the window, it starts or stops at the crossing.
+/// A gap narrower than a column does not show.
+pub(super) fn bins(
+    points: &[Point],
+    window: (f64, f64),
+    columns: usize,
+    positive: bool,
+) -> Vec<Bin> {
+    let mut bins: Vec<Bin> = Vec::with_capacity(columns.min(points.len()) + 2);
+    if columns == 0 {
+        return bins;
+    }
+    let floor = if positive { 0.0 } else { f64::NEG_INFINITY };
+    let start = points.partition_point(|point| point.0 < window.0);
+    let end = start + points[start..].partition_point(|point| point.0 <= window.1);
+    let crossing = |after: usize, x: f64| {
+        let (left, right) = (points.get(after.checked_sub(1)?)?, points.get(after)?);
+        between(*left, *right, x, floor)
+    };
+    let mut joined = false;
+    if let Some(y) = crossing(start, window.0) {
+        bins.push(Bin { column: 0, first: y, last: y, min: y, max: y, joined });
+        joined = true;
+    }
+    let mut from = start;
+    for column in 0..columns {
+        let to = if column + 1 == columns {
+            end
+        } else {
+            let share = (column as f64 + 0.5) / (columns - 1) as f64;
+            let border = window.0 * (1.0 - share) + window.1 * share;
+            from + points[from..end].partition_point(|point| point.0 <= border)
+        };
+        let within = &points[from..to];
+        from = to;
+        let measured = |y: f64| y > floor && y < f64::INFINITY;
+        let (Some(first), Some(last)) = (
+            within.iter().position(|point| measured(point.1)),
+            within.iter().rposition(|point| measured(point.1)),
+        ) else {
+            joined &= within.is_empty();
+            continue;
+        };
+        let (min, max) = extremes(within, floor);
+        bins.push(Bin {
+            column,
+            first: within[first].1,
+            last: within[last].1,
+            min,
+            max,
+            joined: joined && first == 0,
+        });
+        joined = last + 1 == within.len();
+    }
+    if let Some(y) = crossing(end, window.1) {
+        bins.push(Bin { column: columns - 1, first: y, last: y, min: y, max: y, joined });
+    }
+    bins
+}
+
+/// Where the straight line between two points stands at `x`; straight on the
+/// axis it is drawn on, so in logarithms if only positive values count.
+fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
+    let measured = |y: f64| y > floor && y < f64::INFINITY;
+    if !(measured(left.1) && measured(right.1) && left.0 <= x && x <= right.0) {
+        return None;
+    }
+    let share = (x / 2.0 - left.0 / 2.0) / (right.0 / 2.0 - left.0 / 2.0);
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    let mix = |a: f64, b: f64| a * (1.0 - share) + b * share;
+    Some(if floor == 0.0 { mix(left.1.ln(), right.1.ln()).exp() } else { mix(left.1, right.1) })
+        .filter(|&y| measured(y))
+}
+
+/// The smallest and the largest measured y.
+///
+/// Four lanes, because one chain of comparisons waits for itself: this loop sees
+/// every visible point in every frame.
+fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
+    let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
+    let mut see = |lane: usize, y: f64| {
+        // Both comparisons are false for NaN.
+        min[lane] = if y > floor && y < min[lane] { y } else { min[lane] };
+        max[lane] = if y < f64::INFINITY && y > max[lane] { y } else { max[lane] };
+    };
+    let (chunks, rest) = points.as_chunks::<4>();
+    for chunk in chunks {
+        for (lane, point) in chunk.iter().enumerate() {
+            see(lane, point.1);
+        }
+    }
+    for point in rest {
+        see(0, point.1);
+    }
+    (min.into_iter().fold(f64::INFINITY, f64::min), max.into_iter().fold(floor, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn steps(ys: &[f64]) -> Vec<Point> {
+        ys.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect()
+    }
+
+    #[test]
+    fn the_nearest_point_is_a_measured_one() {
+        let points = steps(&[1.0, f64::NAN, f64::INFINITY, 4.0]);
+        assert_eq!(nearest(&points, 1.2), Some((0.0, 1.0)));
+        assert_eq!(nearest(&points, 1.6), Some((3.0, 4.0)));
+        assert_eq!(nearest(&points, 1.5), Some((0.0, 1.0)));
+        assert_eq!(nearest(&points, -9.0), Some((0.0, 1.0)));
+        assert_eq!(nearest(&points, f64::INFINITY), Some((3.0, 4.0)));
+        assert_eq!(nearest(&points, f64::NAN), None);
+        assert_eq!(nearest(&steps(&[f64::NAN]), 0.0), None);
+        assert_eq!(nearest(&[], 0.0), None);
+    }
+
+    #[test]
+    fn smoothing_starts_at_the_first_point_and_skips_gaps() {
+        let smoothed = smooth(&steps(&[2.0, f64::NAN, 4.0]), 0.5, false);
+        assert_eq!(smoothed[0], (0.0, 2.0));
+        assert!(smoothed[1].1.is_nan());
+        // (0.5 · 0.5 · 2 + 0.5 · 4) / 0.75
+        assert!((smoothed[2].1 - 10.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn smoothing_in_log_space_is_smoothing_of_the_logarithms() {
+        let points = steps(&[1e-6, 1.0, -3.0, 1e-2]);
+        let logs: Vec<Point> = [0, 1, 3].map(|i| (points[i].0, points[i].1.ln())).to_vec();
+        let expected = smooth(&logs, 0.6, false);
+        let found = smooth(&points, 0.6, true);
+        assert_eq!(found[2], (2.0, -3.0));
+        for (i, j) in [(0, 0), (1, 1), (3, 2)] {
+            assert!((found[i].1.ln() - expected[j].1).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn no_weight_changes_nothing() {
+        let points = steps(&[0.1, 0.7, -0.3]);
+        assert_eq!(smooth(&points, 0.0, true), points);
+        assert_eq!(smooth(&points, f64::NAN, false), points);
+    }
+
+    #[test]
+    fn a_single_spike_among_a_million_points_survives() {
+        let mut points: Vec<Point> = (0..1_000_000).map(|i| (f64::from(i), 1.0)).collect();
+        points[777_777].1 = 50.0;
+        points[123_456].1 = -50.0;
+        let bins = bins(&points, (0.0, 999_999.0), 200, false);
+        assert_eq!(bins.len(), 200);
+        assert_eq!(bins.iter().filter(|bin| bin.max == 50.0).count(), 1);
+        assert_eq!(bins.iter().filter(|bin| bin.min == -50.0).count(), 1);
+        assert!(bins[1..].iter().all(|bin| bin.joined));
+    }
+
+    #[test]
+    fn a_curve_is_not_joined_across_a_gap() {
+        let points = steps(&[1.0, 2.0, f64::NAN, 3.0, f64::INFINITY, f64::NEG_INFINITY, 4.0]);
+        let bins = bins(&points, (0.0, 6.0), 7, false);
+        let joins: Vec<(usize, bool)> = bins.iter().map(|bin| (bin.column, bin.joined)).collect();
+        assert_eq!(joins, [(0, false), (1, true), (3, false), (6, false)]);
+        assert!(bins.iter().all(|bin| bin.min.is_finite() && bin.max.is_finite()));
+    }
+
+    #[test]
+    fn only_the_window_counts_and_its_ends_are_interpolated() {
+        let points = steps(&[0.0, 10.0, 20.0, 1000.0]);
+        let found = bins(&points, (0.5, 1.5), 3, false);
+        let values: Vec<f64> = found.iter().map(|bin| bin.last).collect();
+        assert_eq!(values, [5.0, 10.0, 15.0]);
+        // Between two points the line still goes through the window.
+        let found = bins(&points, (1.2, 1.4), 10, false);
+        assert_eq!(found.len(), 2);
+        assert!((found[0].last - 12.0).abs() < 1e-9 && found[1].joined);
+        // Behind the last point there is nothing.
+        assert!(bins(&points, (3.5, 9.0), 10, false).is_empty());
+    }
+
+    #[test]
+    fn a_log_axis_treats_non_positive_values_as_gaps() {
+        let found = bins(&steps(&[1.0, 0.0, -1.0, 10.0, 100.0]), (0.0, 4.0), 5, true);
+        let joins: Vec<(usize, bool)> = found.iter().map(|bin| (bin.column, bin.joined)).collect();
+        assert_eq!(joins, [(0, false), (3, false), (4, true)]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_bins_hold_exactly_the_extremes_of_what_is_visible(
+            ys in prop::collection::vec(prop_oneof![
+                8 => -1e3..1e3f64, 1 => Just(f64::NAN), 1 => Just(f64::INFINITY), 1 => any::<f64>(),
+            ], 1..200),
+            columns in 1usize..50,
+            positive: bool,
+        ) {
+            let points = steps(&ys);
+            let bins = bins(&points, (0.0, ys.len() as f64 - 1.0), columns, positive);
+            let counted = ys.iter().copied().filter(|y| y.is_finite() && (!positive || *y > 0.0));
+            let min = counted.clone().fold(f64::INFINITY, f64::min);
+            let max = counted.fold(f64::NEG_INFINITY, f64::max);
+            prop_assert_eq!(bins.iter().map(|bin| bin.min).fold(f64::INFINITY, f64::min), min);
+            prop_assert_eq!(bins.iter().map(|bin| bin.max).fold(f64::NEG_INFINITY, f64::max), max);
+            prop_assert!(bins.windows(2).all(|pair| pair[0].column < pair[1].column));
+        }
+
+        #[test]
+        fn a_smoothed_curve_stays_within_what_it_has_seen(
+            ys in prop::collection::vec(1e-3..1e3f64, 1..50), weight in -0.5..1.5f64, log: bool,
+        ) {
+            let smoothed = smooth(&steps(&ys), weight, log);
+            for (i, point) in smoothed.iter().enumerate() {
+                let min = ys[..=i].iter().copied().fold(f64::INFINITY, f64::min);
+                let max = ys[..=i].iter().copied().fold(0.0, f64::max);
+                prop_assert!(point.1 >= min * (1.0 - 1e-9) && point.1 <= max * (1.0 + 1e-9));
+            }
+        }
+
+        #[test]
+        fn the_nearest_point_has_the_smallest_distance(
+            mut xs in prop::collection::vec(-1e3..1e3f64, 1..40), x in -1.2e3..1.2e3f64,
+        ) {
+            xs.sort_by(f64::total_cmp);
+            let points: Vec<Point> = xs.iter().map(|&x| (x, 1.0)).collect();
+            let best = xs.iter().map(|other| (other - x).abs()).fold(f64::INFINITY, f64::min);
+            let found = nearest(&points, x).unwrap();
+            prop_assert_eq!((found.0 - x).abs(), best);
+        }
+
+        #[test]
+        fn points_out_of_order_are_drawn_somehow_but_never_panic(
+            points in prop::collection::vec((any::<f64>(), any::<f64>()), 0..50),
+            a in any::<f64>(), b in any::<f64>(), columns in 0usize..20, positive: bool,
+        ) {
+            for bin in bins(&points, (a, b), columns, positive) {
+                prop_assert!(bin.column < columns.max(1));
+                prop_assert!(bin.min <= bin.max && bin.min.is_finite() && bin.max.is_finite());
+            }
+            let _ = (nearest(&points, a), extent(&points));
+        }
+    }
+}
