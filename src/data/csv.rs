@@ -366,9 +366,8 @@ mod tests {
         for text in ["a;b\n1;x,y\n", "a\tb\n1\tx,y\n", "a,b\n1,\"x,y\"\n", "\"a\";\"b\"\n1;x,y"] {
             assert_eq!(texts(&table(text), "b"), ["x,y"], "{text:?}");
         }
-        let table = table("\"a,1;;\",\"b\"\n1,2\n");
-        assert_eq!(table.names, ["a,1;;", "b"]);
-        assert_eq!(numbers(&super::tests::table("a\n1\n2"), "a"), [1.0, 2.0]);
+        assert_eq!(table("\"a,1;;\",\"b\"\n1,2\n").names, ["a,1;;", "b"]);
+        assert_eq!(numbers(&table("a\n1\n2"), "a"), [1.0, 2.0]);
     }
 
     #[test]
