@@ -1,6 +1,16 @@
 //! Named, typed columns as they stand in a file.
 
-use super::fingerprint::Fingerprint;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
+
+use super::fingerprint::{self, Fingerprint};
+use super::names;
+use crate::error::{Error, Result};
 
 /// One column of a file.
 #[derive(Clone, PartialEq)]
@@ -8,6 +18,128 @@ pub enum Column {
     Numbers(Vec<f64>),
     /// Text as it stands in the file, trimmed.
     Text(Vec<String>),
+}
+
+/// One cell by what it means: `1`, `1.0` and `+1` are the same number, whether
+/// or not some other cell made their column text.
+#[derive(Clone, Copy)]
+pub enum Cell<'a> {
+    /// Finite, and never −0.
+    Number(f64),
+    Text(&'a str),
+}
+
+impl<'a> Cell<'a> {
+    pub fn number(number: f64) -> Self {
+        Self::Number(if number == 0.0 { 0.0 } else { number })
+    }
+
+    pub fn parse(text: &'a str) -> Self {
+        let text = text.trim();
+        finite(text).map_or(Self::Text(text), Self::number)
+    }
+}
+
+impl PartialEq for Cell<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Cell<'_> {}
+
+impl PartialOrd for Cell<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Numbers by size, then text by letter.
+impl Ord for Cell<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Number(_), Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl Hash for Cell<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Number(number) => number.to_bits().hash(state),
+            Self::Text(text) => text.hash(state),
+        }
+    }
+}
+
+/// The canonical text.
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The finite number that `text` writes.
+pub(super) fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+impl Column {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(cells) => cells.len(),
+            Self::Text(cells) => cells.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Self::Numbers(cells) => Cell::number(cells[row]),
+            Self::Text(cells) => Cell::parse(&cells[row]),
+        }
+    }
+
+    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        (0..self.len()).map(|row| self.cell(row))
+    }
+
+    fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
+            Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
+        }
+    }
+
+    fn concat(parts: &[&Self]) -> Self {
+        let numbers: Option<Vec<&[f64]>> = parts
+            .iter()
+            .map(|part| match part {
+                Self::Numbers(cells) => Some(cells.as_slice()),
+                Self::Text(_) => None,
+            })
+            .collect();
+        if let Some(numbers) = numbers {
+            return Self::Numbers(numbers.concat());
+        }
+        let mut text = Vec::new();
+        for part in parts {
+            match part {
+                Self::Numbers(_) => text.extend(part.cells().map(|cell| cell.to_string())),
+                Self::Text(cells) => text.extend_from_slice(cells),
+            }
+        }
+        Self::Text(text)
+    }
 }
 
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
@@ -24,4 +156,379 @@ pub struct Table {
     pub content: Fingerprint,
     /// Of the rows in this table.
     pub view: Fingerprint,
+    /// The files that were put together, where there are several.
+    files: Vec<String>,
+    /// For every row its place in `files`; empty where there is only one.
+    file_of_row: Vec<u32>,
+}
+
+impl Table {
+    /// A whole file. `lines` says where each row starts.
+    pub fn new(
+        origin: impl Into<String>,
+        names: Vec<String>,
+        columns: Vec<Column>,
+        lines: Vec<u64>,
+    ) -> Result<Self> {
+        let origin = origin.into();
+        let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
+        if names.len() != columns.len() {
+            return broken(format!("{} names for {} columns", names.len(), columns.len()));
+        }
+        let mut seen = HashSet::new();
+        for (name, column) in names.iter().zip(&columns) {
+            if !seen.insert(name) {
+                return broken(format!("two columns are called '{name}'"));
+            }
+            if column.len() != lines.len() {
+                return broken(format!(
+                    "column '{name}' has {} cells for {} rows",
+                    column.len(),
+                    lines.len()
+                ));
+            }
+            if let Column::Numbers(cells) = column
+                && let Some(row) = cells.iter().position(|cell| !cell.is_finite())
+            {
+                return broken(format!("column '{name}' is not finite in row {}", row + 1));
+            }
+        }
+        let content = Fingerprint::of(&names, &columns);
+        Ok(Self {
+            origin,
+            names,
+            columns,
+            lines,
+            content,
+            view: content,
+            files: Vec::new(),
+            file_of_row: Vec::new(),
+        })
+    }
+
+    pub fn rows(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.index(name).is_some()
+    }
+
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        self.index(name).map(|index| &self.columns[index]).ok_or_else(|| {
+            Error::failed(format!("there is no column '{name}'"))
+                .at(self.origin.clone())
+                .cure(names::hint("columns", name, &self.names))
+        })
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// `file:line` of a row, for messages.
+    pub fn place(&self, row: usize) -> String {
+        let file = match self.file_of_row.get(row) {
+            Some(&file) => &self.files[file as usize],
+            None => &self.origin,
+        };
+        format!("{file}:{}", self.lines[row])
+    }
+
+    /// These rows, in this order.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let columns: Vec<_> = self.columns.iter().map(|column| column.select(rows)).collect();
+        let file_of_row = match self.file_of_row.as_slice() {
+            [] => Vec::new(),
+            files => rows.iter().map(|&row| files[row]).collect(),
+        };
+        Self {
+            origin: self.origin.clone(),
+            view: Fingerprint::of(&self.names, &columns),
+            names: self.names.clone(),
+            columns,
+            lines: rows.iter().map(|&row| self.lines[row]).collect(),
+            content: self.content,
+            files: self.files.clone(),
+            file_of_row,
+        }
+    }
+
+    /// The rows of all `tables`, one after the other, under the columns of the
+    /// first. A column that is text in one of them becomes text.
+    pub fn concat(tables: &[&Self]) -> Result<Self> {
+        let Some((&first, others)) = tables.split_first() else {
+            return Err(Error::usage("there is no table to put together"));
+        };
+        if others.is_empty() {
+            return Ok(first.clone());
+        }
+        for other in others {
+            first.check_same_columns(other)?;
+        }
+        let columns = first.names.iter().map(|name| {
+            let parts =
+                tables.iter().map(|table| table.column(name)).collect::<Result<Vec<_>>>()?;
+            Ok(Column::concat(&parts))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+
+        let mut files: Vec<String> = Vec::new();
+        let mut file_of_row = Vec::new();
+        for table in tables {
+            let start = files.len() as u32;
+            if table.files.is_empty() {
+                files.push(table.origin.clone());
+                file_of_row.extend(std::iter::repeat_n(start, table.rows()));
+            } else {
+                files.extend_from_slice(&table.files);
+                file_of_row.extend(table.file_of_row.iter().map(|file| start + file));
+            }
+        }
+        let sum = |of: fn(&Self) -> Fingerprint| {
+            tables.iter().fold(Fingerprint::EMPTY, |sum, table| sum.plus(of(table)))
+        };
+        Ok(Self {
+            origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
+            names: first.names.clone(),
+            columns,
+            lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
+            content: sum(|table| table.content),
+            view: sum(|table| table.view),
+            files,
+            file_of_row,
+        })
+    }
+
+    fn check_same_columns(&self, other: &Self) -> Result<()> {
+        let lacking = |a: &Self, b: &Self| -> Vec<String> {
+            a.names.iter().filter(|name| !b.has(name)).cloned().collect()
+        };
+        let (missing, extra) = (lacking(self, other), lacking(other, self));
+        let mut complaints = Vec::new();
+        if !missing.is_empty() {
+            complaints.push(format!("lacks {}", names::quoted(&missing)));
+        }
+        if !extra.is_empty() {
+            complaints.push(format!("has {} in addition", names::quoted(&extra)));
+        }
+        if complaints.is_empty() {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "its columns are not those of {}: it {}",
+            self.origin,
+            complaints.join(" and ")
+        ))
+        .at(other.origin.clone())
+        .cure("give both files the same columns, or use one of them alone"))
+    }
+
+    /// Splits the rows at random into those to train on and a share `holdout` of
+    /// them to test on; both keep the order of the file. The same seed gives the
+    /// same split for ever.
+    pub fn split(&self, holdout: f64, seed: u64) -> Result<(Self, Self)> {
+        if !(holdout > 0.0 && holdout < 1.0) {
+            return Err(Error::usage(format!("a share of {holdout} cannot be held out"))
+                .cure("give a share between 0 and 1, such as 0.2"));
+        }
+        let rows = self.rows();
+        if rows < 2 {
+            return Err(Error::failed("one row cannot be split in two").at(self.origin.clone()));
+        }
+        let held = ((rows as f64 * holdout).round() as usize).clamp(1, rows - 1);
+        let mut order = shuffled(rows, seed);
+        let (test, train) = order.split_at_mut(held);
+        test.sort_unstable();
+        train.sort_unstable();
+        Ok((self.select(train), self.select(test)))
+    }
+
+    /// How many rows are exact copies of an earlier one. Copies of one person's
+    /// record multiply what that person risks.
+    pub fn duplicated_rows(&self) -> usize {
+        let distinct: HashSet<_> = fingerprint::row_digests(&self.names, &self.columns).collect();
+        self.rows() - distinct.len()
+    }
+
+    /// The distinct values of a column in order, with how often each occurs.
+    pub fn values(&self, name: &str) -> Result<Vec<(Cell<'_>, usize)>> {
+        let mut counts = HashMap::new();
+        for cell in self.column(name)?.cells() {
+            *counts.entry(cell).or_insert(0) += 1;
+        }
+        let mut values: Vec<_> = counts.into_iter().collect();
+        values.sort_unstable();
+        Ok(values)
+    }
+}
+
+/// Fisher–Yates with our own bounded draw, because `rand` does not promise that
+/// its own stays the same from version to version.
+fn shuffled(length: usize, seed: u64) -> Vec<usize> {
+    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    let mut order: Vec<usize> = (0..length).collect();
+    for last in (1..length).rev() {
+        order.swap(last, below(last as u64 + 1, &mut generator) as usize);
+    }
+    order
+}
+
+/// Uniform on 0 … bound − 1, by rejection.
+fn below(bound: u64, generator: &mut ChaCha20Rng) -> u64 {
+    let usable = u64::MAX - u64::MAX % bound;
+    loop {
+        let draw = generator.next_u64();
+        if draw < usable {
+            return draw % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers(cells: &[f64]) -> Column {
+        Column::Numbers(cells.to_vec())
+    }
+
+    fn text(cells: &[&str]) -> Column {
+        Column::Text(cells.iter().map(|&cell| cell.to_owned()).collect())
+    }
+
+    fn table(origin: &str, columns: &[(&str, Column)]) -> Table {
+        let (names, columns): (Vec<_>, Vec<_>) =
+            columns.iter().map(|(name, column)| ((*name).to_owned(), column.clone())).unzip();
+        let lines = (2..).take(columns[0].len()).collect();
+        Table::new(origin, names, columns, lines).ok().unwrap()
+    }
+
+    fn error<T>(result: Result<T>) -> String {
+        result.err().unwrap().to_string()
+    }
+
+    #[test]
+    fn an_unknown_column_suggests_the_near_one() {
+        let table = table("a.csv", &[("temp", numbers(&[1.0])), ("hum", numbers(&[1.0]))]);
+        assert!(table.column("hum").is_ok());
+        assert_eq!(
+            error(table.column("tmep2")),
+            "a.csv: there is no column 'tmep2'\n  what to do: the columns are: temp, hum"
+        );
+        assert!(error(table.column("tem")).contains("did you mean 'temp'?"));
+    }
+
+    #[test]
+    fn a_table_with_uneven_or_doubled_columns_is_refused() {
+        let new = |names: &[&str], columns: Vec<Column>| {
+            let names = names.iter().map(|&name| name.to_owned()).collect();
+            error(Table::new("t", names, columns, vec![2, 3]))
+        };
+        assert!(new(&["a", "a"], vec![numbers(&[1.0, 2.0]); 2]).contains("two columns"));
+        assert!(new(&["a"], vec![numbers(&[1.0])]).contains("1 cells for 2 rows"));
+        assert!(new(&["a", "b"], vec![numbers(&[1.0, 2.0])]).contains("2 names"));
+        assert!(new(&["a"], vec![numbers(&[1.0, f64::NAN])]).contains("row 2"));
+    }
+
+    #[test]
+    fn a_selection_remembers_the_file_and_its_lines() {
+        let whole =
+            table("a.csv", &[("x", numbers(&[1.0, 2.0, 3.0])), ("t", text(&["a", "b", "c"]))]);
+        let part = whole.select(&[2, 0]);
+        assert_eq!(part.rows(), 2);
+        assert_eq!(part.place(0), "a.csv:4");
+        assert!(part.columns[1] == text(&["c", "a"]));
+        assert_eq!(part.content, whole.content);
+        assert_ne!(part.view, whole.view);
+        assert_eq!(part.view.rows, 2);
+        assert_eq!(whole.select(&[2, 1, 0]).view, whole.view);
+    }
+
+    #[test]
+    fn tables_are_put_together_by_column_name() {
+        let a = table("a.csv", &[("x", numbers(&[1.0])), ("k", numbers(&[0.5]))]);
+        let b = table("b.csv", &[("k", text(&["?"])), ("x", numbers(&[2.0]))]);
+        let both = Table::concat(&[&a, &b]).ok().unwrap();
+        assert_eq!(both.names, ["x", "k"]);
+        assert!(both.columns == [numbers(&[1.0, 2.0]), text(&["0.5", "?"])]);
+        assert_eq!(both.view, Fingerprint::of(&both.names, &both.columns));
+        assert_eq!(both.origin, "a.csv + b.csv");
+        assert_eq!((both.place(0), both.place(1)), ("a.csv:2".into(), "b.csv:2".into()));
+        let three = Table::concat(&[&a, &both.select(&[1])]).ok().unwrap();
+        assert_eq!(three.place(1), "b.csv:2");
+    }
+
+    #[test]
+    fn tables_with_other_columns_are_not_put_together() {
+        let a = table("a.csv", &[("x", numbers(&[1.0])), ("k", numbers(&[0.5]))]);
+        let b = table("b.csv", &[("x", numbers(&[1.0])), ("z", numbers(&[0.5]))]);
+        let error = error(Table::concat(&[&a, &b]));
+        assert!(error.starts_with("b.csv: "), "{error}");
+        assert!(error.contains("lacks 'k' and has 'z' in addition"), "{error}");
+    }
+
+    #[test]
+    fn copies_are_counted_once_each_beyond_the_first() {
+        let table = table(
+            "t",
+            &[
+                ("x", numbers(&[1.0, 1.0, 2.0, 1.0, -0.0, 0.0])),
+                ("t", text(&["a", "a", "a", "b", "", ""])),
+            ],
+        );
+        assert_eq!(table.duplicated_rows(), 2);
+    }
+
+    #[test]
+    fn values_come_in_order_numbers_by_size() {
+        let table = table("t", &[("x", text(&["10", "9", "b", "9.0", "-1", "a"]))]);
+        let values: Vec<_> =
+            table.values("x").unwrap().iter().map(|(v, n)| (v.to_string(), *n)).collect();
+        let expected = [("-1", 1), ("9", 2), ("10", 1), ("a", 1), ("b", 1)];
+        assert_eq!(values, expected.map(|(v, n)| (v.to_owned(), n)));
+    }
+
+    /// These positions must stay: sessions name a split by its seed alone.
+    #[test]
+    fn a_shuffle_is_the_same_for_ever() {
+        assert_eq!(shuffled(10, 7), [3, 0, 5, 4, 9, 8, 7, 6, 2, 1]);
+    }
+
+    #[test]
+    fn every_position_is_equally_likely_in_a_shuffle() {
+        let mut counts = [0_i32; 5];
+        for seed in 0..5000 {
+            counts[shuffled(5, seed)[0]] += 1;
+        }
+        assert!(counts.iter().all(|count| (count - 1000).abs() < 150), "{counts:?}");
+    }
+
+    #[test]
+    fn impossible_shares_are_refused() {
+        let table = table("t", &[("x", numbers(&[1.0, 2.0]))]);
+        for share in [0.0, 1.0, -0.1, f64::NAN] {
+            assert!(error(table.split(share, 0)).contains("between 0 and 1"));
+        }
+        assert!(error(table.select(&[0]).split(0.5, 0)).contains("cannot be split"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_split_parts_the_rows_and_depends_on_the_seed_alone(
+            rows in 2_usize..200, holdout in 0.01..0.99, seed in any::<u64>()
+        ) {
+            let cells: Vec<f64> = (0..rows).map(|row| row as f64).collect();
+            let whole = table("t", &[("x", numbers(&cells))]);
+            let (train, test) = whole.split(holdout, seed).ok().unwrap();
+            prop_assert!(train.rows() > 0 && test.rows() > 0);
+            prop_assert_eq!(train.view.plus(test.view), whole.view);
+            prop_assert!((test.rows() as f64 - rows as f64 * holdout).abs() <= 1.0);
+            prop_assert!(test.lines.is_sorted());
+            let again = whole.split(holdout, seed).ok().unwrap();
+            prop_assert!(again == (train, test));
+        }
+    }
 }

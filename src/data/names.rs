@@ -1,0 +1,87 @@
+//! Near misses of names, for messages that help.
+
+/// How many names a message lists before it says "and … more".
+const LISTED: usize = 12;
+
+/// A hint about what `wanted` may have meant: the nearest of the `known` names,
+/// or else all of them. `kind` is what they are called, such as "columns".
+pub(super) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
+    let near = nearest(wanted, known);
+    if near.is_empty() { list(kind, known) } else { format!("did you mean {}?", quoted(&near)) }
+}
+
+/// "the columns are: a, b, c".
+pub(super) fn list(kind: &str, known: &[String]) -> String {
+    let shown = known.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match known.len().saturating_sub(LISTED) {
+        0 => format!("the {kind} are: {shown}"),
+        more => format!("the {kind} are: {shown} and {more} more"),
+    }
+}
+
+/// "'a', 'b'".
+pub(super) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("'{}'", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// At most three names that a typing error may have turned into `wanted`, best first.
+pub(super) fn nearest<'a>(wanted: &str, known: &'a [String]) -> Vec<&'a str> {
+    let wanted = wanted.to_lowercase();
+    let tolerated = (wanted.chars().count() / 3).max(1);
+    let mut near: Vec<_> = known
+        .iter()
+        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name.as_str()))
+        .filter(|(distance, _)| *distance <= tolerated)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein's distance: insertions, deletions and substitutions.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn the_distance_counts_single_letter_edits() {
+        for (a, b, distance) in
+            [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("temp", "atemp", 1)]
+        {
+            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
+            assert_eq!(edit_distance(b, a), distance, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn a_typing_error_finds_its_name_and_nonsense_gets_the_list() {
+        let known = names(&["season", "temp", "atemp"]);
+        assert_eq!(hint("columns", "Seasn", &known), "did you mean 'season'?");
+        assert_eq!(nearest("temp", &known), ["temp", "atemp"]);
+        assert_eq!(hint("columns", "blood", &known), "the columns are: season, temp, atemp");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let known: Vec<String> = (0..400).map(|i| format!("column{i}")).collect();
+        assert!(list("columns", &known).ends_with("column11 and 388 more"));
+    }
+}
