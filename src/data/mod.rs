@@ -16,7 +16,7 @@ pub mod csv;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
-mod names;
+pub(crate) mod names;
 pub mod preparation;
 pub mod synthetic;
 pub mod table;

@@ -5,7 +5,7 @@ const LISTED: usize = 12;
 
 /// A hint about what `wanted` may have meant: the nearest of the `known` names,
 /// or else all of them. `kind` is what they are called, such as "columns".
-pub(super) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
+pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     let near = nearest(wanted, known);
     if near.is_empty() { list(kind, known) } else { format!("did you mean {}?", quoted(&near)) }
 }

@@ -324,6 +324,11 @@ impl Table {
         .cure("give both files the same columns, or use one of them alone"))
     }
 
+    /// How many of `rows` rows a share `holdout` holds out: a matter of numbers alone.
+    pub fn holdout_rows(rows: usize, holdout: f64) -> usize {
+        ((rows as f64 * holdout).round() as usize).clamp(1, rows.saturating_sub(1).max(1))
+    }
+
     /// Splits the rows at random into those to train on and a share `holdout` of
     /// them to test on; both keep the order of the file. The same seed gives the
     /// same split for ever.
@@ -336,7 +341,7 @@ impl Table {
         if rows < 2 {
             return Err(Error::failed("one row cannot be split in two").at(self.origin.clone()));
         }
-        let held = ((rows as f64 * holdout).round() as usize).clamp(1, rows - 1);
+        let held = Self::holdout_rows(rows, holdout);
         let mut order = shuffled(rows, seed);
         let (test, train) = order.split_at_mut(held);
         test.sort_unstable();

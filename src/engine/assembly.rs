@@ -28,6 +28,24 @@ impl std::fmt::Debug for Assembly {
     }
 }
 
+/// A row that stands on both sides would be used without any protection.
+fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+    private.private()?.try_map(|rows| {
+        let same_file = publics.iter().filter(|public| public.content == rows.content);
+        let taken: std::collections::BTreeSet<_> =
+            same_file.flat_map(|public| public.lines.iter()).collect();
+        match rows.lines.iter().find(|line| taken.contains(line)) {
+            Some(line) => Err(Error::refused(format!(
+                "line {line} of {} is private in '{name}' and stands among the public rows too",
+                rows.origin
+            ))
+            .cure("change the row filters so that no row is on both sides")),
+            None => Ok(()),
+        }
+    })?;
+    Ok(())
+}
+
 /// Independent streams from one public seed.
 const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
@@ -68,14 +86,15 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     let pooled = Table::concat(&tables)?;
-    let (public_train, public_test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT));
+    let (public_train, public_test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
     let preparation = Preparation::fit(&public_train, definition, &plan.preparation)?;
     let public = preparation.apply(&public_train, "public", true)?;
     let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
 
-    // How many records fall on each side depends on their number alone, which
-    // is public: a table without columns would be split the same way.
-    let split = private.private()?.map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)));
+    refuse_overlap(private, &tables, &plan.private)?;
+    let split = private
+        .private()?
+        .try_map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)))?;
     let labelled = label.is_some();
     let train = split.try_map(|(train, _)| {
         preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
@@ -85,7 +104,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     } else {
         None
     };
-    let private_records = Table::train_rows(private.rows, plan.holdout);
+    // How many records fall on each side depends on their number alone, which is public.
+    let private_records = private.rows - Table::holdout_rows(private.rows, plan.holdout);
 
     let shape = ProblemShape {
         private_records,

@@ -17,7 +17,7 @@ use super::job::{self, Job, Moment, Summary};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::{DatasetDefinition, Role, Source, csv};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
+use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
 use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::session::dataset::{self, ColumnKind, Loaded};
 use crate::session::{PlanDefinition, Session, Workspace};
@@ -233,7 +233,10 @@ impl Clerk {
                 // Meeting a private dataset is worth a ledger entry only once
                 // it is to be spent from: looking costs nothing.
                 let account = match &loaded.record {
-                    Some(record) => self.workspace.ledger()?.find(record)?,
+                    Some(record) => {
+                        let book = self.workspace.ledger()?.book()?;
+                        book.find(record).map(|account| account.id.clone())
+                    }
                     None => None,
                 };
                 self.tray.put(Report::Loaded { loaded, account });
@@ -267,12 +270,12 @@ impl Clerk {
             loaded.record.as_ref().filter(|record| record.name == plan.private)
         });
         let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-        let mut ledger = self.workspace.ledger()?;
-        let found = ledger.find(record)?;
-        let book = ledger.book()?;
-        let account = found.and_then(|id| book.accounts.into_iter().find(|known| known.id == id));
-        let account = account.unwrap_or_else(|| crate::privacy::ledger::Account::unopened(record));
-        let account = account.with_budget_if_none(session.budgets.get(&plan.private).copied());
+        let book = self.workspace.ledger()?.book()?;
+        let mut account = match book.find(record) {
+            Some(account) => account.clone(),
+            None => Account::unopened(record, book.lines_lost),
+        };
+        account.budget = account.budget.or(session.budgets.get(&plan.private).copied());
         let events = &assembly.calibrated.events;
         let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
         Ok(Preview {

@@ -244,9 +244,10 @@ struct Baselines {
 
 impl Judge<'_> {
     fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
+        let ridge = baseline::DEFAULT_RIDGE;
         Some(Baselines {
-            source_only: baseline::source_only(public).ok()?,
-            target_only: baseline::target_only(private, self.watch),
+            source_only: baseline::source_only(public, ridge).ok()?,
+            target_only: baseline::target_only(private, ridge, self.watch).ok().flatten(),
         })
     }
 

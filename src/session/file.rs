@@ -193,11 +193,8 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
     let place = format!("{origin}:{}:{}", error.span.start.line, error.span.start.col);
     let mut report = Error::failed(format!("not a session: {}", error.code)).at(place);
     if let ron::Error::NoSuchStructField { expected, found, .. } = &error.code {
-        let near = expected.iter().min_by_key(|name| crate::data::table::distance(name, found));
-        report = report.cure(match near {
-            Some(near) => format!("did you mean '{near}'? The fields here are: {}", expected.join(", ")),
-            None => "remove it".to_owned(),
-        });
+        let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        report = report.cure(crate::data::names::hint("fields here", found, &known));
     } else {
         report = report.cure("correct the file at this place, or go back to the copy in NAME.previous");
     }

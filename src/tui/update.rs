@@ -818,13 +818,13 @@ fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
                 select(app, isize::MIN / 2);
                 select(app, row as isize);
             }
-            if let Some((_, window)) = hits.charts.iter().find(|(area, _)| area.contains(at)) {
-                app.run.cursor = window.x_at(at.x);
+            if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
+                app.run.cursor = Some(plot.x_at(at.x));
             }
         }
         MouseEventKind::Moved | MouseEventKind::Drag(MouseButton::Left) if app.popup.is_none() => {
-            if let Some((_, window)) = hits.charts.iter().find(|(area, _)| area.contains(at)) {
-                app.run.cursor = window.x_at(at.x);
+            if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
+                app.run.cursor = Some(plot.x_at(at.x));
             }
         }
         MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
@@ -832,7 +832,7 @@ fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
             if let Some(Popup::Help { scroll }) = &mut app.popup {
                 *scroll = if down { scroll.saturating_add(1) } else { scroll.saturating_sub(1) };
             } else if app.popup.is_none() {
-                if hits.charts.iter().any(|(area, _)| area.contains(at)) {
+                if hits.charts.iter().any(|plot| plot.area.contains(at)) {
                     return on_run(app, if down { Action::ZoomOut } else { Action::ZoomIn });
                 }
                 select(app, if down { 1 } else { -1 });

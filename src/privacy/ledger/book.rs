@@ -33,6 +33,18 @@ impl RunRecord {
         let charged = events.filter(|(_, draws)| **draws > 0);
         charged.map(|(event, draws)| Event { count: *draws, ..event.clone() }).collect()
     }
+
+    /// What this run alone counts for; `None` when it counts for nothing.
+    pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
+        guarantee_of(&self.charged_events(), delta)
+    }
+}
+
+fn guarantee_of(events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
+    if events.is_empty() {
+        return Ok(None);
+    }
+    Composition::of(events)?.guarantee(delta).map(Some)
 }
 
 /// Everything about one private dataset.
@@ -60,11 +72,36 @@ impl Account {
 
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
+        guarantee_of(&self.charged_events(), delta)
+    }
+
+    /// What these further events would make it.
+    pub fn with_events(&self, events: &[Event]) -> Result<Composition> {
+        let mut all = self.charged_events();
+        all.extend_from_slice(events);
+        Composition::of(&all)
+    }
+
+    /// The weakest adjacency among the entries: the one the totals hold for.
+    pub fn adjacency(&self) -> Adjacency {
         let events = self.charged_events();
-        if events.is_empty() {
-            return Ok(None);
+        if events.iter().any(|event| event.adjacency == Adjacency::ZeroOut) {
+            Adjacency::ZeroOut
+        } else {
+            Adjacency::ReplaceOne
         }
-        Composition::of(&events)?.guarantee(delta).map(Some)
+    }
+
+    /// An account that the ledger does not hold yet, to preview its first run.
+    pub fn unopened(dataset: &DatasetRecord, lines_lost: bool) -> Self {
+        Self {
+            id: AccountId("new account".to_owned()),
+            former: Vec::new(),
+            datasets: vec![dataset.clone()],
+            budget: None,
+            runs: Vec::new(),
+            unknown_past: lines_lost,
+        }
     }
 
     /// Would these further events stay within the budget? The refusal names the
@@ -79,15 +116,10 @@ impl Account {
         }
         let Some(budget) = self.budget else {
             return Err(Error::refused(format!("account {id} has no budget")).cure(format!(
-                "set one on the ledger screen or with `halflight ledger budget {id} --epsilon E --delta D`"
+                "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             )));
         };
-        let mut all = self.charged_events();
-        all.extend_from_slice(events);
-        if all.is_empty() {
-            return Ok(());
-        }
-        let all = Composition::of(&all)?;
+        let all = self.with_events(events)?;
         if all.delta(budget.epsilon)? <= budget.delta {
             return Ok(());
         }
@@ -175,6 +207,12 @@ impl Book {
     /// The account of this name, or the one that it was tied to.
     pub fn account(&self, id: &AccountId) -> Option<&Account> {
         self.account_index(id).map(|index| &self.accounts[index])
+    }
+
+    /// The account that this dataset belongs to, registered or not.
+    pub fn find(&self, dataset: &DatasetRecord) -> Option<&Account> {
+        let (id, _) = self.related(dataset).into_iter().next()?;
+        self.account(&id)
     }
 
     /// The account in which exactly this dataset was registered.

@@ -17,7 +17,6 @@ use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use super::app::{App, Level, Tab};
 use super::keymap;
-use super::widgets::chart::Window;
 
 /// Below this the screens would be unreadable.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -28,7 +27,23 @@ pub struct Hits {
     pub tabs: Vec<(Rect, Tab)>,
     /// Rows of the screen's list, and the index of the first one shown.
     pub rows: Option<(Rect, usize)>,
-    pub charts: Vec<(Rect, Window)>,
+    pub charts: Vec<Plot>,
+}
+
+/// The plot of a chart on the screen, and what its columns stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct Plot {
+    pub area: Rect,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Plot {
+    pub fn x_at(&self, column: u16) -> f64 {
+        let last = self.area.width.saturating_sub(1).max(1);
+        let offset = column.saturating_sub(self.area.x).min(last);
+        self.low + (self.high - self.low) * f64::from(offset) / f64::from(last)
+    }
 }
 
 pub fn view(app: &App, frame: &mut Frame) -> Hits {
@@ -140,7 +155,7 @@ fn hint_bar(app: &App, frame: &mut Frame, area: Rect) {
     let mut used = 1;
     let shown = keymap::on(app.tab).filter(|binding| !binding.hint.is_empty());
     // Help and quit must survive a narrow terminal: they come first.
-    let (always, own): (Vec<_>, Vec<_>) =
+    let (always, own): (Vec<&keymap::Binding>, Vec<&keymap::Binding>) =
         shown.partition(|binding| binding.scope == keymap::Scope::Everywhere);
     spans.push(Span::raw(" "));
     for binding in always.into_iter().chain(own) {

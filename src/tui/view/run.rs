@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
-use super::{Hits, boxed, empty, scrolled};
+use super::{Hits, Plot, boxed, empty, scrolled};
 use crate::adapt::Series;
 use crate::engine::Summary;
 use crate::privacy::CuratorOnly;
@@ -136,7 +136,7 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
         chart(app, frame, loss, run, title, &series, app.run.log_loss, hits);
     }
     let gaps = [Series::StationarityGap, Series::ExactStationarityGap];
-    chart(app, frame, gap, run, "stationarity gap (log)", &gaps, true, hits);
+    chart(app, frame, gap, run, "stationarity gap", &gaps, true, hits);
     spend_chart(app, frame, spend, run, hits);
 }
 
@@ -165,32 +165,39 @@ fn chart(
             Some(points) => points,
             None => until(curve.points(&run.watch)?, app.run.frozen),
         };
-        Some(SeriesView::new(series.words(), points, app.theme.series(index)).curator(curve.is_exact()))
+        let style = app.theme.series(index);
+        Some(SeriesView { name: series.words(), style, curator: curve.is_exact(), points })
     });
     let views: Vec<_> = views.collect();
     let sealed = app.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&views, &app.theme, &app.glyphs).title(&title).log_y(log);
-    place(app, frame, area, chart, hits);
+    let chart = Chart::new(&title, &app.theme, &app.glyphs).log(log);
+    place(app, frame, area, views.into_iter().fold(chart, Chart::series), hits);
 }
 
 fn spend_chart(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
     let points = until(&run.epsilon, app.run.frozen);
-    let views = [SeriesView::new("ε spent", points, app.theme.series(2))];
+    let style = app.theme.series(2);
+    let spent = SeriesView { name: "spent", style, curator: false, points };
     let label = format!("ε {} granted", compact(run.target.epsilon));
     let title = format!("ε spent at δ {:e}", run.target.delta);
-    let chart = Chart::new(&views, &app.theme, &app.glyphs)
-        .title(&title)
+    let chart = Chart::new(&title, &app.theme, &app.glyphs)
+        .series(spent)
         .reference(run.target.epsilon, &label);
     place(app, frame, area, chart, hits);
 }
 
 fn place(app: &App, frame: &mut Frame, area: Rect, chart: Chart, hits: &mut Hits) {
-    let chart = chart.window(app.run.window).cursor(app.run.cursor).empty("no steps yet");
-    if let Some(window) = chart.mapping(area) {
-        hits.charts.push((area, window));
+    let inner = boxed(app, frame, area, "");
+    let chart = chart
+        .x_axis("step", true)
+        .window(app.run.window)
+        .cursor(app.run.cursor)
+        .empty("no steps yet");
+    if let Some((area, (low, high))) = chart.plot(inner) {
+        hits.charts.push(Plot { area, low, high });
     }
-    frame.render_widget(chart, area);
+    frame.render_widget(&chart, inner);
 }
 
 fn until(points: &[(f64, f64)], last: Option<f64>) -> &[(f64, f64)] {

@@ -1,0 +1,303 @@
+//! The headless commands, as scripts see them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_halflight"))
+        .args(arguments)
+        .current_dir(directory)
+        .env("TMPDIR", directory)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
+}
+
+/// A small private and a small public file, and a session on them.
+fn workspace() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let table = |rows: usize, slope: f64| {
+        let row = |i: usize| {
+            let x = (i as f64 * 0.37).sin();
+            let z = (i as f64 * 0.11).cos();
+            format!("{x},{z},{}\n", slope * x - 0.5 * z + 0.1 * (i as f64).sin())
+        };
+        std::iter::once("x,z,y\n".to_owned()).chain((0..rows).map(row)).collect::<String>()
+    };
+    std::fs::write(directory.path().join("private.csv"), table(800, 1.5)).unwrap();
+    std::fs::write(directory.path().join("public.csv"), table(1200, 1.0)).unwrap();
+    std::fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    directory
+}
+
+const SESSION: &str = r#"(
+  version: 1,
+  name: "test",
+  datasets: [
+    (name: "ours", role: private, source: file("private.csv"), label: "y"),
+    (name: "theirs", role: public, source: file("public.csv"), label: "y"),
+  ],
+  budgets: {"ours": (epsilon: 2.5, delta: 1e-5)},
+  plans: [
+    (
+      name: "first",
+      method: "profiled_cnvx_adap",
+      private: "ours",
+      public: ["theirs"],
+      target: (epsilon: 1.0, delta: 1e-5),
+      seed: 3,
+    ),
+  ],
+)
+"#;
+
+fn edit(directory: &Path, from: &str, to: &str) {
+    let path = directory.join("session.ron");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{from}");
+    std::fs::write(&path, text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn the_plain_demo_prints_three_models_and_the_guarantee() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = halflight(directory.path(), &["demo", "--plain"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    for wanted in ["source-only", "target-only", "private model", "ε = ", "δ = 1e-6", "◆"] {
+        assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn the_private_model_of_the_demo_is_far_better_than_the_public_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let keep = directory.path().join("kept");
+    let arguments = ["demo", "--json", "--workspace", keep.to_str().unwrap()];
+    let output = halflight(directory.path(), &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let runs = keep.join(".halflight/runs");
+    let profiled = std::fs::read_dir(&runs).unwrap().flatten().find(|entry| {
+        entry.file_name().to_string_lossy().contains("profiled")
+    });
+    let path = profiled.unwrap().path();
+    for file in ["run.ron", "events.jsonl", "curator.jsonl", "model.ron", "model.safetensors", "certificate.json"] {
+        assert!(path.join(file).is_file(), "{file} is missing");
+    }
+    let curator = std::fs::read_to_string(path.join("curator.jsonl")).unwrap();
+    let errors: Vec<f64> = curator
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter_map(|line| line["values"]["private_error"].as_f64())
+        .collect();
+    let (first, last) = (errors[0], errors[errors.len() - 1]);
+    assert!(last < 0.8 * first, "from {first} to {last}");
+}
+
+#[test]
+fn exported_files_hold_no_exact_number_and_no_fingerprint_of_private_rows() {
+    let directory = workspace();
+    let output = halflight(directory.path(), &["run", "session.ron", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("curator"), "{}", stdout(&output));
+    let run = json(&output)["runs"][0]["directory"].as_str().unwrap().to_owned();
+    let ledger = std::fs::read_to_string(directory.path().join(".halflight/ledger.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(ledger.lines().next().unwrap()).unwrap();
+    let content = first["entry"]["dataset"]["content"].as_str().unwrap();
+    let curator = std::fs::read_to_string(Path::new(&run).join("curator.jsonl")).unwrap();
+    assert!(curator.contains("private_error"));
+    for file in ["run.ron", "events.jsonl", "model.ron", "certificate.json"] {
+        let text = std::fs::read_to_string(Path::new(&run).join(file)).unwrap();
+        assert!(!text.contains(content), "{file} holds the fingerprint of the private file");
+        for exact in ["private_error", "exact_objective", "exact_stationarity_gap"] {
+            assert!(!text.contains(exact), "{file} holds {exact}");
+        }
+    }
+}
+
+#[test]
+fn a_sealed_run_computes_no_exact_number_and_its_ledger_says_so() {
+    let directory = workspace();
+    let output = halflight(directory.path(), &["run", "session.ron", "--sealed"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stdout(&output).contains('◆'), "{}", stdout(&output));
+    let ledger = std::fs::read_to_string(directory.path().join(".halflight/ledger.jsonl")).unwrap();
+    assert!(ledger.contains("\"peeked\":false"), "{ledger}");
+}
+
+#[test]
+fn a_run_repeats_from_its_own_directory_and_spends_from_the_same_budget() {
+    let directory = workspace();
+    let first = halflight(directory.path(), &["run", "session.ron", "--json"]);
+    let run = json(&first)["runs"][0]["directory"].as_str().unwrap().to_owned();
+    let repeat = format!("{run}/run.ron");
+    let second = halflight(directory.path(), &["run", &repeat, "--json"]);
+    assert!(second.status.success(), "{}", stderr(&second));
+    let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
+    assert_eq!(ledger["accounts"].as_array().unwrap().len(), 1, "{ledger:#}");
+    assert_eq!(ledger["accounts"][0]["runs"].as_array().unwrap().len(), 2);
+    assert!(ledger["accounts"][0]["spent"]["epsilon"].as_f64().unwrap() > 1.2);
+}
+
+#[test]
+fn a_run_over_the_budget_is_refused_with_what_would_fit_and_leaves_the_rest_usable() {
+    let directory = workspace();
+    edit(directory.path(), "epsilon: 2.5", "epsilon: 1.2");
+    assert!(halflight(directory.path(), &["run", "session.ron"]).status.success());
+    let refused = halflight(directory.path(), &["run", "session.ron"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    let text = stderr(&refused);
+    assert!(text.contains("fits is"), "{text}");
+    let runs = std::fs::read_dir(directory.path().join(".halflight/runs")).unwrap().count();
+    assert_eq!(runs, 1, "a refused run leaves no directory");
+    // What the refusal says would fit does fit.
+    let fits = text.split("fits is ").nth(1).unwrap();
+    let fits: String = fits.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    let fits = fits.trim_end_matches('.');
+    edit(directory.path(), "epsilon: 1.0", &format!("epsilon: {fits}"));
+    let rest = halflight(directory.path(), &["run", "session.ron"]);
+    assert!(rest.status.success(), "{}", stderr(&rest));
+}
+
+#[test]
+fn renaming_reordering_or_cutting_the_private_file_does_not_refresh_its_budget() {
+    let directory = workspace();
+    edit(directory.path(), "epsilon: 2.5", "epsilon: 1.2");
+    assert!(halflight(directory.path(), &["run", "session.ron"]).status.success());
+    let text = std::fs::read_to_string(directory.path().join("private.csv")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1..].reverse();
+    std::fs::write(directory.path().join("other.csv"), lines.join("\n")).unwrap();
+    edit(directory.path(), "private.csv", "other.csv");
+    let reordered = halflight(directory.path(), &["run", "session.ron"]);
+    assert_eq!(reordered.status.code(), Some(3), "{}", stderr(&reordered));
+    // The same place with other rows: the people in both compose.
+    edit(directory.path(), "other.csv", "private.csv");
+    std::fs::write(directory.path().join("private.csv"), lines[..700].join("\n")).unwrap();
+    let cut = halflight(directory.path(), &["run", "session.ron"]);
+    assert_eq!(cut.status.code(), Some(3), "{}", stderr(&cut));
+}
+
+#[test]
+fn broken_input_is_refused_with_file_place_and_cure() {
+    let cases: [(&str, &str, &[&str]); 9] = [
+        ("x,z,y\n1,2\n", "", &["private.csv", "2"]),
+        ("x,z,y\n", "", &["private.csv"]),
+        ("", "", &["private.csv"]),
+        ("x,z,y\n1,2,3\n1,NaN,3\n4,5,6\n", "", &["private.csv:3", "'z'"]),
+        ("x,z,y\n1,2,3\n1,,3\n4,5,6\n", "", &["private.csv:3", "'z'"]),
+        ("x,x,y\n1,2,3\n", "", &["private.csv", "'x'"]),
+        ("x,z,q\n1,2,3\n1,2,3\n", "", &["'y'", "private.csv"]),
+        ("x,z,y\n1,2,3\n2,3,4\n", "session.ron:4:", &["session.ron:"]),
+        ("x,z,y\n1,2,3\n2,3,4\n", "filter", &["season", "filter"]),
+    ];
+    for (number, (file, change, wanted)) in cases.into_iter().enumerate() {
+        let directory = workspace();
+        std::fs::write(directory.path().join("private.csv"), file).unwrap();
+        match change {
+            "filter" => edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\","),
+            "" => {}
+            _ => edit(directory.path(), "role: private,", "rle: private,"),
+        }
+        let output = halflight(directory.path(), &["run", "session.ron"]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "case {number}: {text}");
+        for wanted in wanted {
+            assert!(text.contains(wanted), "case {number}: {wanted} is missing in:\n{text}");
+        }
+        assert!(text.contains("what to do"), "case {number} names no cure:\n{text}");
+        assert!(!text.contains("panicked"), "case {number}:\n{text}");
+        assert!(!directory.path().join(".halflight/ledger.jsonl").exists(), "case {number} spent");
+    }
+}
+
+#[test]
+fn wrong_sessions_are_refused_before_anything_is_read() {
+    for (from, to, wanted) in [
+        ("version: 1", "version: 9", "version 9"),
+        ("profiled_cnvx_adap", "profiled", "profiled_cnvx_adap, moment_release"),
+        ("private: \"ours\"", "private: \"theirs\"", "not a private dataset"),
+        ("public: [\"theirs\"]", "public: []", "no public dataset"),
+        ("seed: 3,", "seed: 3, settings: {\"steps\": 0},", "from 1 to"),
+        ("seed: 3,", "seed: 3, settings: {\"stepz\": 5},", "stepz"),
+        ("delta: 1e-5),\n      seed", "delta: 0.01),\n      seed", "1/n"),
+        ("epsilon: 1.0", "epsilon: -1.0", "ε"),
+    ] {
+        let directory = workspace();
+        edit(directory.path(), from, to);
+        let output = halflight(directory.path(), &["run", "session.ron"]);
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{to}");
+        assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
+        assert!(text.contains("what to do"), "{to} names no cure:\n{text}");
+    }
+}
+
+#[test]
+fn public_rows_that_are_private_too_are_refused() {
+    let directory = workspace();
+    edit(directory.path(), "file(\"public.csv\")", "file(\"private.csv\")");
+    let output = halflight(directory.path(), &["run", "session.ron"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("stands among the public rows too"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_accountant_by_itself_prints_what_the_references_say() {
+    // tests/golden/accounting.json, case p003: σ = 1.801, 55 steps, δ = 1e-8.
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["account", "--sigma", "1.801", "--steps", "55", "--delta", "1e-8", "--brief"];
+    let output = halflight(directory.path(), &arguments);
+    let epsilon: f64 = stdout(&output).trim().parse().unwrap();
+    assert!((30.958_253_394..30.958_255).contains(&epsilon), "{epsilon}");
+    let arguments = ["account", "--target-epsilon", "30.958253395", "--steps", "55", "--delta", "1e-8", "--brief"];
+    let sigma: f64 = stdout(&halflight(directory.path(), &arguments)).trim().parse().unwrap();
+    assert!((sigma - 1.801).abs() < 1e-5, "{sigma}");
+    for bad in [["--sigma", "0"], ["--sigma", "nan"], ["--delta", "1"], ["--steps", "0"]] {
+        let mut arguments = vec!["account", bad[0], bad[1]];
+        if bad[0] != "--sigma" {
+            arguments.extend(["--sigma", "1"]);
+        }
+        let output = halflight(directory.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{bad:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn methods_are_listed_for_people_and_for_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&halflight(directory.path(), &["methods"]));
+    assert!(text.contains("profiled_cnvx_adap") && text.contains("moment_release"), "{text}");
+    let list = json(&halflight(directory.path(), &["methods", "--json"]));
+    assert_eq!(list["methods"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn without_a_terminal_the_interface_says_what_to_do_instead() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = halflight(directory.path(), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("demo --plain"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_workspace_that_cannot_be_written_is_named() {
+    let directory = workspace();
+    // A file where the folder should be: nobody, not even root, can write there.
+    std::fs::write(directory.path().join(".halflight"), "").unwrap();
+    let output = halflight(directory.path(), &["run", "session.ron"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains(".halflight"), "{}", stderr(&output));
+}

@@ -1,0 +1,81 @@
+//! kill -9 in the middle of runs: the ledger never says less than was drawn.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Deaths to survive.
+const KILLS: u64 = 50;
+
+#[test]
+fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = directory.path().join("work");
+    let mut killed_in_mid_run = 0;
+    // A fixed but irregular series of moments, from before the grant to the last steps.
+    let mut moment = 17_u64;
+    for _ in 0..KILLS {
+        moment = (moment * 6_364_136_223_846_793_005_u64.wrapping_rem(9973) + 1447) % 9973;
+        let delay = Duration::from_millis(moment % 420);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_halflight"))
+            .args(["demo", "--plain", "--pace", "200", "--workspace"])
+            .arg(&workspace)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(delay);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        killed_in_mid_run += check(&workspace);
+        // Room in the budget for the next one: what is under test is the count.
+        let account = json(&workspace)["accounts"][0]["account"].as_str().map(str::to_owned);
+        if let Some(account) = account {
+            let budget = ["ledger", "budget", &account, "1000", "1e-5"];
+            let set = Command::new(env!("CARGO_BIN_EXE_halflight"))
+                .args(budget)
+                .arg("--workspace")
+                .arg(&workspace)
+                .output()
+                .unwrap();
+            assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+        }
+    }
+    assert!(killed_in_mid_run >= KILLS as usize / 5, "only {killed_in_mid_run} died in mid-run");
+}
+
+/// Every run's steps on disk are charged; the chain is intact. How many runs
+/// are open, and so died, is returned.
+fn check(workspace: &Path) -> usize {
+    let ledger = json(workspace);
+    assert_eq!(ledger["warnings"].as_array().map_or(0, Vec::len), 0, "{ledger:#}");
+    let Some(account) = ledger["accounts"].get(0) else { return 0 };
+    let mut open = 0;
+    for run in account["runs"].as_array().unwrap() {
+        let id = run["run"].as_str().unwrap();
+        let events = workspace.join(".halflight/runs").join(id).join("events.jsonl");
+        let text = std::fs::read_to_string(events).unwrap();
+        let draws_seen = text
+            .lines()
+            .filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+            .filter(|line| line.contains("\"descend\"") || line.contains("\"release\""))
+            .count() as u64;
+        let charged: u64 = run["charged"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
+        assert!(charged >= draws_seen, "{id}: {charged} charged, {draws_seen} seen");
+        if run["state"].as_str().unwrap().starts_with("open") {
+            open += 1;
+            assert!(run["spent"]["epsilon"].as_f64().unwrap() > 0.9, "an open run counts in full");
+        }
+    }
+    open
+}
+
+fn json(workspace: &Path) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_halflight"))
+        .args(["ledger", "--json", "--workspace"])
+        .arg(workspace)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

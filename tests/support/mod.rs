@@ -1,0 +1,137 @@
+//! A pseudo-terminal around the real binary, and a screen to read.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// Long enough for a loaded machine; a passing test never waits for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Screen {
+    parser: Arc<Mutex<vt100::Parser>>,
+    raw: Arc<Mutex<Vec<u8>>>,
+    writer: Box<dyn Write + Send>,
+    master: Box<dyn MasterPty + Send>,
+    pub child: Box<dyn Child + Send + Sync>,
+}
+
+impl Screen {
+    /// Starts `halflight ARGUMENTS` in `directory` on a terminal of this size.
+    pub fn start(directory: &Path, arguments: &[&str], columns: u16, rows: u16) -> Self {
+        Self::start_with(directory, arguments, columns, rows, &[])
+    }
+
+    pub fn start_with(
+        directory: &Path,
+        arguments: &[&str],
+        columns: u16,
+        rows: u16,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_halflight"));
+        command.args(arguments);
+        command.cwd(directory);
+        command.env("TERM", "xterm-256color");
+        command.env("LC_ALL", "C.UTF-8");
+        command.env("TMPDIR", directory);
+        command.env_remove("NO_COLOR");
+        for (name, value) in environment {
+            command.env(name, value);
+        }
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let raw = Arc::new(Mutex::new(Vec::new()));
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&raw));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                screen.lock().unwrap().process(&buffer[..read]);
+                bytes.lock().unwrap().extend_from_slice(&buffer[..read]);
+            }
+        });
+        let writer = pair.master.take_writer().unwrap();
+        Self { parser, raw, writer, master: pair.master, child }
+    }
+
+    pub fn text(&self) -> String {
+        self.parser.lock().unwrap().screen().contents()
+    }
+
+    /// Everything the program wrote, escape sequences included.
+    pub fn raw(&self) -> String {
+        String::from_utf8_lossy(&self.raw.lock().unwrap()).into_owned()
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        self.parser.lock().unwrap().screen_mut().set_size(rows, columns);
+        self.master.resize(size).unwrap();
+    }
+
+    pub fn wait_for(&self, wanted: &str) {
+        self.wait_until(&format!("'{wanted}'"), |text| text.contains(wanted));
+    }
+
+    pub fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        let start = Instant::now();
+        while !holds(&self.text()) {
+            assert!(
+                start.elapsed() < PATIENCE,
+                "waited for {what} in vain; the screen shows:\n{}",
+                self.text()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for the end of the program; its exit code.
+    pub fn wait_for_end(&mut self) -> u32 {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                // What it wrote last may still be on its way.
+                std::thread::sleep(Duration::from_millis(50));
+                return status.exit_code();
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "the program did not end; the screen shows:\n{}",
+                self.text()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Was the terminal given back: main screen, cursor, mouse and paste as before?
+    pub fn assert_restored(&self) {
+        let raw = self.raw();
+        for (on, off, what) in [
+            ("\x1b[?1049h", "\x1b[?1049l", "alternate screen"),
+            ("\x1b[?1000h", "\x1b[?1000l", "mouse"),
+            ("\x1b[?2004h", "\x1b[?2004l", "bracketed paste"),
+            ("\x1b[?25l", "\x1b[?25h", "cursor"),
+        ] {
+            let (on, off) = (raw.rfind(on), raw.rfind(off));
+            assert!(on.is_some(), "{what} was never switched");
+            assert!(off > on, "{what} was not restored");
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
