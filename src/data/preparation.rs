@@ -737,7 +737,7 @@ mod tests {
     fn public_scaling_standardises_and_bounds_the_95_percent_quantile() {
         // a = 1 … 100: mean 50.5, variance (100² − 1)/12; the 95th largest
         // distance from the mean is that of 3 and 98, 47.5.
-        let rows: String = (1..=100).map(|i| format!("{i},7.1,{i}\n")).collect();
+        let rows = (1..=100).map(|i| format!("{i},7.1,{i}\n")).collect::<Vec<_>>().concat();
         let settings = PreparationSettings { intercept: false, ..PreparationSettings::default() };
         let data = table(&format!("a,constant,y\n{rows}"));
         let preparation = Preparation::fit(&data, &definition("y"), &settings).unwrap();
@@ -848,7 +848,7 @@ mod tests {
 
     #[test]
     fn a_text_column_of_names_is_not_taken_for_a_category_unasked() {
-        let rows: String = (0..=MOST_VALUES).map(|i| format!("n{i},{i}\n")).collect();
+        let rows = (0..=MOST_VALUES).map(|i| format!("n{i},{i}\n")).collect::<Vec<_>>().concat();
         let text = format!("name,y\n{rows}");
         let error = refusal(&text, &definition("y"));
         assert!(error.contains("201 different values, such as 'n0'"), "{error}");
