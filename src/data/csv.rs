@@ -452,6 +452,11 @@ mod tests {
         assert_eq!(text, ["mnth", "weathersit"]);
         assert_eq!(table.lines[8644], 8646);
         assert_eq!(table.duplicated_rows(), 0);
+        // Made with Python's csv and hashlib.
+        assert_eq!(
+            table.content.to_string(),
+            "sha256-sum:41989b01a4b07f177c3b0fd5b7d513536a31dd3a8fb26054c8c4337ab3bdbc89:8645"
+        );
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
 //! | [`csv`] | the CSV/TSV reader |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
