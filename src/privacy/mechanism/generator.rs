@@ -1,21 +1,95 @@
 //! Where noise bits come from.
 
-use rand::rngs::ChaCha20Rng;
+use rand::rngs::{ChaCha20Rng, SysRng};
+use rand::{Rng, SeedableRng};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A ChaCha20 stream. Private runs seed it from the operating system and keep
 /// no copy of the seed; tests inject one.
-pub struct NoiseGenerator(#[allow(dead_code)] ChaCha20Rng);
+pub struct NoiseGenerator(ChaCha20Rng);
 
 impl NoiseGenerator {
-    /// Seeded from the operating system. The seed is not stored anywhere.
+    /// Seeded with 32 bytes of the operating system. The seed is not stored anywhere.
     pub fn from_os() -> Result<Self> {
-        todo!()
+        ChaCha20Rng::try_from_rng(&mut SysRng).map(Self).map_err(|source| {
+            Error::failed(format!("the operating system gives no random bytes: {source}"))
+                .cure("private noise needs them; check that /dev/urandom is readable")
+        })
     }
 
     /// A known stream: no privacy at all. For tests only.
-    pub fn insecure_from_seed(_seed: u64) -> Self {
-        todo!()
+    pub fn insecure_from_seed(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
+    }
+
+    /// Uniform on {0, …, `bound` − 1}, exactly; 0 for a bound of 0 or 1.
+    ///
+    /// Lemire's method: the 2⁶⁴ words, spread over `bound` equal intervals by one
+    /// multiplication, fall into them ⌊2⁶⁴/bound⌋ or one more times; the words that
+    /// make the difference, 2⁶⁴ mod `bound` of them, are rejected.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        if bound <= 1 {
+            return 0;
+        }
+        loop {
+            let product = u128::from(self.0.next_u64()) * u128::from(bound);
+            let low = product as u64;
+            // The remainder is below `bound`: the division is rarely needed.
+            if low >= bound || low >= bound.wrapping_neg() % bound {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+}
+
+/// Shows nothing of the stream.
+impl std::fmt::Debug for NoiseGenerator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NoiseGenerator").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_generators_of_the_operating_system_differ_and_a_seed_repeats() {
+        let word = |mut generator: NoiseGenerator| generator.below(u64::MAX);
+        assert_ne!(
+            word(NoiseGenerator::from_os().unwrap()),
+            word(NoiseGenerator::from_os().unwrap())
+        );
+        assert_eq!(
+            word(NoiseGenerator::insecure_from_seed(7)),
+            word(NoiseGenerator::insecure_from_seed(7))
+        );
+    }
+
+    #[test]
+    fn debug_shows_no_state() {
+        let shown = format!("{:?}", NoiseGenerator::insecure_from_seed(7));
+        assert_eq!(shown, "NoiseGenerator { .. }");
+    }
+
+    /// Counts of `below(bound) % 3` must be a third each. At bound = 3·2⁶² a
+    /// multiplication without rejection would give residue 0 one half.
+    #[test]
+    fn uniform_integers_have_no_bias() {
+        let mut generator = NoiseGenerator::insecure_from_seed(1);
+        for bound in [3, 9, 3 << 40, 3 << 62] {
+            let mut counts = [0_u32; 3];
+            for _ in 0..30_000 {
+                let drawn = generator.below(bound);
+                assert!(drawn < bound);
+                counts[(drawn % 3) as usize] += 1;
+            }
+            let chi_square: f64 =
+                counts.iter().map(|count| (f64::from(*count) - 1e4).powi(2) / 1e4).sum();
+            // Two degrees of freedom: exceeded once in 20 000.
+            assert!(chi_square < 20.0, "bound {bound}: {counts:?}");
+        }
+        assert_eq!((generator.below(0), generator.below(1)), (0, 0));
     }
 }
