@@ -286,6 +286,22 @@ fn a_torn_line_is_left_alone_until_the_next_entry_sets_it_aside() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_death_in_the_very_first_line_is_no_damage() {
+    let directory = workspace();
+    // A file that cannot be created stops the first entry after its preparations.
+    std::os::unix::fs::symlink("/nowhere/ledger.jsonl", file(directory.path())).unwrap();
+    let error = open(&directory).register(&hospital()).unwrap_err();
+    assert!(error.what().contains("cannot write to the ledger"), "{error}");
+    fs::remove_file(file(directory.path())).unwrap();
+    fs::write(file(directory.path()), b"{\"seq\":1,").unwrap();
+    let mut ledger = open(&directory);
+    assert!(ledger.book().unwrap().warnings[0].contains("unfinished line"));
+    ledger.register(&hospital()).unwrap();
+    assert_eq!(verify(&read(&directory)), 1);
+}
+
+#[test]
 fn a_line_that_was_written_and_not_confirmed_counts() {
     let bytes = sample();
     let heads = heads(&bytes);
@@ -409,6 +425,8 @@ fn a_run_is_abandoned_only_when_nobody_carries_it_out() {
     let (directory, mut ledger, account) = hospital_workspace(BUDGET);
     let mut other = open(&directory);
     ledger.grant(grant("r", &account, 0.01, 10)).unwrap();
+    assert!(other.abandon(&run("r")).unwrap_err().what().contains("still being carried out"));
+    assert!(ledger.abandon(&run("r")).unwrap_err().what().contains("still being carried out"));
     let mut spender = open(&directory);
     drop(ledger);
     // The handle that draws is another one than that which got the grant.

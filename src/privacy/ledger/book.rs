@@ -119,8 +119,8 @@ impl Account {
                 "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             )));
         };
-        let all = self.with_events(events)?;
-        if all.delta(budget.epsilon)? <= budget.delta {
+        let all = self.with_events(events)?.guarantee(budget.delta)?;
+        if all.epsilon <= budget.epsilon {
             return Ok(());
         }
         let spent = self.spent(budget.delta)?.map_or_else(
@@ -148,7 +148,7 @@ impl Account {
             target.delta,
             budget.epsilon,
             budget.delta,
-            at_least(all.guarantee(budget.delta)?.epsilon),
+            at_least(all.epsilon),
         ))
         .cure(cure))
     }
@@ -165,7 +165,7 @@ impl Account {
             Composition::of(&events)?
         };
         let fits = |mu: f64| -> Result<bool> {
-            Ok(Composition { mu, ..spent }.delta(budget.epsilon)? <= budget.delta)
+            Ok(Composition { mu, ..spent }.guarantee(budget.delta)?.epsilon <= budget.epsilon)
         };
         // `low` fits and `high` does not; what is spent fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
@@ -491,7 +491,7 @@ fn at_most(epsilon: f64) -> String {
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use crate::privacy::accountant::Mechanism;
+    use crate::privacy::accountant::{Mechanism, PlannedMechanism, PlannedRelease, calibrate};
 
     fn id(name: &str) -> AccountId {
         AccountId(name.to_owned())
@@ -716,6 +716,33 @@ mod tests {
                 assert!(!admitted(epsilon * (1.0 + 1e-6)), "{spent:?} {delta}");
             }
         }
+    }
+
+    #[test]
+    fn a_run_that_asks_for_all_that_fits_is_admitted() {
+        let asked = |epsilon: f64| {
+            let release = PlannedRelease {
+                label: "gradient",
+                what: "a gradient".to_owned(),
+                mechanism: PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 50 },
+                count: 60,
+                share: 1.0,
+                adjacency: Adjacency::ReplaceOne,
+            };
+            calibrate(&[release], Target { epsilon, delta: 1e-5 }).unwrap()
+        };
+        let whole = one_account(1.0, 1e-5);
+        let all = asked(1.0);
+        whole.accounts[0].admit(&all.events, all.target).unwrap();
+
+        let mut half = one_account(1.0, 1e-5);
+        half.apply("t", grant("r", "a", asked(0.5).events)).unwrap();
+        let account = &half.accounts[0];
+        let fits = at_most(account.largest_epsilon(1e-5).unwrap().unwrap());
+        let rest = asked(fits.parse().unwrap());
+        account.admit(&rest.events, rest.target).unwrap();
+        let too_much = asked(fits.parse::<f64>().unwrap() + 0.002);
+        assert!(account.admit(&too_much.events, too_much.target).is_err());
     }
 
     #[test]

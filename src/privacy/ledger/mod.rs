@@ -29,7 +29,9 @@
 //! ```
 //!
 //! The chain shows accidents: an edited line, a lost one, a copy that is too old.
-//! It holds no secret, so it does not stop a curator who rewrites every file.
+//! It holds no secret, so it does not stop a curator who rewrites every file, or
+//! who brings back an old ledger together with its old head. Locks need a file
+//! system that has them: keep a workspace on a local disk.
 //!
 //! # Why nothing is drawn that is not charged
 //!
