@@ -3,13 +3,14 @@
 
 mod axis;
 pub mod chart;
+mod dots;
 pub mod field;
 pub mod gauge;
 pub mod number;
 pub mod series;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
@@ -21,6 +22,16 @@ fn write(buffer: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Sty
     }
     let room = area.right().saturating_sub(x);
     buffer.set_stringn(x, y, text, usize::from(room), style).0
+}
+
+/// Sets a single cell, if it lies in `area`. Unlike [`write`] it does not look for
+/// graphemes, which would be most of the time that a chart takes.
+fn put(buffer: &mut Buffer, area: Rect, x: u16, y: u16, symbol: &str, style: Style) {
+    if area.contains(Position { x, y })
+        && let Some(cell) = buffer.cell_mut(Position { x, y })
+    {
+        cell.set_symbol(symbol).set_style(style);
+    }
 }
 
 /// The number of cells that a text takes.
