@@ -48,6 +48,9 @@ enum What {
 impl LedgerCommand {
     pub fn execute(&self) -> Result<()> {
         let workspace = Workspace::of(&self.workspace)?;
+        if !workspace.folder().is_dir() {
+            return self.nothing(&workspace);
+        }
         let mut ledger = workspace.ledger()?;
         match self.what.as_ref().unwrap_or(&What::Show) {
             What::Show => self.show(&mut ledger),
@@ -71,6 +74,21 @@ impl LedgerCommand {
                 self.show(&mut ledger)
             }
         }
+    }
+
+    /// Looking at a workspace that has no ledger makes none.
+    fn nothing(&self, workspace: &Workspace) -> Result<()> {
+        if !matches!(self.what, None | Some(What::Show | What::Verify)) {
+            return Err(Error::usage("there is no ledger here")
+                .at(workspace.folder().display().to_string())
+                .cure("name the workspace: halflight ledger --workspace DIR"));
+        }
+        if self.json {
+            return print_json(&json!({
+                "ledger": Value::Null, "accounts": Value::Array(Vec::new()), "warnings": [],
+            }));
+        }
+        print_line(&format!("no ledger in {}: nothing was spent here yet", workspace.base().display()))
     }
 
     fn show(&self, ledger: &mut Ledger) -> Result<()> {

@@ -14,7 +14,7 @@ use crate::engine::Desk;
 use crate::error::{Error, Result};
 use crate::session::{atomic, demo};
 use crate::tui::app::{App, DatasetStatus, Effect};
-use crate::tui::picture::svg;
+use crate::tui::picture::{Paper, svg};
 use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::{Hits, view};
@@ -56,7 +56,7 @@ impl Picture {
         let ready = |app: &App| {
             app.data.status.values().all(|status| matches!(status, DatasetStatus::Ready { .. }))
         };
-        let mut wait = |app: &mut App, holds: &dyn Fn(&App) -> bool| -> Result<()> {
+        let wait = |app: &mut App, holds: &dyn Fn(&App) -> bool| -> Result<()> {
             while !holds(app) {
                 woken
                     .recv_timeout(PATIENCE)
@@ -87,7 +87,7 @@ impl Picture {
             })
             .map_err(|error| Error::failed(format!("cannot draw: {error}")))?;
         let title = format!("halflight: {}", app.tab.title());
-        let picture = svg(terminal.backend().buffer(), &title);
+        let picture = svg(terminal.backend().buffer(), &title, &Paper::dark());
         let path = self.out.join(format!("{name}.svg"));
         atomic::write(&path, picture.as_bytes())?;
         eprintln!("wrote {}", path.display());

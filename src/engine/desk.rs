@@ -234,7 +234,7 @@ impl Clerk {
                 // it is to be spent from: looking costs nothing.
                 let account = match &loaded.record {
                     Some(record) => {
-                        let book = self.workspace.ledger()?.book()?;
+                        let book = self.workspace.book()?;
                         book.find(record).map(|account| account.id.clone())
                     }
                     None => None,
@@ -270,7 +270,7 @@ impl Clerk {
             loaded.record.as_ref().filter(|record| record.name == plan.private)
         });
         let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-        let book = self.workspace.ledger()?.book()?;
+        let book = self.workspace.book()?;
         let mut account = match book.find(record) {
             Some(account) => account.clone(),
             None => Account::unopened(record, book.lines_lost),
@@ -318,14 +318,14 @@ impl Clerk {
                     .cure("its whole grant stays charged until it is settled on the Ledger screen"))
             });
             end(&tray, result);
-            if let Ok(book) = job.workspace.ledger().and_then(|mut ledger| ledger.book()) {
+            if let Ok(book) = job.workspace.book() {
                 tray.put(Report::Ledger(book));
             }
         });
     }
 
     fn tell_ledger(&self) -> Result<()> {
-        let book = self.workspace.ledger()?.book()?;
+        let book = self.workspace.book()?;
         self.tray.put(Report::Ledger(book));
         Ok(())
     }

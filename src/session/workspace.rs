@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{Book, RunId};
 
 /// Name of the folder, in the workspace, that holds the ledger and the runs.
 pub const FOLDER: &str = ".halflight";
@@ -51,8 +51,16 @@ impl Workspace {
         &self.folder
     }
 
+    /// The ledger, to spend from: makes the folder if there is none.
     pub fn ledger(&self) -> Result<Ledger> {
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
         Ledger::open(&self.folder)
+    }
+
+    /// What the ledger says, to look at: makes nothing.
+    pub fn book(&self) -> Result<Book> {
+        if self.folder.is_dir() { Ledger::open(&self.folder)?.book() } else { Ok(Book::default()) }
     }
 
     pub fn run_directory(&self, run: &RunId) -> PathBuf {

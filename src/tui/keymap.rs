@@ -150,8 +150,8 @@ pub const BINDINGS: &[Binding] = &[
 /// Bindings that hold on `tab`, its own first.
 pub fn on(tab: Tab) -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().filter(move |binding| match binding.scope {
-        Scope::Everywhere => true,
-        Scope::On(scope) => scope == tab,
+        Any => true,
+        On(scope) => scope == tab,
     })
 }
 

@@ -144,6 +144,13 @@ impl<'a> Chart<'a> {
         Some(figure.x.at(share))
     }
 
+    /// Where the curves are drawn and the x of its first and last column.
+    pub fn plot(&self, area: Rect) -> Option<(Rect, (f64, f64))> {
+        let layout = self.arrange(area);
+        let ends = layout.figure.as_ref()?.x.ends();
+        Some((layout.plot, ends))
+    }
+
     /// The x range that is shown, for zooming from where the reader is.
     pub fn visible(&self) -> Option<(f64, f64)> {
         let whole = || {
