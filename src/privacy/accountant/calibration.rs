@@ -134,7 +134,7 @@ fn events(releases: &[PlannedRelease], inverse_mu: f64) -> Result<Vec<Event>> {
 fn with_noise(planned: PlannedMechanism, multiplier: f64) -> Result<Mechanism> {
     let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = planned;
     let diagonal = (coordinates as f64).sqrt();
-    if !(multiplier * diagonal <= LARGEST_SPREAD) {
+    if multiplier.is_nan() || multiplier * diagonal > LARGEST_SPREAD {
         return Err(Error::usage(format!(
             "a noise of {multiplier:.1e} times the sensitivity on each of {coordinates} numbers is beyond the grid"
         ))

@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn no_event_and_a_constant_event_cost_nothing() {
-        let constant = on_grid(gaussian_event(0.0, 1.0, 5), 1048576.0, 1 << 40);
+        let constant = on_grid(gaussian_event(0.0, 1.0, 5), 1_048_576.0, 1 << 40);
         for sum in [Composition::of([]).unwrap(), Composition::of([&constant]).unwrap()] {
             assert_eq!((sum.mu, sum.discretisation), (0.0, 0.0));
             assert_eq!(sum.delta(0.0).unwrap(), 0.0);
@@ -321,7 +321,7 @@ mod tests {
             let error = Composition::of(&[event]).unwrap_err();
             assert!(error.to_string().contains("at most σ/2^20"), "{error}");
         }
-        let crowd = on_grid(gaussian_event(1.0, 1.0, 1 << 20), 1048576.0, 1 << 20);
+        let crowd = on_grid(gaussian_event(1.0, 1.0, 1 << 20), 1_048_576.0, 1 << 20);
         let error = Composition::of(&[crowd]).unwrap_err();
         assert!(error.to_string().contains("finer grid"), "{error}");
     }
