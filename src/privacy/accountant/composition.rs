@@ -17,7 +17,7 @@
 //! and the discrete one P(k) = φ(k)/Z, 1 ≤ Z ≤ 1 + 3e^{−2π²s²} by Poisson summation.
 //! Hence
 //!
-//! 1. P(k) ≤ e^{a/24} P′(k): the expectation is at least exp(−aE[U²]/2), Jensen.
+//! 1. P(k) ≤ e^{a/24} P′(k): the expectation is at least exp(−a·E(U²)/2), Jensen.
 //! 2. P′(k) ≤ e^{az²/24} P(k)·Z: leave U² out; sinh(x)/x ≤ e^{x²/6} at x = ka/2.
 //!
 //! Over a transcript the ratios multiply. Let A = Σ a over all coordinates and all
