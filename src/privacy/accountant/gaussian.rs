@@ -67,6 +67,8 @@ pub fn mu(epsilon: f64, delta: f64) -> f64 {
 }
 
 #[cfg(test)]
+// Reference values stand as mpmath prints them.
+#[allow(clippy::unreadable_literal, clippy::excessive_precision)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
