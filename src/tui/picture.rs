@@ -558,7 +558,7 @@ mod tests {
             let end = rest.find('>').ok_or("an element does not end")?;
             let tag = &rest[start + 1..end];
             rest = &rest[end + 1..];
-            if tag.matches('"').count() % 2 != 0 || tag.contains('<') {
+            if !tag.matches('"').count().is_multiple_of(2) || tag.contains('<') {
                 return Err(format!("bad attribute in <{tag}>"));
             }
             if let Some(name) = tag.strip_prefix('/') {

@@ -173,7 +173,7 @@ impl<'a> Chart<'a> {
     fn arrange(&self, area: Rect) -> Layout {
         let mut layout = Layout::divide(area, !self.title.is_empty(), GUTTER);
         layout.figure = self.figure(&layout);
-        let Some(labels) = layout.figure.as_ref().map(|figure| figure.label_width()) else {
+        let Some(labels) = layout.figure.as_ref().map(Figure::label_width) else {
             return layout;
         };
         if layout.gutter > 0 && labels + 1 > layout.gutter {

@@ -237,6 +237,7 @@ fn first_visible(cells: &[&str], cursor: usize, room: u16) -> usize {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ratatui::buffer::Cell;
 
     use super::*;
 
@@ -260,7 +261,7 @@ mod tests {
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
         let view = FieldView::new(field, &theme, &glyphs).focused(focused).placeholder("name");
         view.render(buffer.area, &mut buffer);
-        let text = buffer.content.iter().map(|cell| cell.symbol()).collect();
+        let text = buffer.content.iter().map(Cell::symbol).collect();
         let reversed = (0..columns)
             .filter(|&x| buffer[(x, 0)].modifier.contains(Modifier::REVERSED))
             .collect();

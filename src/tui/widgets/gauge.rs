@@ -159,6 +159,7 @@ fn filled_cells(share: f64, bar: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ratatui::buffer::Cell;
 
     use super::*;
 
@@ -166,7 +167,7 @@ mod tests {
         let theme = Theme::monochrome();
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
         BudgetGauge::new("ε", spent, budget, &theme, glyphs).render(buffer.area, &mut buffer);
-        buffer.content.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned()
+        buffer.content.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned()
     }
 
     #[test]
@@ -223,7 +224,7 @@ mod tests {
             x in 0u16..20, y in 0u16..4, columns in 0u16..60, rows in 0u16..4,
         ) {
             let frame = Rect::new(0, 0, 50, 5);
-            let mut buffer = Buffer::filled(frame, ratatui::buffer::Cell::new("~"));
+            let mut buffer = Buffer::filled(frame, Cell::new("~"));
             let area = Rect::new(x, y, columns, rows);
             let theme = Theme::ansi16();
             BudgetGauge::new("ε", spent, budget, &theme, &Glyphs::unicode()).render(area, &mut buffer);

@@ -30,8 +30,7 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
 /// to the first point. Gaps, and with `log` values that are not positive, stay as
 /// they are.
 pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
-    // NaN fails the comparison and smooths nothing.
-    if !(weight > 0.0) {
+    if weight.is_nan() || weight <= 0.0 {
         return points.to_vec();
     }
     let weight = weight.min(0.9999);
@@ -98,17 +97,17 @@ pub(super) fn bins(
         bins.push(Bin { column: 0, first: y, last: y, min: y, max: y, joined });
         joined = true;
     }
-    let mut from = start;
+    let (mut from, mut guess) = (start, (end - start) / columns);
     for column in 0..columns {
         let to = if column + 1 == columns {
             end
         } else {
             let share = (column as f64 + 0.5) / (columns - 1) as f64;
             let border = window.0 * (1.0 - share) + window.1 * share;
-            from + points[from..end].partition_point(|point| point.0 <= border)
+            from + reach(&points[from..end], border, guess)
         };
         let within = &points[from..to];
-        from = to;
+        (from, guess) = (to, within.len());
         let measured = |y: f64| y > floor && y < f64::INFINITY;
         let (Some(first), Some(last)) = (
             within.iter().position(|point| measured(point.1)),
@@ -148,22 +147,35 @@ fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
         .filter(|&y| measured(y))
 }
 
+/// How many leading points have an x up to `border`, which is expected after about
+/// `guess` of them: then only points are looked at that will be read next anyway.
+fn reach(points: &[Point], border: f64, guess: usize) -> usize {
+    let mut limit = guess.max(1);
+    while limit < points.len() && points[limit].0 <= border {
+        limit = limit.saturating_mul(2);
+    }
+    points[..limit.min(points.len())].partition_point(|point| point.0 <= border)
+}
+
 /// The smallest and the largest measured y.
 ///
-/// Four lanes, because one chain of comparisons waits for itself: this loop sees
-/// every visible point in every frame.
+/// Four lanes and no branches, because one chain of comparisons waits for itself:
+/// this loop sees every visible point in every frame.
 fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
     let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
     let mut see = |lane: usize, y: f64| {
-        // Both comparisons are false for NaN.
-        min[lane] = if y > floor && y < min[lane] { y } else { min[lane] };
-        max[lane] = if y < f64::INFINITY && y > max[lane] { y } else { max[lane] };
+        // A comparison with NaN is false, so a gap changes nothing.
+        let low = if y > floor { y } else { f64::INFINITY };
+        let high = if y < f64::INFINITY { y } else { floor };
+        min[lane] = if low < min[lane] { low } else { min[lane] };
+        max[lane] = if high > max[lane] { high } else { max[lane] };
     };
     let (chunks, rest) = points.as_chunks::<4>();
-    for chunk in chunks {
-        for (lane, point) in chunk.iter().enumerate() {
-            see(lane, point.1);
-        }
+    for [a, b, c, d] in chunks {
+        see(0, a.1);
+        see(1, b.1);
+        see(2, c.1);
+        see(3, d.1);
     }
     for point in rest {
         see(0, point.1);
@@ -281,6 +293,15 @@ mod tests {
             prop_assert_eq!(bins.iter().map(|bin| bin.min).fold(f64::INFINITY, f64::min), min);
             prop_assert_eq!(bins.iter().map(|bin| bin.max).fold(f64::NEG_INFINITY, f64::max), max);
             prop_assert!(bins.windows(2).all(|pair| pair[0].column < pair[1].column));
+        }
+
+        #[test]
+        fn a_good_or_bad_guess_finds_the_same_end_of_a_column(
+            count in 0usize..300, border in -5.0..310.0f64, guess in 0usize..400,
+        ) {
+            let points: Vec<Point> = (0..count).map(|i| (i as f64, 0.0)).collect();
+            let expected = points.partition_point(|point| point.0 <= border);
+            prop_assert_eq!(reach(&points, border, guess), expected);
         }
 
         #[test]
