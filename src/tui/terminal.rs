@@ -14,6 +14,7 @@ use crossterm::terminal::{
 };
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 
 use crate::error::{Error, Result};
 
@@ -58,7 +59,10 @@ impl Terminal {
 
     /// Draws every cell anew with the next frame.
     pub fn repaint(&mut self) -> Result<()> {
-        self.0.clear().map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
+        // Not `Terminal::clear`: it asks the terminal where the cursor is, and
+        // the thread that reads keys would take the answer.
+        let cleared = self.0.size().and_then(|size| self.0.resize(Rect::from((Position::ORIGIN, size))));
+        cleared.map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
     }
 }
 

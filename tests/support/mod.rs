@@ -1,6 +1,7 @@
 //! A pseudo-terminal around the real binary, and a screen to read.
 
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ impl Screen {
         }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&raw));
@@ -76,7 +77,7 @@ impl Screen {
 
     pub fn resize(&mut self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-        self.parser.lock().unwrap().screen_mut().set_size(rows, columns);
+        self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
         self.master.resize(size).unwrap();
     }
 
@@ -128,6 +129,10 @@ impl Screen {
             assert!(off > on, "{what} was not restored");
         }
     }
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
 }
 
 impl Drop for Screen {
