@@ -82,28 +82,36 @@ fn the_plain_demo_prints_three_models_and_the_guarantee() {
 }
 
 #[test]
-fn the_private_model_of_the_demo_is_far_better_than_the_public_one() {
+fn the_private_models_of_the_demo_beat_the_public_one_and_not_the_exact_one() {
     let directory = tempfile::tempdir().unwrap();
     let keep = directory.path().join("kept");
-    let arguments = ["demo", "--json", "--workspace", keep.to_str().unwrap()];
+    let arguments = ["demo", "--plain", "--workspace", keep.to_str().unwrap()];
     let output = halflight(directory.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    let runs = keep.join(".halflight/runs");
-    let profiled = std::fs::read_dir(&runs).unwrap().flatten().find(|entry| {
-        entry.file_name().to_string_lossy().contains("profiled")
-    });
-    let path = profiled.unwrap().path();
-    for file in ["run.ron", "events.jsonl", "curator.jsonl", "model.ron", "model.safetensors", "certificate.json"] {
-        assert!(path.join(file).is_file(), "{file} is missing");
+    let text = stdout(&output);
+    let score = |name: &str| -> Vec<f64> {
+        let rows = text.lines().filter(|line| line.contains(name) && line.contains('◆'));
+        rows.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse().ok()).collect()
+    };
+    let (source, target, models) =
+        (score("source-only"), score("target-only"), score("private model"));
+    assert_eq!(models.len(), 2, "{text}");
+    for model in models {
+        assert!(model < 0.85 * source[0] && model > target[0], "{text}");
     }
-    let curator = std::fs::read_to_string(path.join("curator.jsonl")).unwrap();
-    let errors: Vec<f64> = curator
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-        .filter_map(|line| line["values"]["private_error"].as_f64())
-        .collect();
-    let (first, last) = (errors[0], errors[errors.len() - 1]);
-    assert!(last < 0.8 * first, "from {first} to {last}");
+
+    for run in std::fs::read_dir(keep.join(".halflight/runs")).unwrap().flatten() {
+        for file in [
+            "run.ron",
+            "events.jsonl",
+            "curator.jsonl",
+            "model.ron",
+            "model.safetensors",
+            "certificate.json",
+        ] {
+            assert!(run.path().join(file).is_file(), "{file} is missing");
+        }
+    }
 }
 
 #[test]
@@ -207,7 +215,9 @@ fn broken_input_is_refused_with_file_place_and_cure() {
         let directory = workspace();
         std::fs::write(directory.path().join("private.csv"), file).unwrap();
         match change {
-            "filter" => edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\","),
+            "filter" => {
+                edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\",")
+            }
             "" => {}
             _ => edit(directory.path(), "role: private,", "rle: private,"),
         }
@@ -262,7 +272,16 @@ fn the_accountant_by_itself_prints_what_the_references_say() {
     let output = halflight(directory.path(), &arguments);
     let epsilon: f64 = stdout(&output).trim().parse().unwrap();
     assert!((30.958_253_394..30.958_255).contains(&epsilon), "{epsilon}");
-    let arguments = ["account", "--target-epsilon", "30.958253395", "--steps", "55", "--delta", "1e-8", "--brief"];
+    let arguments = [
+        "account",
+        "--target-epsilon",
+        "30.958253395",
+        "--steps",
+        "55",
+        "--delta",
+        "1e-8",
+        "--brief",
+    ];
     let sigma: f64 = stdout(&halflight(directory.path(), &arguments)).trim().parse().unwrap();
     assert!((sigma - 1.801).abs() < 1e-5, "{sigma}");
     for bad in [["--sigma", "0"], ["--sigma", "nan"], ["--delta", "1"], ["--steps", "0"]] {

@@ -22,6 +22,8 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.press("?");
     screen.wait_for("add a CSV or TSV file");
     screen.press(ESC);
+    // A key right behind Esc would be read as Alt and that key.
+    screen.wait_until("the help to close", |text| !text.contains("any other key closes"));
 
     // Configure: a smaller ε, typed.
     screen.press("3");

@@ -22,15 +22,6 @@ impl Plan {
         calibrate(&self.releases, target)
     }
 
-    /// Numbers released in total, for the cost panel.
-    pub fn numbers(&self) -> u64 {
-        let each = self.releases.iter().map(|release| {
-            let PlannedMechanism::Gaussian { coordinates, .. } = release.mechanism;
-            release.count * coordinates
-        });
-        each.sum()
-    }
-
     /// The noise scale of release `label`. Refuses noise that was calibrated for
     /// another plan: it would not cover this one.
     pub fn sigma(&self, noise: &Calibrated, label: &str) -> Result<f64> {

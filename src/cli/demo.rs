@@ -41,16 +41,18 @@ impl Demo {
         }
         let session = demo::session(&self.name)?;
         let workspace = match &self.workspace {
-            Some(directory) => Workspace::fresh(&std::path::absolute(directory).map_err(|error| {
-                Error::io("find the directory", directory, &error)
-            })?),
+            Some(directory) => Workspace::fresh(
+                &std::path::absolute(directory)
+                    .map_err(|error| Error::io("find the directory", directory, &error))?,
+            ),
             None => demo::workspace()?,
         };
         let options = Options {
             json: self.json,
             pace: self.pace,
             note: Some(
-                "The demo's private data are public, so its exact numbers (◆) may be shown.".to_owned(),
+                "The demo's private data are public, so its exact numbers (◆) may be shown."
+                    .to_owned(),
             ),
             ..Options::default()
         };

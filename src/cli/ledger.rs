@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{print_json, print_line};
 use crate::error::{Error, Result};
+use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, AccountId, RunId, RunState};
-use crate::privacy::Ledger;
 use crate::session::Workspace;
 
 /// Show and mend the privacy ledger of a workspace.
@@ -85,10 +85,13 @@ impl LedgerCommand {
         }
         if self.json {
             return print_json(&json!({
-                "ledger": Value::Null, "accounts": Value::Array(Vec::new()), "warnings": [],
+                "ledger": Value::Null, "accounts": [], "damaged": false, "warnings": [],
             }));
         }
-        print_line(&format!("no ledger in {}: nothing was spent here yet", workspace.base().display()))
+        print_line(&format!(
+            "no ledger in {}: nothing was spent here yet",
+            workspace.base().display()
+        ))
     }
 
     fn show(&self, ledger: &mut Ledger) -> Result<()> {
@@ -96,7 +99,8 @@ impl LedgerCommand {
         if self.json {
             let accounts = book.accounts.iter().map(as_json).collect::<Result<Vec<_>>>()?;
             return print_json(&json!({
-                "ledger": ledger.path(), "accounts": accounts, "warnings": book.warnings,
+                "ledger": ledger.path(), "accounts": accounts,
+                "damaged": book.damaged, "warnings": book.warnings,
             }));
         }
         print_line(&format!("ledger {}", ledger.path().display()))?;
@@ -112,8 +116,12 @@ impl LedgerCommand {
 
 fn verify(ledger: &mut Ledger) -> Result<()> {
     let book = ledger.book()?;
-    if let Some(warning) = book.warnings.first() {
-        return Err(Error::failed(warning.clone()).cure("see: halflight ledger show"));
+    if book.damaged {
+        return Err(Error::failed(book.warnings.join("; "))
+            .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
+    }
+    for warning in &book.warnings {
+        eprintln!("note: {warning}");
     }
     let path: &Path = ledger.path();
     print_line(&format!("{}: every line is in its chain", path.display()))
@@ -128,7 +136,9 @@ fn names(account: &Account) -> String {
 fn as_text(account: &Account) -> Result<String> {
     let mut lines = vec![format!("{} ({})", account.id.0, names(account))];
     if account.unknown_past {
-        lines.push("  UNKNOWN PAST: lines were lost; launches are refused until accepted".to_owned());
+        lines.push(
+            "  UNKNOWN PAST: lines were lost; launches are refused until accepted".to_owned(),
+        );
     }
     let at = account.budget.map_or(1e-6, |budget| budget.delta);
     let spent = account.spent(at)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
@@ -183,4 +193,3 @@ fn as_json(account: &Account) -> Result<Value> {
         "runs": runs.collect::<Result<Vec<_>>>()?,
     }))
 }
-

@@ -56,7 +56,8 @@ pub fn app(session: Session, path: Option<PathBuf>) -> App {
     let (term, colorterm) = (set("TERM"), set("COLORTERM"));
     let theme = Theme::detect(no_color, colorterm.as_deref(), term.as_deref());
     let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
-    let glyphs = Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref());
+    let glyphs =
+        Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref());
     App::new(session, path, theme, glyphs)
 }
 

@@ -39,12 +39,8 @@ impl Picture {
         std::fs::create_dir_all(&self.out)
             .map_err(|error| Error::io("create the directory", &self.out, &error))?;
         let workspace = demo::workspace()?;
-        let mut app = App::new(
-            demo::session("bikeshare")?,
-            None,
-            Theme::truecolor(),
-            Glyphs::unicode(),
-        );
+        let mut app =
+            App::new(demo::session("bikeshare")?, None, Theme::truecolor(), Glyphs::unicode());
         app.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
         let desk = Desk::open(workspace, move || {

@@ -89,7 +89,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         return Err(Error::usage(format!("the pace is {pace}"))
             .cure("give a number of steps per second above 0"));
     }
-    let needed = |name: &String| plans.iter().any(|plan| plan.private == *name || plan.public.contains(name));
+    let needed = |name: &String| {
+        plans.iter().any(|plan| plan.private == *name || plan.public.contains(name))
+    };
     let mut datasets = Vec::new();
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load(definition, workspace)?;
@@ -210,7 +212,10 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ("private model", exact(&scores.model)),
     ];
     if rows.iter().any(|(_, score)| score.is_some()) {
-        lines.push("  root mean squared error on private records held out (◆ exact, for the curator)".to_owned());
+        lines.push(
+            "  root mean squared error on private records held out (◆ exact, for the curator)"
+                .to_owned(),
+        );
         for (name, score) in rows {
             match score {
                 Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),

@@ -63,15 +63,19 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
     let definition = &publics[0].definition;
     if definition.label.is_none() {
-        return Err(Error::usage(format!("public dataset '{}' has no label column", definition.name))
-            .cure("choose its label on the Data screen, or set `label` in the session"));
+        return Err(Error::usage(format!(
+            "public dataset '{}' has no label column",
+            definition.name
+        ))
+        .cure("choose its label on the Data screen, or set `label` in the session"));
     }
     check_delta(plan, private.rows)?;
     let label = private.definition.label.as_ref();
     if method.spec().needs_private_labels && label.is_none() {
         return Err(Error::usage(format!(
             "{} needs labels on the private records, and '{}' has no label column",
-            method.spec().name, private.definition.name
+            method.spec().name,
+            private.definition.name
         ))
         .cure("choose its label column, or a method for unlabelled targets (moment_release)"));
     }
@@ -86,7 +90,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     let pooled = Table::concat(&tables)?;
-    let (public_train, public_test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
+    let (public_train, public_test) =
+        pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
     let preparation = Preparation::fit(&public_train, definition, &plan.preparation)?;
     let public = preparation.apply(&public_train, "public", true)?;
     let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
@@ -100,7 +105,10 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
     })?;
     let private_holdout = if labelled {
-        Some(split.try_map(|(_, test)| preparation.apply_for_evaluation(test, "private hold-out"))?)
+        Some(
+            split
+                .try_map(|(_, test)| preparation.apply_for_evaluation(test, "private hold-out"))?,
+        )
     } else {
         None
     };

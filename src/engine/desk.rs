@@ -28,33 +28,63 @@ pub type JobId = u64;
 #[derive(Debug)]
 pub enum Request {
     OpenSession(PathBuf),
-    SaveSession { session: Session, path: PathBuf },
+    SaveSession {
+        session: Session,
+        path: PathBuf,
+    },
     /// Read (again) what the session says under this name.
     Load(DatasetDefinition),
     /// Columns of a file, before it becomes a dataset.
     Inspect(String),
     /// What would this plan cost? Only the newest of several waiting is answered.
-    Preview { session: Session, plan: PlanDefinition },
+    Preview {
+        session: Session,
+        plan: PlanDefinition,
+    },
     Ledger,
     /// Budget of a loaded private dataset.
-    SetBudget { dataset: String, budget: Budget },
+    SetBudget {
+        dataset: String,
+        budget: Budget,
+    },
     AcceptUnknownPast(AccountId),
     AbandonRun(RunId),
     RepairLedger,
-    Launch { id: JobId, session: Session, plan: PlanDefinition, watch: Watch, control: Control },
+    Launch {
+        id: JobId,
+        session: Session,
+        plan: PlanDefinition,
+        watch: Watch,
+        control: Control,
+    },
 }
 
 /// What an interface is told.
 #[derive(Debug)]
 pub enum Report {
-    SessionOpened { session: Session, path: PathBuf },
+    SessionOpened {
+        session: Session,
+        path: PathBuf,
+    },
     SessionSaved(PathBuf),
-    Loaded { loaded: Arc<Loaded>, account: Option<AccountId> },
-    LoadFailed { name: String, error: Error },
-    Inspected { file: String, columns: Vec<ColumnKind> },
+    Loaded {
+        loaded: Arc<Loaded>,
+        account: Option<AccountId>,
+    },
+    LoadFailed {
+        name: String,
+        error: Error,
+    },
+    Inspected {
+        file: String,
+        columns: Vec<ColumnKind>,
+    },
     Preview(Box<Result<Preview>>),
     Ledger(Book),
-    Job { id: JobId, news: News },
+    Job {
+        id: JobId,
+        news: News,
+    },
     Trouble(Error),
     /// Something worth a line on the screen.
     Remark(String),
@@ -266,9 +296,9 @@ impl Clerk {
         let datasets = self.datasets(&plan)?;
         let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
         let assembly = assemble(session, &plan, &loaded)?;
-        let record = loaded.iter().find_map(|loaded| {
-            loaded.record.as_ref().filter(|record| record.name == plan.private)
-        });
+        let record = loaded
+            .iter()
+            .find_map(|loaded| loaded.record.as_ref().filter(|record| record.name == plan.private));
         let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
         let book = self.workspace.book()?;
         let mut account = match book.find(record) {
@@ -333,7 +363,8 @@ impl Clerk {
 
 /// A first definition for a file, from its columns alone.
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
-    let stem = std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem =
+        std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     DatasetDefinition {
         name: stem.unwrap_or_else(|| file.to_owned()),
         role,

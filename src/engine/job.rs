@@ -14,9 +14,7 @@ use crate::model::LinearModel;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{
-    CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Watch,
-};
+use crate::privacy::{CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Watch};
 use crate::session::run_directory::Certificate;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
@@ -35,7 +33,11 @@ pub struct Job {
 #[derive(Debug, Clone)]
 pub enum Moment {
     /// Granted: the whole plan is reserved in the ledger.
-    Granted { run: RunId, steps: u64, warnings: Vec<String> },
+    Granted {
+        run: RunId,
+        steps: u64,
+        warnings: Vec<String>,
+    },
     Stepped(Progress),
 }
 
@@ -292,9 +294,11 @@ impl Judge<'_> {
 
     fn error(&self, model: &LinearModel, holdout: &Dataset) -> Option<f64> {
         let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
-        let errors = model.predict(&holdout.features).into_iter().zip(target).map(|(raw, label)| {
-            (self.preparation.label_from_prediction(raw) - label).powi(2)
-        });
+        let errors = model
+            .predict(&holdout.features)
+            .into_iter()
+            .zip(target)
+            .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
         Some((errors.sum::<f64>() / target.len() as f64).sqrt())
     }
 }

@@ -78,7 +78,8 @@ impl Session {
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => {
-                Error::failed("this is not a text file, so not a session").at(path.display().to_string())
+                Error::failed("this is not a text file, so not a session")
+                    .at(path.display().to_string())
             }
             _ => Error::io("read", path, &error),
         })?;
@@ -87,7 +88,8 @@ impl Session {
 
     /// Reads a session; `origin` is named in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
-        let session: Self = options().from_str(text).map_err(|error| parse_error(&error, origin))?;
+        let session: Self =
+            options().from_str(text).map_err(|error| parse_error(&error, origin))?;
         if session.version != VERSION {
             return Err(Error::failed(format!("the session has version {}", session.version))
                 .at(origin)
@@ -173,8 +175,10 @@ impl Session {
         }
         for name in &plan.public {
             if self.dataset(name)?.role != Role::Public {
-                return Err(Error::usage(format!("'{name}' is private and stands among the public data"))
-                    .cure("choose public datasets only"));
+                return Err(Error::usage(format!(
+                    "'{name}' is private and stands among the public data"
+                ))
+                .cure("choose public datasets only"));
             }
         }
         if !(0.05..=0.9).contains(&plan.holdout) {
@@ -196,7 +200,8 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
         let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
         report = report.cure(crate::data::names::hint("fields here", found, &known));
     } else {
-        report = report.cure("correct the file at this place, or go back to the copy in NAME.previous");
+        report =
+            report.cure("correct the file at this place, or go back to the copy in NAME.previous");
     }
     report
 }

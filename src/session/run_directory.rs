@@ -122,7 +122,11 @@ impl RunDirectory {
 
     /// Writes the model twice: weights for any reader, and with the preparation
     /// that turns a raw row into its input.
-    pub fn write_model(&self, model: &Released<LinearModel>, preparation: &Preparation) -> Result<()> {
+    pub fn write_model(
+        &self,
+        model: &Released<LinearModel>,
+        preparation: &Preparation,
+    ) -> Result<()> {
         #[derive(Serialize)]
         struct ModelFile<'a> {
             version: u32,
@@ -132,8 +136,9 @@ impl RunDirectory {
         }
         let weights = &model.get().weights;
         let file = ModelFile { version: 1, kind: "linear", weights, preparation };
-        let text = ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new().compact_arrays(true))
-            .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        let text =
+            ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new().compact_arrays(true))
+                .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
         atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
 
         let bytes: Vec<u8> = weights.iter().flat_map(|weight| weight.to_le_bytes()).collect();
@@ -149,8 +154,9 @@ impl RunDirectory {
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
-        let text = serde_json::to_string_pretty(certificate)
-            .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))?;
+        let text = serde_json::to_string_pretty(certificate).map_err(|error| {
+            Error::failed(format!("the certificate cannot be written: {error}"))
+        })?;
         atomic::write(&self.path.join("certificate.json"), (text + "\n").as_bytes())
     }
 }
@@ -171,7 +177,12 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
     Session {
         name: format!("{} (a run of '{}')", plan.name, session.name),
         datasets,
-        budgets: session.budgets.iter().filter(|(name, _)| uses(name)).map(|(k, v)| (k.clone(), *v)).collect(),
+        budgets: session
+            .budgets
+            .iter()
+            .filter(|(name, _)| uses(name))
+            .map(|(k, v)| (k.clone(), *v))
+            .collect(),
         plans: vec![plan.clone()],
         ..Session::default()
     }

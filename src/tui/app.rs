@@ -147,7 +147,12 @@ pub enum Effect {
 }
 
 impl App {
-    pub fn new(session: Session, session_path: Option<PathBuf>, theme: Theme, glyphs: Glyphs) -> Self {
+    pub fn new(
+        session: Session,
+        session_path: Option<PathBuf>,
+        theme: Theme,
+        glyphs: Glyphs,
+    ) -> Self {
         Self {
             session,
             session_path,

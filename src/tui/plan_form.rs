@@ -1,8 +1,8 @@
 //! The Plan form: the common fields and the method's own, from its `Spec`.
 
 use crate::adapt::{self, Field, FieldKind};
+use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
-use crate::data::{Role};
 use crate::error::{Error, Result};
 use crate::session::{PlanDefinition, Session};
 
@@ -74,13 +74,19 @@ impl PlanField {
             Self::Method => "how the model is adapted; ←/→ changes it".to_owned(),
             Self::Private => "the dataset whose budget is spent".to_owned(),
             Self::Public => "what the model is adapted from; several are pooled".to_owned(),
-            Self::Epsilon => "privacy loss this run may cost, replace-one; smaller is safer".to_owned(),
+            Self::Epsilon => {
+                "privacy loss this run may cost, replace-one; smaller is safer".to_owned()
+            }
             Self::Delta => "probability that ε fails; well below 1/n".to_owned(),
             Self::Setting(field) => format!("{}; {}", field.help, field.kind.range()),
             Self::Features => {
-                "public: scaled by public mean, sd and 95 % norm; or a declared norm, such as 1".to_owned()
+                "public: scaled by public mean, sd and 95 % norm; or a declared norm, such as 1"
+                    .to_owned()
             }
-            Self::Labels => "public: public mean ± 3 sd; or declared lowest and highest, such as 0 900".to_owned(),
+            Self::Labels => {
+                "public: public mean ± 3 sd; or declared lowest and highest, such as 0 900"
+                    .to_owned()
+            }
             Self::Intercept => "append a constant feature".to_owned(),
             Self::Holdout => "share of the records that only evaluate; 0.05 to 0.9".to_owned(),
             Self::Seed => "seeds splits and starts; noise is never seeded by it".to_owned(),
@@ -127,9 +133,12 @@ impl PlanField {
             Self::Public => plan.public.join(" + "),
             Self::Epsilon => plan.target.epsilon.to_string(),
             Self::Delta => format!("{:e}", plan.target.delta),
-            Self::Setting(field) => {
-                plan.settings.get(field.key).cloned().unwrap_or(field.kind.default_value()).to_string()
-            }
+            Self::Setting(field) => plan
+                .settings
+                .get(field.key)
+                .cloned()
+                .unwrap_or(field.kind.default_value())
+                .to_string(),
             Self::Features => match plan.preparation.features {
                 FeatureScaling::Public => "public".to_owned(),
                 FeatureScaling::Declared(norm) => norm.to_string(),
@@ -162,7 +171,9 @@ impl PlanField {
     /// Sets the field from text; the error says what may stand here.
     pub fn set(self, plan: &mut PlanDefinition, text: &str) -> Result<()> {
         let text = text.trim();
-        let wrong = |range: &str| Error::usage(format!("'{text}' does not fit")).cure(format!("give {range}"));
+        let wrong = |range: &str| {
+            Error::usage(format!("'{text}' does not fit")).cure(format!("give {range}"))
+        };
         match self {
             Self::Name => {
                 if text.is_empty() {
@@ -200,12 +211,16 @@ impl PlanField {
                     FeatureScaling::Public
                 } else {
                     let norm = number(text, |x| x > 0.0);
-                    FeatureScaling::Declared(norm.ok_or_else(|| wrong("'public' or a norm above 0"))?)
+                    FeatureScaling::Declared(
+                        norm.ok_or_else(|| wrong("'public' or a norm above 0"))?,
+                    )
                 };
             }
-            Self::Labels => plan.preparation.labels = label_range(text).ok_or_else(|| {
-                wrong("'public' or the lowest and the highest label, such as 0 900")
-            })?,
+            Self::Labels => {
+                plan.preparation.labels = label_range(text).ok_or_else(|| {
+                    wrong("'public' or the lowest and the highest label, such as 0 900")
+                })?
+            }
             Self::Intercept => plan.preparation.intercept = text == "yes",
             Self::Holdout => {
                 plan.holdout = number(text, |x| (0.05..=0.9).contains(&x))

@@ -203,8 +203,10 @@ pub fn parse_budget(text: &str) -> Result<crate::privacy::Target> {
         [epsilon, delta] if epsilon > 0.0 && epsilon.is_finite() && delta > 0.0 && delta < 1.0 => {
             Ok(crate::privacy::Target { epsilon, delta })
         }
-        _ => Err(Error::usage(format!("'{text}' is not a budget"))
-            .cure("give ε and δ, such as: 4 1e-5")),
+        _ => {
+            Err(Error::usage(format!("'{text}' is not a budget"))
+                .cure("give ε and δ, such as: 4 1e-5"))
+        }
     }
 }
 

@@ -60,7 +60,12 @@ pub enum Ended {
 }
 
 impl RunView {
-    pub fn new(id: JobId, plan: &crate::session::PlanDefinition, control: Control, watch: Watch) -> Self {
+    pub fn new(
+        id: JobId,
+        plan: &crate::session::PlanDefinition,
+        control: Control,
+        watch: Watch,
+    ) -> Self {
         Self {
             id,
             plan: plan.name.clone(),
@@ -124,7 +129,10 @@ impl RunView {
     pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
         match news {
             News::Moment(Moment::Granted { run, steps, warnings }) => {
-                self.log.push(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
+                self.log.push(format!(
+                    "granted as {}: the whole plan is reserved in the ledger",
+                    run.0
+                ));
                 self.log.extend(warnings.into_iter().map(|warning| format!("note: {warning}")));
                 self.run = Some(run);
                 self.total = steps;

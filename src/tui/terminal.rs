@@ -37,12 +37,8 @@ impl Terminal {
         restore_on_panic(thread::current().id());
         enable_raw_mode().map_err(trouble)?;
         ENTERED.store(true, Ordering::SeqCst);
-        let entered = execute!(
-            stdout(),
-            EnterAlternateScreen,
-            EnableMouseCapture,
-            EnableBracketedPaste
-        );
+        let entered =
+            execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste);
         let terminal = entered
             .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(stdout())))
             .map_err(|error| {
@@ -61,7 +57,8 @@ impl Terminal {
     pub fn repaint(&mut self) -> Result<()> {
         // Not `Terminal::clear`: it asks the terminal where the cursor is, and
         // the thread that reads keys would take the answer.
-        let cleared = self.0.size().and_then(|size| self.0.resize(Rect::from((Position::ORIGIN, size))));
+        let cleared =
+            self.0.size().and_then(|size| self.0.resize(Rect::from((Position::ORIGIN, size))));
         cleared.map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
     }
 }

@@ -85,7 +85,9 @@ fn popup_key(app: &mut App, popup: Popup, key: KeyEvent) -> Vec<Effect> {
             KeyCode::Up | KeyCode::Char('k') => {
                 app.popup = Some(Popup::Help { scroll: scroll.saturating_sub(1) });
             }
-            KeyCode::PageDown => app.popup = Some(Popup::Help { scroll: scroll.saturating_add(10) }),
+            KeyCode::PageDown => {
+                app.popup = Some(Popup::Help { scroll: scroll.saturating_add(10) })
+            }
             KeyCode::PageUp => app.popup = Some(Popup::Help { scroll: scroll.saturating_sub(10) }),
             _ => {}
         },
@@ -244,13 +246,18 @@ fn select(app: &mut App, by: isize) {
     let (selected, count) = match app.tab {
         Tab::Data => (&mut app.data.selected, app.session.datasets.len()),
         Tab::Plan => {
-            let fields = app.session.plans.get(app.plan.plan).map_or(0, |plan| plan_form::fields(plan).len());
+            let fields = app
+                .session
+                .plans
+                .get(app.plan.plan)
+                .map_or(0, |plan| plan_form::fields(plan).len());
             (&mut app.plan.field, fields)
         }
         Tab::Run => (&mut app.run.selected, app.run.runs.len()),
-        Tab::Ledger => {
-            (&mut app.ledger.selected, app.ledger.book.as_ref().map_or(0, |book| book.accounts.len()))
-        }
+        Tab::Ledger => (
+            &mut app.ledger.selected,
+            app.ledger.book.as_ref().map_or(0, |book| book.accounts.len()),
+        ),
         Tab::Rank | Tab::Compare => return,
     };
     *selected = selected.saturating_add_signed(by).min(count.saturating_sub(1));
@@ -337,7 +344,9 @@ fn confirmed(app: &mut App, answer: Answer) -> Vec<Effect> {
             }
             return app.ask_preview().into_iter().collect();
         }
-        Answer::AcceptPast(account) => return vec![Effect::Ask(Request::AcceptUnknownPast(account))],
+        Answer::AcceptPast(account) => {
+            return vec![Effect::Ask(Request::AcceptUnknownPast(account))];
+        }
         Answer::SettleDead(run) => return vec![Effect::Ask(Request::AbandonRun(run))],
         Answer::Repair => return vec![Effect::Ask(Request::RepairLedger)],
     }
@@ -409,7 +418,8 @@ fn on_data(app: &mut App, action: Action) -> Vec<Effect> {
                 "Remove '{}' from the session? Its file and its ledger entries stay.",
                 definition.name
             );
-            app.popup = Some(Popup::Question { text, then: Answer::RemoveDataset(definition.name) });
+            app.popup =
+                Some(Popup::Question { text, then: Answer::RemoveDataset(definition.name) });
         }
         (Action::ReloadDataset, Some(definition)) => {
             app.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
@@ -431,9 +441,10 @@ fn save_dataset(app: &mut App, mut form: Box<DatasetForm>) -> Vec<Effect> {
             return Vec::new();
         }
     };
-    let clash = app.session.datasets.iter().any(|other| {
-        other.name == definition.name && form.replaces.as_ref() != Some(&other.name)
-    });
+    let clash =
+        app.session.datasets.iter().any(|other| {
+            other.name == definition.name && form.replaces.as_ref() != Some(&other.name)
+        });
     if clash {
         form.problem = Some(format!("another dataset is called '{}'", definition.name));
         app.popup = Some(Popup::Dataset(form));
@@ -442,7 +453,9 @@ fn save_dataset(app: &mut App, mut form: Box<DatasetForm>) -> Vec<Effect> {
     match &form.replaces {
         Some(old) => {
             rename(app, old, &definition.name);
-            if let Some(place) = app.session.datasets.iter_mut().find(|dataset| dataset.name == *old) {
+            if let Some(place) =
+                app.session.datasets.iter_mut().find(|dataset| dataset.name == *old)
+            {
                 *place = definition.clone();
             }
             app.data.status.remove(old);
@@ -551,7 +564,8 @@ fn choose(app: &mut App, field: PlanField, choices: &[String], by: isize) -> Vec
     }
     let now = field.value(plan);
     let here = choices.iter().position(|choice| *choice == now);
-    let next = here.map_or(0, |here| (here as isize + by).rem_euclid(choices.len() as isize) as usize);
+    let next =
+        here.map_or(0, |here| (here as isize + by).rem_euclid(choices.len() as isize) as usize);
     let choice = choices[next].clone();
     set_field(app, field, &choice).unwrap_or_else(|problem| {
         app.say(Level::Warning, problem);
@@ -590,10 +604,11 @@ fn ladder(x: f64, by: isize) -> f64 {
 
 fn ask_to_launch(app: &mut App) {
     let Some(plan) = app.session.plans.get(app.plan.plan) else { return };
+    // A preview of exactly this plan will do even while a newer one is worked
+    // out: the ledger has the last word at launch.
     let current = match &app.plan.preview {
-        _ if app.plan.waiting => None,
         Some(Ok(preview)) if preview.plan == *plan => Some(preview),
-        Some(Err(error)) => {
+        Some(Err(error)) if !app.plan.waiting => {
             let error = error.clone();
             app.complain(&error);
             return;
@@ -642,7 +657,8 @@ fn on_run(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Stop if run.has_ended() => app.say(Level::Info, "this run has ended"),
         Action::Stop => {
             let text = "Stop this run? It delivers the model of its last step; what was drawn stays charged.";
-            app.popup = Some(Popup::Question { text: text.to_owned(), then: Answer::StopRun(run.id) });
+            app.popup =
+                Some(Popup::Question { text: text.to_owned(), then: Answer::StopRun(run.id) });
         }
         Action::Slower | Action::Faster => {
             let now = run.control.pace();
@@ -654,10 +670,13 @@ fn on_run(app: &mut App, action: Action) -> Vec<Effect> {
             };
             run.control.set_pace(next);
             app.run.pace = next;
-            app.say(Level::Info, match next {
-                Some(pace) => format!("pace: at most {pace} steps per second"),
-                None => "pace: as fast as it can".to_owned(),
-            });
+            app.say(
+                Level::Info,
+                match next {
+                    Some(pace) => format!("pace: at most {pace} steps per second"),
+                    None => "pace: as fast as it can".to_owned(),
+                },
+            );
         }
         Action::LogAxis => app.run.log_loss = !app.run.log_loss,
         Action::Smooth => {
@@ -698,34 +717,60 @@ fn on_ledger(app: &mut App, action: Action) -> Vec<Effect> {
     let account = app.selected_account();
     match action {
         Action::SetBudget => {
-            let named = account.and_then(|account| account.datasets.last()).map(|it| it.name.clone());
+            let named =
+                account.and_then(|account| account.datasets.last()).map(|it| it.name.clone());
             let name = named.filter(|name| app.names_with(Role::Private).contains(name));
-            let Some(name) = name.or_else(|| app.names_with(Role::Private).into_iter().next()) else {
-                app.say(Level::Warning, "no dataset of this session is private: mark one on the Data screen");
+            let Some(name) = name.or_else(|| app.names_with(Role::Private).into_iter().next())
+            else {
+                app.say(
+                    Level::Warning,
+                    "no dataset of this session is private: mark one on the Data screen",
+                );
                 return Vec::new();
             };
             let now = account.and_then(|account| account.budget);
             let now = now.or(app.session.budgets.get(&name).copied());
             let text = now.map(|it| format!("{} {:e}", it.epsilon, it.delta)).unwrap_or_default();
             let title = format!("Budget of '{name}'");
-            app.popup = Some(prompt(&title, "ε and δ for everything ever, such as: 4 1e-5", &text, Wanted::Budget(name)));
+            app.popup = Some(prompt(
+                &title,
+                "ε and δ for everything ever, such as: 4 1e-5",
+                &text,
+                Wanted::Budget(name),
+            ));
         }
         Action::AcceptPast => match account.filter(|account| account.unknown_past) {
             Some(account) => {
-                let text = format!("Lines of the ledger were lost. Accept that nobody knows what '{}' spent then, and go on?", account.id.0);
-                app.popup = Some(Popup::Question { text, then: Answer::AcceptPast(account.id.clone()) });
+                let text = format!(
+                    "Lines of the ledger were lost. Accept that nobody knows what '{}' spent then, and go on?",
+                    account.id.0
+                );
+                app.popup =
+                    Some(Popup::Question { text, then: Answer::AcceptPast(account.id.clone()) });
             }
             None => app.say(Level::Info, "the past of this dataset is known: nothing to accept"),
         },
         Action::SettleDead => {
-            let mine: Vec<_> = app.run.runs.iter().filter(|run| !run.has_ended()).filter_map(|run| run.run.clone()).collect();
+            let mine: Vec<_> = app
+                .run
+                .runs
+                .iter()
+                .filter(|run| !run.has_ended())
+                .filter_map(|run| run.run.clone())
+                .collect();
             let dead = account.and_then(|account| {
-                account.runs.iter().find(|run| run.state == RunState::Open && !mine.contains(&run.grant.run))
+                account
+                    .runs
+                    .iter()
+                    .find(|run| run.state == RunState::Open && !mine.contains(&run.grant.run))
             });
             match dead {
                 Some(run) => {
                     let id = run.grant.run.clone();
-                    let text = format!("Settle {}? If its process is gone, only what it had announced stays charged.", id.0);
+                    let text = format!(
+                        "Settle {}? If its process is gone, only what it had announced stays charged.",
+                        id.0
+                    );
                     app.popup = Some(Popup::Question { text, then: Answer::SettleDead(id) });
                 }
                 None => app.say(Level::Info, "no run is open here: nothing to settle"),
@@ -769,7 +814,8 @@ fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
             app.data.status.insert(name, DatasetStatus::Failed(error));
         }
         Report::Inspected { file, columns } => {
-            let role = if app.names_with(Role::Private).is_empty() { Role::Private } else { Role::Public };
+            let role =
+                if app.names_with(Role::Private).is_empty() { Role::Private } else { Role::Public };
             let definition = suggest(&file, &columns, role);
             let known = columns.into_iter().map(|column| column.name).collect();
             app.popup = Some(Popup::Dataset(Box::new(DatasetForm::new(definition, known, true))));
@@ -782,12 +828,16 @@ fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
             app.ledger.book = Some(book);
             if app.ledger.selected > 0 {
                 app.ledger.selected = app.ledger.selected.min(
-                    app.ledger.book.as_ref().map_or(0, |book| book.accounts.len().saturating_sub(1)),
+                    app.ledger
+                        .book
+                        .as_ref()
+                        .map_or(0, |book| book.accounts.len().saturating_sub(1)),
                 );
             }
         }
         Report::Job { id, news } => {
-            let heard = app.run.runs.iter_mut().find(|run| run.id == id).and_then(|run| run.hear(news));
+            let heard =
+                app.run.runs.iter_mut().find(|run| run.id == id).and_then(|run| run.hear(news));
             match heard {
                 None => return Vec::new(),
                 Some(Ok(line)) => app.say(Level::Good, line),

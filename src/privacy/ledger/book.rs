@@ -199,7 +199,9 @@ pub struct Book {
     pub accounts: Vec<Account>,
     /// Lines were lost once: an account opened later may have been among them.
     pub lines_lost: bool,
-    /// Unconfirmed or unreadable tail, other remarks: shown, never fatal.
+    /// The file is damaged now: nothing is granted until it is repaired.
+    pub damaged: bool,
+    /// What is to be said about the file: its damage, a line that a dead program left.
     pub warnings: Vec<String>,
 }
 

@@ -166,6 +166,7 @@ impl Reading {
             )),
             Tail::Damaged { line, why } => {
                 book.lose_lines();
+                book.damaged = true;
                 book.warnings.push(format!(
                     "{file}:{line}: the ledger is damaged: {why}; launches are refused until `halflight ledger repair`"
                 ));

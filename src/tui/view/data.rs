@@ -101,9 +101,9 @@ fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinit
     let origin = match &definition.source {
         Source::File(file) => file.clone(),
         Source::Builtin(name) => format!("{name} (inside the program)"),
-        Source::Synthetic { rows, dimension, mixture, seed, .. } => format!(
-            "synthetic: {rows} rows, {dimension} features, mixture {mixture}, seed {seed}"
-        ),
+        Source::Synthetic { rows, dimension, mixture, seed, .. } => {
+            format!("synthetic: {rows} rows, {dimension} features, mixture {mixture}, seed {seed}")
+        }
     };
     let features = match &definition.columns {
         Columns::All => "every column but the label".to_owned(),
@@ -118,7 +118,14 @@ fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinit
             ("label", definition.label.clone().unwrap_or_else(|| "none: unlabelled".to_owned())),
             ("filter", definition.filter.clone().unwrap_or_else(|| "none: all rows".to_owned())),
             ("features", features),
-            ("categories", if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") }),
+            (
+                "categories",
+                if categories.is_empty() {
+                    "text columns".to_owned()
+                } else {
+                    categories.join(", ")
+                },
+            ),
         ],
     );
     match app.data.status.get(&definition.name) {
@@ -132,7 +139,9 @@ fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinit
                 Role::Private => {
                     let ledger = match account {
                         Some(account) => format!("known as {}", account.0),
-                        None => "not met yet: its account opens with its first run or budget".to_owned(),
+                        None => {
+                            "not met yet: its account opens with its first run or budget".to_owned()
+                        }
                     };
                     lines.extend(pairs(app, &[("ledger", ledger)]));
                     lines.push(Line::styled(

@@ -24,7 +24,10 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         .warnings
         .iter()
         .take(4)
-        .map(|warning| Line::styled(format!(" damage: {warning}"), app.theme.error))
+        .map(|warning| {
+            let style = if book.damaged { app.theme.error } else { app.theme.warning };
+            Line::styled(format!(" note: {warning}"), style)
+        })
         .collect();
     frame.render_widget(Paragraph::new(lines), warnings);
     if book.accounts.is_empty() {
@@ -120,7 +123,10 @@ fn entries(app: &App, frame: &mut Frame, area: Rect, account: &Account) {
          runs count in full.",
         account.adjacency().words()
     );
-    frame.render_widget(Paragraph::new(text).style(app.theme.muted).wrap(Wrap { trim: true }), words);
+    frame.render_widget(
+        Paragraph::new(text).style(app.theme.muted).wrap(Wrap { trim: true }),
+        words,
+    );
     if account.runs.is_empty() {
         empty(app, frame, table, &["No run yet."]);
         return;
@@ -135,8 +141,7 @@ fn entries(app: &App, frame: &mut Frame, area: Rect, account: &Account) {
         Constraint::Length(10),
     ];
     let header = ["time (UTC)", "method", "asked ε", "spent ε", "draws", "state"];
-    let table_widget =
-        Table::new(rows, widths).header(Row::new(header).style(app.theme.muted));
+    let table_widget = Table::new(rows, widths).header(Row::new(header).style(app.theme.muted));
     frame.render_widget(table_widget, table);
 }
 

@@ -34,7 +34,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         area.layout(&Layout::horizontal([Constraint::Length(form_width), Constraint::Fill(1)]));
     let title = format!("Plan {} of {}", app.plan.plan + 1, app.session.plans.len());
     let inner = boxed(app, frame, form, &title);
-    let [rows, help] = inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(3)]));
+    let [rows, help] =
+        inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(3)]));
 
     let fields = plan_form::fields(plan);
     let first = scrolled(app.plan.field, rows.height, fields.len());
@@ -44,8 +45,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         fields.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
     {
         let line = Rect { y: rows.y + row as u16, height: 1, ..rows };
-        let [name, value] = line
-            .layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
+        let [name, value] =
+            line.layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
         let chosen = index == app.plan.field;
         let changed = if field.is_default(plan) { " " } else { "*" };
         let style = if chosen { bold(app.theme.text) } else { app.theme.muted };
@@ -72,9 +73,10 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         (Some(editing), _) if editing.problem.is_some() => {
             Line::styled(editing.problem.clone().unwrap_or_default(), app.theme.error)
         }
-        (Some(_), Some(field)) => {
-            Line::styled(format!("Enter takes it, Esc leaves it. {}", field.help()), app.theme.muted)
-        }
+        (Some(_), Some(field)) => Line::styled(
+            format!("Enter takes it, Esc leaves it. {}", field.help()),
+            app.theme.muted,
+        ),
         (None, Some(field)) => Line::styled(field.help(), app.theme.muted),
         _ => Line::default(),
     };
@@ -127,9 +129,9 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
         facts.push(("  draws", format!("{} × {coordinates} numbers", event.count)));
         facts.push(("  noise σ", format!("{} per number", compact(sigma))));
         facts.push(("  sensitivity", compact(sensitivity)));
-        let whole = sigma * (coordinates as f64).sqrt();
-        let ratio = whole / preview.releases.signal;
-        facts.push(("  noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));
+    }
+    if let Ok(ratio) = preview.releases.noise_to_signal(&preview.calibrated) {
+        facts.push(("noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));
     }
     facts.push(("steps", preview.releases.steps.to_string()));
     facts.push((
@@ -151,7 +153,8 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
 
 /// From the last run of the same method: there is nothing better to go by.
 fn time_estimate(app: &App, preview: &Preview) -> String {
-    let same = app.run.runs.iter().rev().find(|run| run.method == preview.plan.method && run.step > 0);
+    let same =
+        app.run.runs.iter().rev().find(|run| run.method == preview.plan.method && run.step > 0);
     match same {
         Some(run) => {
             let each = run.worked.as_secs_f64() / run.step as f64;

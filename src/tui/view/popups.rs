@@ -61,7 +61,14 @@ fn help(app: &App, frame: &mut Frame, body: Rect, scroll: u16) {
             Span::styled(words, app.theme.text),
         ]));
     }
-    let inner = window(app, frame, body, 76, lines.len() as u16 + 2, "Keys · ↓ scrolls, any other key closes");
+    let inner = window(
+        app,
+        frame,
+        body,
+        76,
+        lines.len() as u16 + 2,
+        "Keys · ↓ scrolls, any other key closes",
+    );
     let most = (lines.len() as u16).saturating_sub(inner.height);
     frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most), 0)), inner);
 }
@@ -70,7 +77,10 @@ fn question(app: &App, frame: &mut Frame, body: Rect, text: &str, then: &Answer)
     let inner = window(app, frame, body, 64, 7, "Sure?");
     let [question, answers] =
         inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]));
-    frame.render_widget(Paragraph::new(text).style(app.theme.text).wrap(Wrap { trim: true }), question);
+    frame.render_widget(
+        Paragraph::new(text).style(app.theme.text).wrap(Wrap { trim: true }),
+        question,
+    );
     let yes = match then {
         Answer::Quit => "quit",
         Answer::Launch => "launch",
@@ -100,10 +110,7 @@ fn ask(app: &App, frame: &mut Frame, body: Rect, prompt: &Prompt) {
         Constraint::Length(1),
     ]));
     frame.render_widget(Line::styled(prompt.help.as_str(), app.theme.muted), help);
-    frame.render_widget(
-        FieldView::new(&prompt.text, &app.theme, &app.glyphs).focused(true),
-        field,
-    );
+    frame.render_widget(FieldView::new(&prompt.text, &app.theme, &app.glyphs).focused(true), field);
     if let Some(text) = &prompt.problem {
         let paragraph = Paragraph::new(text.as_str()).style(app.theme.error);
         frame.render_widget(paragraph.wrap(Wrap { trim: true }), problem);

@@ -89,7 +89,10 @@ fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
     let mut parts = vec![
         Span::styled(format!(" {} ", run.plan), app.theme.text),
         Span::styled(state, style),
-        Span::styled(format!(" · step {} of {} · {}", run.step, run.total, run.phase), app.theme.text),
+        Span::styled(
+            format!(" · step {} of {} · {}", run.step, run.total, run.phase),
+            app.theme.text,
+        ),
     ];
     if let Some(left) = run.remaining() {
         let text = format!(" · about {} left", duration(left.as_secs_f64()));
@@ -159,15 +162,16 @@ fn chart(
                 .then(|| crate::tui::widgets::chart::smooth(shown, app.run.smoothing, log))
         })
         .collect();
-    let views = series.iter().zip(&smoothed).enumerate().filter_map(|(index, (series, smoothed))| {
-        let curve = run.curves.get(series)?;
-        let points = match smoothed {
-            Some(points) => points,
-            None => until(curve.points(&run.watch)?, app.run.frozen),
-        };
-        let style = app.theme.series(index);
-        Some(SeriesView { name: series.words(), style, curator: curve.is_exact(), points })
-    });
+    let views =
+        series.iter().zip(&smoothed).enumerate().filter_map(|(index, (series, smoothed))| {
+            let curve = run.curves.get(series)?;
+            let points = match smoothed {
+                Some(points) => points,
+                None => until(curve.points(&run.watch)?, app.run.frozen),
+            };
+            let style = app.theme.series(index);
+            Some(SeriesView { name: series.words(), style, curator: curve.is_exact(), points })
+        });
     let views: Vec<_> = views.collect();
     let sealed = app.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
@@ -209,8 +213,10 @@ fn until(points: &[(f64, f64)], last: Option<f64>) -> &[(f64, f64)] {
 
 fn log(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
     let first = run.log.len().saturating_sub(usize::from(area.height));
-    let lines: Vec<Line> =
-        run.log[first..].iter().map(|line| Line::styled(format!(" {line}"), app.theme.muted)).collect();
+    let lines: Vec<Line> = run.log[first..]
+        .iter()
+        .map(|line| Line::styled(format!(" {line}"), app.theme.muted))
+        .collect();
     frame.render_widget(Paragraph::new(lines), area);
 }
 
