@@ -131,7 +131,10 @@ fn verify(bytes: &[u8]) -> usize {
         assert_eq!(json["seq"], index + 1);
         assert_eq!(json["prev"], prev);
         let (hashed, _) = line.rsplit_once(",\"hash\":\"").unwrap();
-        prev = Sha256::digest(hashed).iter().map(|byte| format!("{byte:02x}")).collect();
+        prev.clear();
+        for byte in Sha256::digest(hashed) {
+            prev += &format!("{byte:02x}");
+        }
         assert_eq!(json["hash"], prev);
     }
     text.lines().count()

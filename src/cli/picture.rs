@@ -32,7 +32,7 @@ pub struct Picture {
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 34;
 /// A demo run takes a second or two; this is for very slow machines.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 impl Picture {
     pub fn execute(&self) -> Result<()> {
@@ -100,6 +100,6 @@ fn press(app: &mut App, desk: &Desk, key: char) {
 
 fn ask(desk: &Desk, effect: Effect) {
     if let Effect::Ask(request) = effect {
-        desk.ask(request);
+        desk.ask(*request);
     }
 }

@@ -127,15 +127,15 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         }
         let outcome = summary.outcome;
         if let Some(trouble) = summary.trouble {
-            finish(options, results)?;
+            finish(options, &results)?;
             return Err(trouble);
         }
         if outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
-            finish(options, results)?;
+            finish(options, &results)?;
             return Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"));
         }
     }
-    finish(options, results)?;
+    finish(options, &results)?;
     if !options.json {
         if let Some(note) = &options.note {
             print_line(note)?;
@@ -145,7 +145,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     Ok(())
 }
 
-fn finish(options: &Options, results: Vec<Value>) -> Result<()> {
+fn finish(options: &Options, results: &[Value]) -> Result<()> {
     if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
 }
 

@@ -29,7 +29,7 @@ pub struct ColumnKind {
 }
 
 pub enum Records {
-    Public(Table),
+    Public(Box<Table>),
     Private(Private<Table>),
 }
 
@@ -88,7 +88,7 @@ pub fn load(definition: &DatasetDefinition, workspace: &Workspace) -> Result<Loa
     let (records, record) = match definition.role {
         Role::Public => {
             definition.fingerprint = Some(fingerprint);
-            (Records::Public(table), None)
+            (Records::Public(Box::new(table)), None)
         }
         Role::Private => {
             definition.fingerprint = None;

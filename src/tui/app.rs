@@ -142,8 +142,14 @@ pub struct Notice {
 /// What `update` wants done outside.
 #[derive(Debug)]
 pub enum Effect {
-    Ask(Request),
+    Ask(Box<Request>),
     Repaint,
+}
+
+impl Effect {
+    pub fn ask(request: Request) -> Self {
+        Self::Ask(Box::new(request))
+    }
 }
 
 impl App {
@@ -178,9 +184,9 @@ impl App {
         let mut effects: Vec<Effect> = Vec::new();
         for definition in &self.session.datasets {
             self.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
-            effects.push(Effect::Ask(Request::Load(definition.clone())));
+            effects.push(Effect::ask(Request::Load(definition.clone())));
         }
-        effects.push(Effect::Ask(Request::Ledger));
+        effects.push(Effect::ask(Request::Ledger));
         effects.extend(self.ask_preview());
         effects
     }
@@ -192,7 +198,7 @@ impl App {
             return None;
         };
         self.plan.waiting = true;
-        Some(Effect::Ask(Request::Preview { session: self.session.clone(), plan: plan.clone() }))
+        Some(Effect::ask(Request::Preview { session: self.session.clone(), plan: plan.clone() }))
     }
 
     pub fn say(&mut self, level: Level, text: impl Into<String>) {

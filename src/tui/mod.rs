@@ -99,7 +99,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             last_frame = Instant::now();
             due = None;
         } else {
-            due = Some(STREAMING_FRAME - elapsed);
+            due = Some(STREAMING_FRAME.saturating_sub(elapsed));
         }
     }
 }
@@ -126,7 +126,7 @@ fn draw(terminal: &mut Terminal, app: &App) -> Result<Hits> {
 fn perform(effects: Vec<Effect>, desk: &Desk, terminal: &mut Terminal) -> Result<()> {
     for effect in effects {
         match effect {
-            Effect::Ask(request) => desk.ask(request),
+            Effect::Ask(request) => desk.ask(*request),
             Effect::Repaint => terminal.repaint()?,
         }
     }

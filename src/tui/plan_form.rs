@@ -219,7 +219,7 @@ impl PlanField {
             Self::Labels => {
                 plan.preparation.labels = label_range(text).ok_or_else(|| {
                     wrong("'public' or the lowest and the highest label, such as 0 900")
-                })?
+                })?;
             }
             Self::Intercept => plan.preparation.intercept = text == "yes",
             Self::Holdout => {

@@ -86,7 +86,7 @@ fn popup_key(app: &mut App, popup: Popup, key: KeyEvent) -> Vec<Effect> {
                 app.popup = Some(Popup::Help { scroll: scroll.saturating_sub(1) });
             }
             KeyCode::PageDown => {
-                app.popup = Some(Popup::Help { scroll: scroll.saturating_add(10) })
+                app.popup = Some(Popup::Help { scroll: scroll.saturating_add(10) });
             }
             KeyCode::PageUp => app.popup = Some(Popup::Help { scroll: scroll.saturating_sub(10) }),
             _ => {}
@@ -216,7 +216,7 @@ pub fn act(app: &mut App, action: Action) -> Vec<Effect> {
 fn go_to(app: &mut App, tab: Tab) -> Vec<Effect> {
     app.tab = tab;
     match tab {
-        Tab::Ledger => vec![Effect::Ask(Request::Ledger)],
+        Tab::Ledger => vec![Effect::ask(Request::Ledger)],
         Tab::Plan => {
             if app.session.plans.is_empty()
                 && let Ok(plan) = plan_form::first_plan(&app.session)
@@ -264,20 +264,17 @@ fn select(app: &mut App, by: isize) {
 }
 
 fn save(app: &mut App) -> Vec<Effect> {
-    match &app.session_path {
-        Some(path) => {
-            let request = Request::SaveSession { session: for_disk(app), path: path.clone() };
-            vec![Effect::Ask(request)]
-        }
-        None => {
-            app.popup = Some(prompt(
-                "Save the session",
-                "data files stay where they are; paths are relative to this file",
-                "session.ron",
-                Wanted::PlaceToSave,
-            ));
-            Vec::new()
-        }
+    if let Some(path) = &app.session_path {
+        let request = Request::SaveSession { session: for_disk(app), path: path.clone() };
+        vec![Effect::ask(request)]
+    } else {
+        app.popup = Some(prompt(
+            "Save the session",
+            "data files stay where they are; paths are relative to this file",
+            "session.ron",
+            Wanted::PlaceToSave,
+        ));
+        Vec::new()
     }
 }
 
@@ -345,10 +342,10 @@ fn confirmed(app: &mut App, answer: Answer) -> Vec<Effect> {
             return app.ask_preview().into_iter().collect();
         }
         Answer::AcceptPast(account) => {
-            return vec![Effect::Ask(Request::AcceptUnknownPast(account))];
+            return vec![Effect::ask(Request::AcceptUnknownPast(account))];
         }
-        Answer::SettleDead(run) => return vec![Effect::Ask(Request::AbandonRun(run))],
-        Answer::Repair => return vec![Effect::Ask(Request::RepairLedger)],
+        Answer::SettleDead(run) => return vec![Effect::ask(Request::AbandonRun(run))],
+        Answer::Repair => return vec![Effect::ask(Request::RepairLedger)],
     }
     Vec::new()
 }
@@ -379,7 +376,7 @@ fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
                 app.session.budgets.insert(dataset.clone(), budget);
                 let dataset = dataset.clone();
                 app.changed();
-                let mut effects = vec![Effect::Ask(Request::SetBudget { dataset, budget })];
+                let mut effects = vec![Effect::ask(Request::SetBudget { dataset, budget })];
                 effects.extend(app.ask_preview());
                 return effects;
             }
@@ -390,7 +387,7 @@ fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
             }
         },
     };
-    vec![Effect::Ask(request)]
+    vec![Effect::ask(request)]
 }
 
 fn on_data(app: &mut App, action: Action) -> Vec<Effect> {
@@ -423,7 +420,7 @@ fn on_data(app: &mut App, action: Action) -> Vec<Effect> {
         }
         (Action::ReloadDataset, Some(definition)) => {
             app.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
-            let mut effects = vec![Effect::Ask(Request::Load(definition))];
+            let mut effects = vec![Effect::ask(Request::Load(definition))];
             effects.extend(app.ask_preview());
             return effects;
         }
@@ -450,24 +447,19 @@ fn save_dataset(app: &mut App, mut form: Box<DatasetForm>) -> Vec<Effect> {
         app.popup = Some(Popup::Dataset(form));
         return Vec::new();
     }
-    match &form.replaces {
-        Some(old) => {
-            rename(app, old, &definition.name);
-            if let Some(place) =
-                app.session.datasets.iter_mut().find(|dataset| dataset.name == *old)
-            {
-                *place = definition.clone();
-            }
-            app.data.status.remove(old);
+    if let Some(old) = &form.replaces {
+        rename(app, old, &definition.name);
+        if let Some(place) = app.session.datasets.iter_mut().find(|dataset| dataset.name == *old) {
+            *place = definition.clone();
         }
-        None => {
-            app.session.datasets.push(definition.clone());
-            app.data.selected = app.session.datasets.len() - 1;
-        }
+        app.data.status.remove(old);
+    } else {
+        app.session.datasets.push(definition.clone());
+        app.data.selected = app.session.datasets.len() - 1;
     }
     app.changed();
     app.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
-    let mut effects = vec![Effect::Ask(Request::Load(definition))];
+    let mut effects = vec![Effect::ask(Request::Load(definition))];
     effects.extend(app.ask_preview());
     effects
 }
@@ -642,7 +634,7 @@ fn launch(app: &mut App) -> Vec<Effect> {
     app.tab = Tab::Run;
     app.notice = None;
     let session = for_disk(app);
-    vec![Effect::Ask(Request::Launch { id, session, plan, watch, control })]
+    vec![Effect::ask(Request::Launch { id, session, plan, watch, control })]
 }
 
 fn on_run(app: &mut App, action: Action) -> Vec<Effect> {
@@ -651,10 +643,11 @@ fn on_run(app: &mut App, action: Action) -> Vec<Effect> {
     let (low, high) = app.run.window.unwrap_or((0.0, last.max(2.0)));
     let middle = app.run.cursor.unwrap_or(f64::midpoint(low, high));
     match action {
-        Action::Pause if run.has_ended() => app.say(Level::Info, "this run has ended"),
+        Action::Pause | Action::Stop if run.has_ended() => {
+            app.say(Level::Info, "this run has ended");
+        }
         Action::Pause if run.control.is_paused() => run.control.resume(),
         Action::Pause => run.control.pause(),
-        Action::Stop if run.has_ended() => app.say(Level::Info, "this run has ended"),
         Action::Stop => {
             let text = "Stop this run? It delivers the model of its last step; what was drawn stays charged.";
             app.popup =

@@ -26,22 +26,20 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     } else {
         table(app, frame, inner, hits);
     }
-    let detail_area = detail;
-    match app.session.datasets.get(app.data.selected) {
-        Some(definition) => details(app, frame, detail_area, definition),
-        None => {
-            let inner = boxed(app, frame, detail_area, "What to do");
-            empty(
-                app,
-                frame,
-                inner,
-                &[
-                    "1. Add the private dataset and at least one public one (a).",
-                    "2. Say which column is the label, and which rows belong to it (Enter).",
-                    "3. Press 3 to plan a run, and see what it costs before it starts.",
-                ],
-            );
-        }
+    if let Some(definition) = app.session.datasets.get(app.data.selected) {
+        details(app, frame, detail, definition);
+    } else {
+        let inner = boxed(app, frame, detail, "What to do");
+        empty(
+            app,
+            frame,
+            inner,
+            &[
+                "1. Add the private dataset and at least one public one (a).",
+                "2. Say which column is the label, and which rows belong to it (Enter).",
+                "3. Press 3 to plan a run, and see what it costs before it starts.",
+            ],
+        );
     }
 }
 

@@ -171,36 +171,35 @@ fn hint_bar(app: &App, frame: &mut Frame, area: Rect) {
     frame.render_widget(Line::from(spans), area);
 }
 
+/// What stands for a symbol, one cell for one cell, where there is no Unicode.
+const PLAIN: [(&str, char); 12] = [
+    ("─━·–—", '-'),
+    ("│┃", '|'),
+    ("┌┐└┘├┤┬┴┼", '+'),
+    ("←≤", '<'),
+    ("→≥", '>'),
+    ("…±", '~'),
+    ("↑", '^'),
+    ("↓", 'v'),
+    ("ε", 'e'),
+    ("δ", 'd'),
+    ("σ", 's'),
+    ("κ", 'k'),
+];
+
 /// Replaces what an ASCII terminal cannot show, cell by cell.
 fn spell_out(app: &App, frame: &mut Frame) {
     for cell in &mut frame.buffer_mut().content {
-        if !cell.symbol().is_ascii() {
-            let plain = match cell.symbol() {
-                "─" | "━" => "-",
-                "│" | "┃" => "|",
-                "┌" | "┐" | "└" | "┘" | "├" | "┤" | "┬" | "┴" | "┼" => "+",
-                "ε" => "e",
-                "δ" => "d",
-                "σ" => "s",
-                "κ" => "k",
-                "Λ" => "L",
-                "←" => "<",
-                "→" => ">",
-                "↑" => "^",
-                "↓" => "v",
-                "…" => "~",
-                "·" | "–" | "—" => "-",
-                "≤" => "<",
-                "≥" => ">",
-                "±" => "~",
-                "²" => "2",
-                "∞" => "oo",
-                symbol if symbol == "◆" => app.glyphs.curator,
-                _ => "?",
-            };
-            let plain = plain.chars().next().unwrap_or('?');
-            cell.set_char(plain);
+        if cell.symbol().is_ascii() {
+            continue;
         }
+        let known = PLAIN.iter().find(|(symbols, _)| symbols.contains(cell.symbol()));
+        let plain = match known {
+            Some((_, plain)) => *plain,
+            None if cell.symbol() == "◆" => app.glyphs.curator.chars().next().unwrap_or('*'),
+            None => '?',
+        };
+        cell.set_char(plain);
     }
 }
 

@@ -126,21 +126,36 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     };
     // The objective has a scale of its own; errors are in label units. One
     // chart for both would flatten one of them.
-    let errors = [Series::PublicError, Series::PrivateError];
-    let objectives = [Series::Objective, Series::ExactObjective];
-    let has_errors = errors.iter().any(|series| run.curves.contains_key(series));
+    let log = app.run.log_loss;
+    let errors = Figure {
+        title: "error on held-out records",
+        series: &[Series::PublicError, Series::PrivateError],
+        log,
+    };
+    let objective =
+        Figure { title: "objective", series: &[Series::Objective, Series::ExactObjective], log };
+    let has_errors = errors.series.iter().any(|series| run.curves.contains_key(series));
     if loss.height >= 14 && has_errors {
         let [above, below] = loss.layout(&Layout::vertical([Constraint::Fill(1); 2]));
-        chart(app, frame, above, run, "error on held-out records", &errors, app.run.log_loss, hits);
-        chart(app, frame, below, run, "objective", &objectives, app.run.log_loss, hits);
+        chart(app, frame, above, run, &errors, hits);
+        chart(app, frame, below, run, &objective, hits);
     } else {
-        let series = if has_errors { errors } else { objectives };
-        let title = if has_errors { "error on held-out records" } else { "objective" };
-        chart(app, frame, loss, run, title, &series, app.run.log_loss, hits);
+        chart(app, frame, loss, run, if has_errors { &errors } else { &objective }, hits);
     }
-    let gaps = [Series::StationarityGap, Series::ExactStationarityGap];
-    chart(app, frame, gap, run, "stationarity gap", &gaps, true, hits);
+    let gaps = Figure {
+        title: "stationarity gap",
+        series: &[Series::StationarityGap, Series::ExactStationarityGap],
+        log: true,
+    };
+    chart(app, frame, gap, run, &gaps, hits);
     spend_chart(app, frame, spend, run, hits);
+}
+
+/// What one chart shows.
+struct Figure<'a> {
+    title: &'a str,
+    series: &'a [Series],
+    log: bool,
 }
 
 fn chart(
@@ -148,11 +163,10 @@ fn chart(
     frame: &mut Frame,
     area: Rect,
     run: &RunView,
-    title: &str,
-    series: &[Series],
-    log: bool,
+    figure: &Figure,
     hits: &mut Hits,
 ) {
+    let Figure { title, series, log } = *figure;
     let smoothed: Vec<Option<Points>> = series
         .iter()
         .map(|series| {
