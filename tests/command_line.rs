@@ -1,5 +1,7 @@
 //! The headless commands, as scripts see them.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -216,7 +218,7 @@ fn broken_input_is_refused_with_file_place_and_cure() {
         std::fs::write(directory.path().join("private.csv"), file).unwrap();
         match change {
             "filter" => {
-                edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\",")
+                edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\",");
             }
             "" => {}
             _ => edit(directory.path(), "role: private,", "rle: private,"),

@@ -1,5 +1,7 @@
 //! kill -9 in the middle of runs: the ledger never says less than was drawn.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,7 @@ fn verify(bytes: &[u8]) -> usize {
         let (hashed, _) = line.rsplit_once(",\"hash\":\"").unwrap();
         prev.clear();
         for byte in Sha256::digest(hashed) {
-            prev += &format!("{byte:02x}");
+            write!(prev, "{byte:02x}").unwrap();
         }
         assert_eq!(json["hash"], prev);
     }

@@ -1,5 +1,7 @@
 //! The real binary on a pseudo-terminal, played with keys as a user would.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
 mod support;
 
 use std::process::Command;

@@ -132,7 +132,7 @@ fn notice_line(app: &App, frame: &mut Frame, area: Rect) {
             Line::styled(format!(" {mark}{}", notice.text), style)
         }
         None if app.demo.is_some() => Line::styled(
-            " Demo on public data; it spends from a throw-away ledger. Ctrl-o opens a session, a adds your files.",
+            " Demo: public data, throw-away ledger. Ctrl-o opens your own session.",
             app.theme.muted,
         ),
         None => Line::default(),
@@ -246,4 +246,61 @@ fn scrolled(selected: usize, height: u16, count: usize) -> usize {
         return 0;
     }
     selected.saturating_sub(height / 2).min(count - height)
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::style::{Color, Modifier};
+
+    use super::*;
+    use crate::privacy::ledger::Book;
+    use crate::tui::popup::Popup;
+    use crate::tui::theme::{Glyphs, Theme};
+
+    fn app(theme: Theme) -> App {
+        let session = crate::session::demo::session("bikeshare").unwrap();
+        App::new(session, None, theme, Glyphs::unicode())
+    }
+
+    fn drawn(app: &App, columns: u16, rows: u16) -> Terminal<TestBackend> {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        terminal
+    }
+
+    #[test]
+    fn every_screen_in_its_first_state() {
+        let mut app = app(Theme::truecolor());
+        app.ledger.book = Some(Book::default());
+        for tab in Tab::ALL {
+            app.tab = tab;
+            insta::assert_snapshot!(tab.title(), drawn(&app, 80, 24).backend());
+        }
+    }
+
+    #[test]
+    fn the_help_of_the_run_screen() {
+        let mut app = app(Theme::truecolor());
+        app.tab = Tab::Run;
+        app.popup = Some(Popup::Help { scroll: 0 });
+        insta::assert_snapshot!(drawn(&app, 80, 50).backend());
+    }
+
+    #[test]
+    fn every_screen_fits_every_size_and_without_colour_has_none_but_keeps_its_selection() {
+        let mut app = app(Theme::monochrome());
+        for tab in Tab::ALL {
+            app.tab = tab;
+            for (columns, rows) in [(1, 1), (40, 10), (60, 16), (80, 24), (160, 50), (300, 100)] {
+                let terminal = drawn(&app, columns, rows);
+                let cells = &terminal.backend().buffer().content;
+                let plain = |colour: Color| matches!(colour, Color::Reset);
+                assert!(cells.iter().all(|cell| plain(cell.fg) && plain(cell.bg)));
+                let reversed = cells.iter().any(|cell| cell.modifier.contains(Modifier::REVERSED));
+                assert_eq!(reversed, columns >= LEAST.0, "{} at {columns}x{rows}", tab.title());
+            }
+        }
+    }
 }

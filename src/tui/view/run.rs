@@ -129,12 +129,15 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     let log = app.run.log_loss;
     let errors = Figure {
         title: "error on held-out records",
-        series: &[Series::PublicError, Series::PrivateError],
+        series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         log,
     };
-    let objective =
-        Figure { title: "objective", series: &[Series::Objective, Series::ExactObjective], log };
-    let has_errors = errors.series.iter().any(|series| run.curves.contains_key(series));
+    let objective = Figure {
+        title: "objective",
+        series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
+        log,
+    };
+    let has_errors = errors.series.iter().any(|(series, _)| run.curves.contains_key(series));
     if loss.height >= 14 && has_errors {
         let [above, below] = loss.layout(&Layout::vertical([Constraint::Fill(1); 2]));
         chart(app, frame, above, run, &errors, hits);
@@ -144,7 +147,7 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     }
     let gaps = Figure {
         title: "stationarity gap",
-        series: &[Series::StationarityGap, Series::ExactStationarityGap],
+        series: &[(Series::StationarityGap, "noisy"), (Series::ExactStationarityGap, "exact")],
         log: true,
     };
     chart(app, frame, gap, run, &gaps, hits);
@@ -154,7 +157,8 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
 /// What one chart shows.
 struct Figure<'a> {
     title: &'a str,
-    series: &'a [Series],
+    /// Each with its short name in the legend.
+    series: &'a [(Series, &'static str)],
     log: bool,
 }
 
@@ -169,23 +173,24 @@ fn chart(
     let Figure { title, series, log } = *figure;
     let smoothed: Vec<Option<Points>> = series
         .iter()
-        .map(|series| {
+        .map(|(series, _)| {
             let points = run.curves.get(series)?.points(&run.watch)?;
             let shown = until(points, app.run.frozen);
             (app.run.smoothing > 0.0)
                 .then(|| crate::tui::widgets::chart::smooth(shown, app.run.smoothing, log))
         })
         .collect();
-    let views =
-        series.iter().zip(&smoothed).enumerate().filter_map(|(index, (series, smoothed))| {
+    let views = series.iter().zip(&smoothed).enumerate().filter_map(
+        |(index, ((series, name), smoothed))| {
             let curve = run.curves.get(series)?;
             let points = match smoothed {
                 Some(points) => points,
                 None => until(curve.points(&run.watch)?, app.run.frozen),
             };
             let style = app.theme.series(index);
-            Some(SeriesView { name: series.words(), style, curator: curve.is_exact(), points })
-        });
+            Some(SeriesView { name, style, curator: curve.is_exact(), points })
+        },
+    );
     let views: Vec<_> = views.collect();
     let sealed = app.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
@@ -251,17 +256,17 @@ fn results(app: &App, frame: &mut Frame, area: Rect, run: &RunView, summary: &Su
             Span::styled(value, app.theme.curator),
         ]
     };
-    let mut row = vec![Span::styled(" private error (RMSE)", app.theme.text)];
+    let mut row = vec![Span::styled(" private RMSE", app.theme.text)];
     row.extend(score("source-only", exact(&scores.source_only)));
     row.extend(score("target-only", exact(&scores.target_only)));
-    row.extend(score("private model", exact(&scores.model)));
+    row.extend(score("model", exact(&scores.model)));
     lines.push(Line::from(row));
     let public = |score: Option<f64>| score.map_or_else(|| "–".to_owned(), compact);
     lines.push(Line::from(vec![
-        Span::styled(" public error (RMSE) ", app.theme.text),
+        Span::styled(" public RMSE ", app.theme.text),
         Span::styled("  source-only ", app.theme.muted),
         Span::styled(public(scores.source_only_on_public), app.theme.text),
-        Span::styled("    private model ", app.theme.muted),
+        Span::styled("    model ", app.theme.muted),
         Span::styled(public(scores.model_on_public), app.theme.text),
     ]));
     let peeked = if summary.peeked { " · exact numbers were computed ◆" } else { " · sealed" };
