@@ -335,3 +335,26 @@ fn new_run_id(method: &str) -> RunId {
     let unique = (now.subsec_nanosecond() as u32 >> 14) & 0xffff;
     RunId(format!("{time}-{method}-{:04x}{unique:04x}{count:02x}", std::process::id() & 0xffff))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_message() {
+        for panic in [
+            catch_unwind(|| panic!("index 7 of 3")).unwrap_err(),
+            catch_unwind(|| panic!("{}", "index 7 of 3")).unwrap_err(),
+        ] {
+            let error = panic_message(panic.as_ref());
+            assert!(error.to_string().contains("index 7 of 3"), "{error}");
+        }
+    }
+
+    #[test]
+    fn run_names_differ_within_the_same_moment() {
+        let names: std::collections::BTreeSet<_> =
+            (0..100).map(|_| new_run_id("moment_release").0).collect();
+        assert_eq!(names.len(), 100);
+    }
+}
