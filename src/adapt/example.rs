@@ -8,6 +8,9 @@ use super::ProblemShape;
 use crate::data::{Bounds, Dataset};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::Target;
+
+pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 pub fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)

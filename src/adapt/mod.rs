@@ -28,7 +28,7 @@ pub use spec::{Field, FieldKind, Settings, Spec, Value};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
-use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Watch};
+use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
 /// An adaptation method: data plus a step function.
 pub trait Method: Sync {
@@ -36,7 +36,14 @@ pub trait Method: Sync {
 
     /// Every release it will make, before private data are touched. `settings` were
     /// checked against the spec; `public` is the prepared dataset that the run will get.
-    fn plan(&self, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan>;
+    /// `target` may decide how often to look at the data, or which noise a paper prints.
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        target: Target,
+        settings: &Settings,
+    ) -> Result<Plan>;
 
     /// A run whose noise scales are `noise`. Looks at public data and at the shape of
     /// the private data only.
@@ -92,9 +99,9 @@ pub enum Series {
     Objective,
     /// The whole objective computed without noise.
     ExactObjective,
-    /// Mean squared error on public records held out of training, original units.
+    /// Root mean squared error on public records held out of training, in label units.
     PublicError,
-    /// Mean squared error on private records held out of training, original units.
+    /// Root mean squared error on private records held out of training, in label units.
     PrivateError,
     /// Distance from a stationary point, as the method sees it.
     StationarityGap,

@@ -30,7 +30,9 @@ use crate::numeric::symmetric::{
 };
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Calibrated, PlannedRelease, Private, Released, Spender, Watch};
+use crate::privacy::{
+    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target, Watch,
+};
 
 const MOMENT: &str = "moment";
 
@@ -96,7 +98,13 @@ impl Method for MomentRelease {
         &SPEC
     }
 
-    fn plan(&self, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan> {
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
         shape.check(public, SPEC.needs_private_labels)?;
         plan(shape, settings)
     }
@@ -110,7 +118,7 @@ impl Method for MomentRelease {
         problem.check(SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let plan = plan(&shape, settings)?;
-        let sigma = plan.sigma(noise, MOMENT)?;
+        let sigma = plan.scale(noise, MOMENT)?;
         let strength = settings.number("regularisation")?;
         let regularisation = regularisation(strength, shape.public_records, sigma);
         let norm = shape.bounds.feature_norm;
@@ -139,7 +147,7 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
             coordinates: numbers as u64,
         },
         count: 1,
-        share: 1.0,
+        noise: Allotment::Share(1.0),
         adjacency: Adjacency::ReplaceOne,
     };
     let mut warnings = Vec::new();
@@ -462,14 +470,16 @@ mod tests {
     fn the_plan_announces_one_release_and_counts_batches_as_steps() {
         let (shape, public, _) = example::shifted(4, 50, 100, 4);
         let settings = settings(&[("iterations", 50.0)]);
-        let plan = MomentRelease.plan(&shape, &public, &settings).unwrap();
+        let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism;
+        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
+            panic!()
+        };
         assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
         let (shape, public, _) = example::shifted(40, 50, 20, 4);
-        let plan = MomentRelease.plan(&shape, &public, &settings).unwrap();
+        let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
 

@@ -1,7 +1,7 @@
 //! Every release that a run will make, before data are touched.
 
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Mechanism, PlannedMechanism, calibrate};
+use crate::privacy::accountant::calibrate;
 use crate::privacy::{Calibrated, PlannedRelease, Target};
 
 /// Calibration, cost preview, ledger and accountant all read this object.
@@ -24,21 +24,18 @@ impl Plan {
 
     /// The noise scale of release `label`. Refuses noise that was calibrated for
     /// another plan: it would not cover this one.
-    pub fn sigma(&self, noise: &Calibrated, label: &str) -> Result<f64> {
+    pub fn scale(&self, noise: &Calibrated, label: &str) -> Result<f64> {
         let planned = self.releases.iter().find(|release| release.label == label);
         let drawn = noise.events.iter().find(|event| event.label == label);
         let (Some(planned), Some(drawn)) = (planned, drawn) else {
             return Err(Error::refused(format!("there is no noise for release '{label}'"))
                 .cure("calibrate the plan of this run"));
         };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates: numbers } = planned.mechanism;
-        let Mechanism::Gaussian { sensitivity, sigma, coordinates, .. } = drawn.mechanism;
-        let covers = sensitivity >= l2_sensitivity
-            && coordinates == numbers
+        let covers = drawn.mechanism.carries_out(&planned.mechanism)
             && drawn.count == planned.count
             && drawn.adjacency == planned.adjacency;
         if covers {
-            Ok(sigma)
+            Ok(drawn.mechanism.scale())
         } else {
             Err(Error::refused(format!(
                 "the noise of release '{label}' was calibrated for another plan"
@@ -51,15 +48,17 @@ impl Plan {
     /// learns from the private data drowns.
     pub fn noise_to_signal(&self, noise: &Calibrated) -> Result<f64> {
         let Some(first) = self.releases.first() else { return Ok(0.0) };
-        let PlannedMechanism::Gaussian { coordinates, .. } = first.mechanism;
-        Ok(self.sigma(noise, first.label)? * (coordinates as f64).sqrt() / self.signal)
+        self.scale(noise, first.label)?;
+        let drawn = noise.events.iter().find(|event| event.label == first.label);
+        Ok(drawn.map_or(0.0, |event| event.mechanism.noise_length()) / self.signal)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Adjacency, Event, Guarantee};
+    use crate::privacy::accountant::{Mechanism, PlannedMechanism};
+    use crate::privacy::{Adjacency, Allotment, Event, Guarantee};
 
     fn plan(sensitivity: f64) -> Plan {
         let release = PlannedRelease {
@@ -67,7 +66,7 @@ mod tests {
             what: String::new(),
             mechanism: PlannedMechanism::Gaussian { l2_sensitivity: sensitivity, coordinates: 4 },
             count: 10,
-            share: 1.0,
+            noise: Allotment::Share(1.0),
             adjacency: Adjacency::ReplaceOne,
         };
         Plan { releases: vec![release], steps: 10, signal: 3.0, warnings: Vec::new() }
@@ -93,10 +92,10 @@ mod tests {
 
     #[test]
     fn noise_made_for_a_less_sensitive_plan_or_another_number_of_draws_is_refused() {
-        assert_eq!(plan(0.5).sigma(&noise(0.5, 10), "gradient").unwrap(), 6.0);
-        assert!(plan(0.6).sigma(&noise(0.5, 10), "gradient").is_err());
-        assert!(plan(0.5).sigma(&noise(0.5, 9), "gradient").is_err());
-        assert!(plan(0.5).sigma(&noise(0.5, 10), "moment").is_err());
+        assert_eq!(plan(0.5).scale(&noise(0.5, 10), "gradient").unwrap(), 6.0);
+        assert!(plan(0.6).scale(&noise(0.5, 10), "gradient").is_err());
+        assert!(plan(0.5).scale(&noise(0.5, 9), "gradient").is_err());
+        assert!(plan(0.5).scale(&noise(0.5, 10), "moment").is_err());
     }
 
     #[test]

@@ -30,7 +30,9 @@ use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Calibrated, PlannedRelease, Private, Released, Spender, Watch};
+use crate::privacy::{
+    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target, Watch,
+};
 
 const GRADIENT: &str = "gradient";
 
@@ -115,7 +117,13 @@ impl Method for ProfiledCnvxAdap {
         &SPEC
     }
 
-    fn plan(&self, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan> {
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
         shape.check(public, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
         let profile = Profile::fit(public, &start, settings)?;
@@ -132,7 +140,7 @@ impl Method for ProfiledCnvxAdap {
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
         let profile = Profile::fit(&public, &start, settings)?;
-        let sigma = plan(&shape, &profile, settings)?.sigma(noise, GRADIENT)?;
+        let sigma = plan(&shape, &profile, settings)?.scale(noise, GRADIENT)?;
         let pull = settings.number("pull")? * sigma;
         let uniform = vec![1.0 / public.len() as f64; public.len()];
         let moment = weighted_outer_sum(&public.features, &uniform);
@@ -162,7 +170,7 @@ fn plan(shape: &ProblemShape, profile: &Profile, settings: &Settings) -> Result<
             coordinates: dimension as u64,
         },
         count: steps,
-        share: 1.0,
+        noise: Allotment::Share(1.0),
         adjacency: Adjacency::ReplaceOne,
     };
     let mut warnings = Vec::new();
@@ -594,13 +602,15 @@ mod tests {
     fn the_plan_announces_one_gradient_per_step_with_the_derived_sensitivity() {
         let (shape, public, _) = example::shifted(5, 300, 200, 1);
         let settings = settings(&[("steps", 7.0), ("alpha", 0.25), ("kappa_scale", 2.0)]);
-        let plan = ProfiledCnvxAdap.plan(&shape, &public, &settings).unwrap();
+        let plan = ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap();
         let w = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
         let errors = public.features.tr_mul(&w) - Vector::from_vec(public.target.clone().unwrap());
         let kappa = 4.0 * errors.norm_squared() / 300.0;
         let expected = 4.0 * 0.75 * kappa.sqrt() / 200.0;
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism;
+        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
+            panic!()
+        };
         assert!((l2_sensitivity / expected - 1.0).abs() < 1e-9);
         assert_eq!((coordinates, release.count, plan.steps), (5, 7, 7));
         assert_eq!(release.adjacency, Adjacency::ReplaceOne);
@@ -611,10 +621,11 @@ mod tests {
     #[test]
     fn hopeless_plans_are_warned_of_and_a_public_fit_without_residual_is_refused() {
         let (shape, public, _) = example::shifted(5, 9, 20, 1);
-        let plan = ProfiledCnvxAdap.plan(&shape, &public, &settings(&[])).unwrap();
+        let plan = ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings(&[])).unwrap();
         assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
         let constant = Dataset { target: Some(vec![0.0; 9]), ..public };
-        let error = ProfiledCnvxAdap.plan(&shape, &constant, &settings(&[])).unwrap_err();
+        let error =
+            ProfiledCnvxAdap.plan(&shape, &constant, example::TARGET, &settings(&[])).unwrap_err();
         assert!(error.what().contains("without any residual"), "{error}");
     }
 

@@ -122,7 +122,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         bounds: public.bounds,
         private_labels: labelled,
     };
-    let planned = method.plan(&shape, &public, &settings)?;
+    let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
     if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {

@@ -16,7 +16,7 @@ pub mod mechanism;
 pub mod private;
 pub mod spender;
 
-pub use accountant::{Adjacency, Calibrated, Event, Guarantee, PlannedRelease, Target};
+pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};
 pub use ledger::Ledger;
 pub use private::{CuratorOnly, Private, Released, Watch};
 pub use spender::Spender;

@@ -85,6 +85,18 @@ impl<T> Private<T> {
         spender.gaussian(release, || query(&self.0)).map(Released::new)
     }
 
+    /// Releases one of the candidates, the larger its score the likelier, by the
+    /// mechanism that the plan announced: exponential, or a noisy maximum where a
+    /// paper prints it. The scores themselves stay private.
+    pub fn select(
+        &self,
+        spender: &mut Spender,
+        release: &str,
+        scores: impl Fn(&T) -> Vec<f64>,
+    ) -> Result<Released<usize>> {
+        spender.select(release, || scores(&self.0)).map(Released::new)
+    }
+
     /// Computes a number for the curator's eyes. Sealed watches compute nothing.
     pub fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>> {
         if watch.is_sealed() {

@@ -13,12 +13,21 @@ const BLOCKS_PER_EVENT: u64 = 20;
 /// ledger first. Dropping it without [`Spender::settle`] leaves the whole grant
 /// charged.
 pub struct Spender {
-    ledger: Ledger,
-    run: RunId,
+    account: Account,
     generator: NoiseGenerator,
     events: Vec<Event>,
     announced: Vec<u64>,
     drawn: Vec<u64>,
+}
+
+/// Who is told of the draws.
+enum Account {
+    Ledger {
+        ledger: Ledger,
+        run: RunId,
+    },
+    /// Nobody: public data play the private part.
+    Rehearsal,
 }
 
 impl Spender {
@@ -31,13 +40,29 @@ impl Spender {
     ) -> Self {
         let events = calibrated.events.clone();
         let none = vec![0; events.len()];
-        Self { ledger, run, generator, announced: none.clone(), drawn: none, events }
+        let account = Account::Ledger { ledger, run };
+        Self { account, generator, announced: none.clone(), drawn: none, events }
     }
 
-    /// Noise scale (σ) of a planned release.
-    pub fn sigma(&self, release: &str) -> Result<f64> {
-        let Mechanism::Gaussian { sigma, .. } = self.events[self.find(release)?].mechanism;
-        Ok(sigma)
+    /// For studies in which *public* data play the private part, such as
+    /// `halflight reproduce`: nothing is written to a ledger, the noise comes from a
+    /// seed so that a table can be repeated, and there may be none at all
+    /// ([`Calibrated::noiseless`]). What comes out is not private.
+    pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
+        let events = calibrated.events.clone();
+        let none = vec![0; events.len()];
+        Self {
+            account: Account::Rehearsal,
+            generator: NoiseGenerator::insecure_from_seed(seed),
+            announced: none.clone(),
+            drawn: none,
+            events,
+        }
+    }
+
+    /// Noise scale of a planned release: σ, b, or the scale of a selection.
+    pub fn scale(&self, release: &str) -> Result<f64> {
+        Ok(self.events[self.find(release)?].mechanism.scale())
     }
 
     /// Draws so far, per event: what is spent if the run ends here.
@@ -48,7 +73,10 @@ impl Spender {
 
     /// The run is over: only what was drawn stays charged.
     pub fn settle(mut self, outcome: Outcome, peeked: bool) -> Result<()> {
-        self.ledger.settle(&self.run, &self.drawn, outcome, peeked)
+        match &mut self.account {
+            Account::Ledger { ledger, run } => ledger.settle(run, &self.drawn, outcome, peeked),
+            Account::Rehearsal => Ok(()),
+        }
     }
 
     pub(super) fn gaussian(
@@ -57,8 +85,16 @@ impl Spender {
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
         let index = self.find(release)?;
-        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism;
-        let noise = DiscreteGaussian::from_event(sigma, grid)?;
+        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism
+        else {
+            return Err(Error::refused(format!(
+                "release '{release}' was planned with other noise"
+            )));
+        };
+        let noise = match &self.account {
+            Account::Rehearsal if sigma == 0.0 => None,
+            _ => Some(DiscreteGaussian::from_event(sigma, grid)?),
+        };
         self.announce(index)?;
         let exact = exact();
         if exact.len() as u64 != coordinates {
@@ -68,7 +104,20 @@ impl Spender {
             )));
         }
         self.drawn[index] += 1;
-        noise.perturb(&mut self.generator, &exact)
+        match noise {
+            Some(noise) => noise.perturb(&mut self.generator, &exact),
+            None => Ok(exact),
+        }
+    }
+
+    /// One of the candidates, the larger its score the likelier.
+    pub(super) fn select(
+        &mut self,
+        release: &str,
+        _scores: impl FnOnce() -> Vec<f64>,
+    ) -> Result<usize> {
+        self.find(release)?;
+        Err(Error::failed("selection is not carried out yet"))
     }
 
     /// Makes sure that one more draw of event `index` is in the ledger.
@@ -82,7 +131,9 @@ impl Spender {
         }
         if self.drawn[index] == self.announced[index] {
             let block = planned.div_ceil(BLOCKS_PER_EVENT).min(planned - self.announced[index]);
-            self.ledger.reserve(&self.run, index, block)?;
+            if let Account::Ledger { ledger, run } = &mut self.account {
+                ledger.reserve(run, index, block)?;
+            }
             self.announced[index] += block;
         }
         Ok(())
@@ -98,9 +149,6 @@ impl Spender {
 
 impl std::fmt::Debug for Spender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Spender")
-            .field("run", &self.run)
-            .field("drawn", &self.drawn)
-            .finish_non_exhaustive()
+        f.debug_struct("Spender").field("drawn", &self.drawn).finish_non_exhaustive()
     }
 }

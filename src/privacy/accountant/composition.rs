@@ -99,7 +99,10 @@ impl Composition {
         let mut adjacency = Adjacency::ReplaceOne;
         for event in events {
             validate(event)?;
-            let Mechanism::Gaussian { sensitivity, sigma, grid, coordinates } = event.mechanism;
+            let Mechanism::Gaussian { sensitivity, sigma, grid, coordinates } = event.mechanism
+            else {
+                return Err(not_yet());
+            };
             if event.adjacency == Adjacency::ZeroOut {
                 adjacency = Adjacency::ZeroOut;
             }
@@ -169,8 +172,14 @@ impl Composition {
     }
 }
 
+fn not_yet() -> Error {
+    Error::failed("only Gaussian events can be composed yet")
+}
+
 fn validate(event: &Event) -> Result<()> {
-    let Mechanism::Gaussian { sensitivity, sigma, grid, coordinates: _ } = event.mechanism;
+    let Mechanism::Gaussian { sensitivity, sigma, grid, coordinates: _ } = event.mechanism else {
+        return Err(not_yet());
+    };
     let wrong = |what: String, admissible: &str| {
         Err(Error::usage(what).at(format!("event '{}'", event.label)).cure(admissible))
     };
@@ -243,7 +252,9 @@ mod tests {
     }
 
     fn on_grid(mut event: Event, steps: f64, length: u64) -> Event {
-        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = &mut event.mechanism;
+        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = &mut event.mechanism else {
+            panic!()
+        };
         *grid = *sigma / steps;
         *coordinates = length;
         event

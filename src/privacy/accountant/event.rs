@@ -44,20 +44,88 @@ pub struct PlannedRelease {
     pub mechanism: PlannedMechanism,
     /// How many times it is drawn.
     pub count: u64,
-    /// Its part of the plan's budget, relative to the other releases (μ² share).
-    pub share: f64,
+    pub noise: Allotment,
     pub adjacency: Adjacency,
 }
 
+/// How much noise a planned release gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Allotment {
+    /// A part of the plan's budget, relative to the other releases (of μ², or of what
+    /// comes closest to it: see [`super::calibration`]).
+    Share(f64),
+    /// The scale that a paper prints (σ of a Gaussian, b of a Laplace, the scale of a
+    /// selection; absolute units), whatever it guarantees: for reproduction only. The
+    /// accountant says what it does guarantee.
+    AsPrinted(f64),
+}
+
+/// What is released, and how far a neighbour can move it. Sensitivities are absolute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PlannedMechanism {
     /// A vector with independent Gaussian noise of one scale.
     Gaussian {
-        /// Largest ℓ₂ change of the vector between neighbours, in absolute units.
+        /// Largest ℓ₂ change of the vector between neighbours.
         l2_sensitivity: f64,
         /// Length of the vector.
         coordinates: u64,
     },
+    /// The same on a Poisson sample: every record is in it with probability `rate`,
+    /// independently of the others and anew in every draw.
+    SubsampledGaussian {
+        /// Largest ℓ₂ norm of what one record of the sample contributes to the sum.
+        l2_sensitivity: f64,
+        coordinates: u64,
+        rate: f64,
+    },
+    /// A vector with independent Laplace noise of one scale.
+    Laplace {
+        /// Largest ℓ₁ change of the vector between neighbours.
+        l1_sensitivity: f64,
+        coordinates: u64,
+    },
+    /// The exponential mechanism: one of `candidates`, the larger its score the likelier.
+    Selection {
+        /// How much further a neighbour can move one candidate's score than another's:
+        /// max(Δᵢ) − min(Δᵢ), for a change Δ of the scores.
+        range: f64,
+        candidates: u64,
+    },
+    /// The candidate with the largest score plus Laplace noise, as some papers print it.
+    NoisySelection {
+        /// Largest change of any one score.
+        sensitivity: f64,
+        candidates: u64,
+    },
+}
+
+impl PlannedMechanism {
+    /// The mechanism with a noise of scale 0, for rehearsals.
+    pub(crate) fn without_noise(self) -> Mechanism {
+        match self {
+            Self::Gaussian { l2_sensitivity: sensitivity, coordinates } => {
+                Mechanism::Gaussian { sensitivity, sigma: 0.0, grid: 0.0, coordinates }
+            }
+            Self::SubsampledGaussian { l2_sensitivity: sensitivity, coordinates, rate } => {
+                Mechanism::SubsampledGaussian {
+                    sensitivity,
+                    sigma: 0.0,
+                    grid: 0.0,
+                    coordinates,
+                    rate,
+                }
+            }
+            Self::Laplace { l1_sensitivity: sensitivity, coordinates } => {
+                Mechanism::Laplace { sensitivity, scale: 0.0, grid: 0.0, coordinates }
+            }
+            Self::Selection { range, candidates } => {
+                Mechanism::Selection { range, scale: 0.0, candidates }
+            }
+            Self::NoisySelection { sensitivity, candidates } => {
+                Mechanism::NoisySelection { sensitivity, scale: 0.0, candidates }
+            }
+        }
+    }
 }
 
 /// Noise with a scale: what is drawn, written to the ledger, and accounted for.
@@ -85,4 +153,98 @@ pub enum Mechanism {
         /// Length of the vector.
         coordinates: u64,
     },
+    /// The same, of a Poisson sample with this rate.
+    SubsampledGaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64, rate: f64 },
+    /// The discrete Laplace on a grid; `sensitivity` is of the ℓ₁ norm after rounding.
+    Laplace { sensitivity: f64, scale: f64, grid: f64, coordinates: u64 },
+    /// The exponential mechanism, P(i) ∝ exp(scoreᵢ/scale): ε₀ = range/scale.
+    Selection { range: f64, scale: f64, candidates: u64 },
+    /// The largest score plus Laplace noise of this scale: ε₀ = 2·sensitivity/scale.
+    NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
+    /// Anything that is ε-differentially private; for accounts, never drawn.
+    Pure { epsilon: f64 },
+}
+
+impl Mechanism {
+    /// The scale of the noise: σ, b, or the scale of a selection.
+    pub fn scale(&self) -> f64 {
+        match *self {
+            Self::Gaussian { sigma, .. } | Self::SubsampledGaussian { sigma, .. } => sigma,
+            Self::Laplace { scale, .. }
+            | Self::Selection { scale, .. }
+            | Self::NoisySelection { scale, .. } => scale,
+            Self::Pure { epsilon } => 1.0 / epsilon,
+        }
+    }
+
+    /// Root mean square length of the noise of one draw; of a selection, its scale.
+    pub fn noise_length(&self) -> f64 {
+        match *self {
+            Self::Gaussian { coordinates, .. } | Self::SubsampledGaussian { coordinates, .. } => {
+                self.scale() * (coordinates as f64).sqrt()
+            }
+            Self::Laplace { coordinates, .. } => self.scale() * (2.0 * coordinates as f64).sqrt(),
+            Self::Selection { .. } | Self::NoisySelection { .. } | Self::Pure { .. } => {
+                self.scale()
+            }
+        }
+    }
+
+    /// The largest change between neighbours that the event is accounted for.
+    pub fn sensitivity(&self) -> f64 {
+        match *self {
+            Self::Gaussian { sensitivity, .. }
+            | Self::SubsampledGaussian { sensitivity, .. }
+            | Self::Laplace { sensitivity, .. }
+            | Self::NoisySelection { sensitivity, .. } => sensitivity,
+            Self::Selection { range, .. } => range,
+            Self::Pure { .. } => 1.0,
+        }
+    }
+
+    /// How much one draw tells, in words: `37 numbers`, `one of 1000`.
+    pub fn size_words(&self) -> String {
+        match *self {
+            Self::Gaussian { coordinates, .. } | Self::Laplace { coordinates, .. } => {
+                format!("{coordinates} numbers")
+            }
+            Self::SubsampledGaussian { coordinates, rate, .. } => {
+                format!("{coordinates} numbers of a sample (rate {rate:.4})")
+            }
+            Self::Selection { candidates, .. } | Self::NoisySelection { candidates, .. } => {
+                format!("one of {candidates}")
+            }
+            Self::Pure { epsilon } => format!("an output of ε {epsilon}"),
+        }
+    }
+
+    /// Whether this is `planned` with noise: the same kind and size, accounted for at
+    /// least the planned sensitivity.
+    pub fn carries_out(&self, planned: &PlannedMechanism) -> bool {
+        use PlannedMechanism as Planned;
+        let (wanted, same) = match (*planned, *self) {
+            (
+                Planned::Gaussian { l2_sensitivity, coordinates: planned },
+                Self::Gaussian { coordinates, .. },
+            ) => (l2_sensitivity, coordinates == planned),
+            (
+                Planned::SubsampledGaussian { l2_sensitivity, coordinates: planned, rate: wanted },
+                Self::SubsampledGaussian { coordinates, rate, .. },
+            ) => (l2_sensitivity, coordinates == planned && rate == wanted),
+            (
+                Planned::Laplace { l1_sensitivity, coordinates: planned },
+                Self::Laplace { coordinates, .. },
+            ) => (l1_sensitivity, coordinates == planned),
+            (
+                Planned::Selection { range, candidates: planned },
+                Self::Selection { candidates, .. },
+            ) => (range, candidates == planned),
+            (
+                Planned::NoisySelection { sensitivity, candidates: planned },
+                Self::NoisySelection { candidates, .. },
+            ) => (sensitivity, candidates == planned),
+            _ => return false,
+        };
+        same && self.sensitivity() >= wanted
+    }
 }

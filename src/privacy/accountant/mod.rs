@@ -11,4 +11,4 @@ pub mod gaussian;
 
 pub use calibration::{Calibrated, calibrate};
 pub use composition::{Composition, Guarantee, round_up};
-pub use event::{Adjacency, Event, Mechanism, PlannedMechanism, PlannedRelease, Target};
+pub use event::{Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target};

@@ -493,7 +493,9 @@ fn at_most(epsilon: f64) -> String {
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use crate::privacy::accountant::{Mechanism, PlannedMechanism, PlannedRelease, calibrate};
+    use crate::privacy::accountant::{
+        Allotment, Mechanism, PlannedMechanism, PlannedRelease, calibrate,
+    };
 
     fn id(name: &str) -> AccountId {
         AccountId(name.to_owned())
@@ -728,7 +730,7 @@ mod tests {
                 what: "a gradient".to_owned(),
                 mechanism: PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 50 },
                 count: 60,
-                share: 1.0,
+                noise: Allotment::Share(1.0),
                 adjacency: Adjacency::ReplaceOne,
             };
             calibrate(&[release], Target { epsilon, delta: 1e-5 }).unwrap()

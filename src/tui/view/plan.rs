@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::{Hits, bold, boxed, empty, pairs, scrolled};
 use crate::adapt;
 use crate::engine::desk::Preview;
-use crate::privacy::accountant::{Mechanism, round_up};
+use crate::privacy::accountant::round_up;
 use crate::tui::app::{App, one_line};
 use crate::tui::plan_form::{self, Way};
 use crate::tui::widgets::field::FieldView;
@@ -124,11 +124,10 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
         ("spent after", format!("ε {} at δ {at:e}", round_up(after, 4))),
     ];
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
-        let Mechanism::Gaussian { sensitivity, sigma, coordinates, .. } = event.mechanism;
         facts.push(("release", release.what.clone()));
-        facts.push(("  draws", format!("{} × {coordinates} numbers", event.count)));
-        facts.push(("  noise σ", format!("{} per number", compact(sigma))));
-        facts.push(("  sensitivity", compact(sensitivity)));
+        facts.push(("  draws", format!("{} × {}", event.count, event.mechanism.size_words())));
+        facts.push(("  noise", format!("{} per number", compact(event.mechanism.scale()))));
+        facts.push(("  sensitivity", compact(event.mechanism.sensitivity())));
     }
     if let Ok(ratio) = preview.releases.noise_to_signal(&preview.calibrated) {
         facts.push(("noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));
