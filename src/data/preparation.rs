@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::definition::{Columns, DatasetDefinition};
 use super::names;
 use super::table::{Cell, Column, Table, finite};
+use super::vectors::Vectors;
 use super::{Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -144,6 +145,11 @@ enum Encoding {
         /// One per known value, then one for all others.
         scales: Vec<Scale>,
     },
+    /// A column of vectors; one scale per number of the vector.
+    Vector {
+        column: String,
+        scales: Vec<Scale>,
+    },
 }
 
 /// A column's cells as its encoding sees them.
@@ -151,6 +157,7 @@ enum Coded<'a> {
     Numbers(Cow<'a, [f64]>),
     /// For every row which of the 0/1 features is 1.
     Codes(Vec<usize>),
+    Vectors(&'a Vectors),
 }
 
 impl Coded<'_> {
@@ -158,6 +165,7 @@ impl Coded<'_> {
         match self {
             Self::Numbers(numbers) => numbers[row],
             Self::Codes(codes) => f64::from(codes[row] == feature),
+            Self::Vectors(vectors) => vectors.value(row, feature),
         }
     }
 }
@@ -170,27 +178,32 @@ impl Encoding {
 
     fn column(&self) -> &str {
         match self {
-            Self::Number { column, .. } | Self::Category { column, .. } => column,
+            Self::Number { column, .. }
+            | Self::Category { column, .. }
+            | Self::Vector { column, .. } => column,
         }
     }
 
     fn scales(&self) -> &[Scale] {
         match self {
             Self::Number { scale, .. } => std::slice::from_ref(scale),
-            Self::Category { scales, .. } => scales,
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
         }
     }
 
     fn scales_mut(&mut self) -> &mut [Scale] {
         match self {
             Self::Number { scale, .. } => std::slice::from_mut(scale),
-            Self::Category { scales, .. } => scales,
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
         }
     }
 
     fn feature_names(&self) -> Vec<String> {
         match self {
             Self::Number { column, .. } => vec![column.clone()],
+            Self::Vector { column, scales } => {
+                (0..scales.len()).map(|at| format!("{column}[{at}]")).collect()
+            }
             Self::Category { column, values, .. } => {
                 let named = values.iter().map(|value| match value.as_str() {
                     "" => format!("{column}=(empty)"),
@@ -213,6 +226,9 @@ impl Encoding {
                     values.iter().enumerate().map(|(i, value)| (Cell::parse(value), i)).collect();
                 let code = |cell| codes.get(&cell).copied().unwrap_or(values.len());
                 Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
+            }
+            Self::Vector { column, scales } => {
+                vectors(table, column, scales.len()).map(Coded::Vectors)
             }
         }
     }
@@ -387,7 +403,7 @@ impl Preparation {
     /// A preparation may come from a file that somebody has edited.
     fn check(&self) -> Result<()> {
         let whole = self.encodings.iter().all(|encoding| match encoding {
-            Encoding::Number { .. } => true,
+            Encoding::Number { .. } | Encoding::Vector { .. } => true,
             Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
         });
         let unit = Scale { centre: 0.0, width: self.unit };
@@ -541,6 +557,10 @@ fn choose_encoding(
         };
     }
     let cells = public.column(column)?;
+    if let Column::Vectors(vectors) = cells {
+        let scales = vec![Scale::IDENTITY; vectors.width()];
+        return Ok(Encoding::Vector { column: column.to_owned(), scales });
+    }
     let is_number = |cell| matches!(cell, Cell::Number(_));
     // Text with some number in it is a numeric column with flaws, until
     // somebody declares it a category: better to ask than to guess.
@@ -583,7 +603,16 @@ fn declared_values(column: &str, declared: &[String]) -> Result<Vec<String>> {
 /// A column as numbers, or its first cell that is none.
 fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64]>> {
     match table.column(column)? {
-        Column::Numbers(numbers) => Ok(Cow::Borrowed(numbers)),
+        Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
+            Some(row) => {
+                Err(Error::failed(flaw("")).at(format!("{}, column '{column}'", table.place(row))))
+            }
+            None => Ok(Cow::Borrowed(numbers)),
+        },
+        vectors @ Column::Vectors(_) => {
+            Err(Error::failed(format!("expected one number in each row, found {}", vectors.kind()))
+                .at(format!("{}, column '{column}'", table.origin)))
+        }
         // A filter may have removed the rows that made it text.
         Column::Text(cells) => cells
             .iter()
@@ -595,6 +624,29 @@ fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64]>> {
             })
             .collect(),
     }
+}
+
+/// A column as vectors of `width` numbers, none of which is missing.
+fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Result<&'a Vectors> {
+    let found = table.column(column)?;
+    let Column::Vectors(vectors) = found else {
+        return Err(unlike_vectors(table, column, width, found));
+    };
+    if vectors.width() != width {
+        return Err(unlike_vectors(table, column, width, found));
+    }
+    match vectors.first_missing() {
+        Some((row, position)) => Err(Error::failed("expected a number, found a missing value")
+            .at(format!("{}, column '{column}[{position}]'", table.place(row)))
+            .cure("filter such rows out, or leave the column out of the features")),
+        None => Ok(vectors),
+    }
+}
+
+fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> Error {
+    Error::failed(format!("expected vectors of {width} numbers, found {}", found.kind()))
+        .at(format!("{}, column '{column}'", table.origin))
+        .cure("use features from the same extractor, or leave the column out")
 }
 
 /// What is wrong with a cell that is no finite number.

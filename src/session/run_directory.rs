@@ -13,7 +13,7 @@ use super::atomic;
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
-use crate::data::{Preparation, Role, Source};
+use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
@@ -167,7 +167,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
-        if let Source::File(file) = &mut dataset.source {
+        for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
         if dataset.role == Role::Private {
