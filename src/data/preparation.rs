@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{Columns, DatasetDefinition};
 use super::names;
-use super::table::{Cell, Column, Table, finite};
+use super::table::{Cell, Column, Table, finite, is_missing};
 use super::vectors::Vectors;
 use super::{Bounds, Dataset};
 use crate::error::{Error, Result};
@@ -651,10 +651,9 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
 
 /// What is wrong with a cell that is no finite number.
 fn flaw(cell: &str) -> String {
-    const MISSING: [&str; 8] = ["na", "n/a", "nan", "null", "none", "?", "-", "."];
     if cell.is_empty() {
-        "expected a number, found a missing value (empty cell)".to_owned()
-    } else if MISSING.contains(&cell.to_lowercase().as_str()) {
+        "expected a number, found a missing value".to_owned()
+    } else if is_missing(cell) {
         format!("expected a number, found a missing value ('{cell}')")
     } else if cell.parse::<f64>().is_ok() {
         format!("expected a finite number, found '{cell}'")
