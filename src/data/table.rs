@@ -260,7 +260,7 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
-        let origin = origin.into();
+        let origin: String = origin.into();
         let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
         if names.len() != columns.len() {
             return broken(format!("{} names for {} columns", names.len(), columns.len()));
@@ -285,7 +285,9 @@ impl Table {
                 Column::Text(_) => None,
             };
             if let Some(row) = infinite {
-                return broken(format!("column '{name}' is not finite in row {}", row + 1));
+                return Err(Error::failed("an infinite number")
+                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                    .cure("replace infinite numbers before saving, or remove such rows"));
             }
         }
         let content = Fingerprint::of(&names, &columns);

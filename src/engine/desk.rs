@@ -371,7 +371,7 @@ pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinit
         source: Source::File(file.to_owned()),
         label: columns.iter().rev().find(|column| column.numeric).map(|column| column.name.clone()),
         filter: None,
-        columns: crate::data::Columns::All,
+        columns: data::Columns::All,
         categories: BTreeMap::new(),
         fingerprint: None,
     }
