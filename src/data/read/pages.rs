@@ -36,6 +36,8 @@ pub struct Pages<'i, 'a> {
     compression: Compression,
     /// Values that the chunk still owes.
     values_left: u64,
+    /// A dictionary has been handed out.
+    dictionary: bool,
 }
 
 impl<'i, 'a> Pages<'i, 'a> {
@@ -58,7 +60,16 @@ impl<'i, 'a> Pages<'i, 'a> {
         let mut reader = BufReader::with_capacity(1 << 16, input.raw());
         reader.seek(SeekFrom::Start(at)).map_err(|error| input.io(&error))?;
         let values_left = u64::try_from(chunk.num_values()).unwrap_or(0);
-        Ok(Self { input, column, reader, at, end, compression: chunk.compression(), values_left })
+        Ok(Self {
+            input,
+            column,
+            reader,
+            at,
+            end,
+            compression: chunk.compression(),
+            values_left,
+            dictionary: false,
+        })
     }
 
     /// Whether all values have been handed out.
@@ -179,9 +190,16 @@ impl<'i, 'a> Pages<'i, 'a> {
                 )));
             }
             self.values_left -= values;
+            #[allow(deprecated)]
+            let coded =
+                matches!(page.encoding(), Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
+            if coded && !self.dictionary {
+                return Err(flaw("a page refers to a dictionary that is not there"));
+            }
         } else if page.num_values() as usize > unpacked {
             return Err(flaw("a dictionary claims more entries than it has bytes"));
         }
+        self.dictionary |= page.is_dictionary_page();
         Ok(Some(page))
     }
 

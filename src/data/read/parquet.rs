@@ -6,6 +6,7 @@
 //! are left out, with a remark.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use half::f16;
 use jiff::civil::{Date, Time};
@@ -174,9 +175,10 @@ enum Cells {
 struct Lists {
     values: Values,
     width: Option<usize>,
-    /// Numbers of the row that is being read.
+    /// A row is being read …
+    open: bool,
+    /// … and has so many numbers yet.
     current: usize,
-    rows: usize,
     /// Rows before the first with any number.
     empty: usize,
 }
@@ -220,7 +222,7 @@ impl Builder {
             } else {
                 Values::F64(Vec::new())
             };
-            let lists = Lists { values, width: None, current: 0, rows: 0, empty: 0 };
+            let lists = Lists { values, width: None, open: false, current: 0, empty: 0 };
             let cells = Cells::Lists(lists);
             return Self {
                 name: root.to_owned(),
@@ -402,9 +404,7 @@ impl Builder {
 
 impl Lists {
     fn push(&mut self, number: Option<f64>, begins: bool) {
-        if begins {
-            self.rows += 1;
-        }
+        self.open |= begins;
         let Some(number) = number else { return };
         match &mut self.values {
             Values::F32(values) => values.push(number as f32),
@@ -417,7 +417,7 @@ impl Lists {
     /// list is one of missing numbers.
     fn end_row(&mut self) -> bool {
         let length = std::mem::take(&mut self.current);
-        if self.rows == 0 {
+        if !std::mem::take(&mut self.open) {
             return true;
         }
         match self.width {
@@ -480,14 +480,18 @@ impl Chunk<'_, '_> {
                 values.clear();
                 definitions.clear();
                 repetitions.clear();
-                let (_, values_read, levels_read) = reader
-                    .read_records(
+                let decode = || {
+                    reader.read_records(
                         BLOCK,
                         (self.levels.definition > 0).then_some(&mut definitions),
                         self.levels.repeated.then_some(&mut repetitions),
                         &mut values,
                     )
-                    .map_err(|error| self.damaged(&error))?;
+                };
+                // The crate trusts a page's contents further than it should.
+                let (_, values_read, levels_read) = catch_unwind(AssertUnwindSafe(decode))
+                    .map_err(|_| self.damaged("the decoder gave up"))?
+                    .map_err(|error| self.damaged(&error.to_string()))?;
                 if levels_read == 0 {
                     break;
                 }
@@ -503,7 +507,7 @@ impl Chunk<'_, '_> {
         Ok(())
     }
 
-    fn damaged(&self, error: &parquet::errors::ParquetError) -> Error {
+    fn damaged(&self, error: &str) -> Error {
         Error::failed(format!("a page cannot be decoded: {error}"))
             .at(format!("{}, column '{}'", self.input.origin, self.name))
             .cure("the file is damaged: copy or download it again")
