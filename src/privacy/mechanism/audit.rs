@@ -11,7 +11,7 @@ use crate::privacy::{Calibrated, Private, Spender};
 /// Runs on each of the two datasets: half to choose the test, half to hold it.
 const RUNS: usize = 120_000;
 /// Every one-sided bound fails this often.
-const RISK: f64 = 1e-4;
+const RISK: f64 = 1e-3;
 
 /// P(X ≤ `successes`) of a binomial.
 fn binomial_cdf(successes: usize, trials: usize, chance: f64) -> f64 {
@@ -129,7 +129,7 @@ const DIAGONAL: [f64; 3] = [0.577_350_269_189_625_8; 3];
 
 #[test]
 fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
-    let delta = 0.02;
+    let delta = 0.05;
     let shown = |sigma: f64| {
         let noise = DiscreteGaussian::at_least(sigma).unwrap();
         let (sigma, grid) = (noise.sigma(), noise.grid());
@@ -146,7 +146,7 @@ fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
 
 #[test]
 fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_not() {
-    let delta = 0.02;
+    let delta = 0.05;
     let shown = |sigma: f64, rate: f64| {
         let noise = DiscreteGaussian::at_least(sigma).unwrap();
         let (sigma, grid) = (noise.sigma(), noise.grid());
@@ -163,7 +163,7 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
             along(released.unwrap().get())
         })
     };
-    let (sigma, rate) = (0.5, 0.25);
+    let (sigma, rate) = (0.7, 0.5);
     let stated = gaussian_epsilon(1.0 / sigma, rate, delta);
     assert_tight(stated, shown(sigma, rate), shown(0.5 * sigma, rate));
     assert!(shown(sigma, 1.0) > 1.3 * stated, "without sampling");
@@ -233,6 +233,6 @@ fn bounds_on_a_chance_cover_it_and_are_exact_at_the_ends() {
     assert!((lower_bound(100, 100) - RISK.powf(0.01)).abs() < 1e-9);
     assert_eq!((lower_bound(0, 100), upper_bound(100, 100)), (0.0, 1.0));
     let (low, high) = (lower_bound(300, 1000), upper_bound(300, 1000));
-    // Normal approximation: 0.3 ± 3.72·0.0145.
-    assert!((low - 0.248).abs() < 0.004 && (high - 0.356).abs() < 0.004, "{low}, {high}");
+    // Normal approximation: 0.3 ± 3.09·0.0145.
+    assert!((low - 0.255).abs() < 0.003 && (high - 0.345).abs() < 0.003, "{low}, {high}");
 }
