@@ -49,10 +49,33 @@ pub struct Dataset {
     /// d × n.
     pub features: Matrix,
     pub feature_names: Vec<String>,
+    /// Labels of a regression.
     pub target: Option<Vec<f64>>,
+    /// Labels of a classification; never together with `target`.
+    pub classes: Option<Classes>,
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
+}
+
+/// The class of every record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classes {
+    /// Indices into `names`.
+    pub of: Vec<u32>,
+    /// Declared, or those of the public data, in a fixed order.
+    pub names: Vec<String>,
+}
+
+/// What is to be predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// A number.
+    #[default]
+    Regression,
+    /// One of several classes.
+    Classification,
 }
 
 impl Dataset {

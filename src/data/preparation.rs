@@ -312,6 +312,7 @@ impl Preparation {
             features,
             feature_names: self.feature_names(),
             target,
+            classes: None,
             bounds,
             clipped: clipped.iter().filter(|&&clipped| clipped).count(),
         }

@@ -10,7 +10,7 @@ use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Dataset, Preparation};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
@@ -240,16 +240,19 @@ struct Judge<'a> {
 }
 
 struct Baselines {
-    source_only: LinearModel,
-    target_only: Option<CuratorOnly<LinearModel>>,
+    source_only: Model,
+    target_only: Option<CuratorOnly<Model>>,
 }
 
 impl Judge<'_> {
     fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
         let ridge = baseline::DEFAULT_RIDGE;
         Some(Baselines {
-            source_only: baseline::source_only(public, ridge).ok()?,
-            target_only: baseline::target_only(private, ridge, self.watch).ok().flatten(),
+            source_only: baseline::source_only(public, ridge).ok()?.into(),
+            target_only: baseline::target_only(private, ridge, self.watch)
+                .ok()
+                .flatten()
+                .map(|model| model.map(Model::from)),
         })
     }
 
@@ -266,11 +269,7 @@ impl Judge<'_> {
         }
     }
 
-    fn scores(
-        &self,
-        model: Option<&Released<LinearModel>>,
-        baselines: Option<Baselines>,
-    ) -> Scores {
+    fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
         let mut scores = Scores::default();
         if let Some(model) = model {
             scores.model_on_public = self.error(model.get(), self.public);
@@ -287,15 +286,21 @@ impl Judge<'_> {
         scores
     }
 
-    fn private_error(&self, model: &LinearModel) -> Option<CuratorOnly<f64>> {
+    fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
         let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
         error?.transpose()
     }
 
-    fn error(&self, model: &LinearModel, holdout: &Dataset) -> Option<f64> {
+    /// Root mean squared error in label units, or the share of wrong classes.
+    fn error(&self, model: &Model, holdout: &Dataset) -> Option<f64> {
+        if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
+            let predicted = model.classes(&holdout.features)?;
+            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
+            return Some(wrong.count() as f64 / classes.of.len() as f64);
+        }
         let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
         let errors = model
-            .predict(&holdout.features)
+            .numbers(&holdout.features)?
             .into_iter()
             .zip(target)
             .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));

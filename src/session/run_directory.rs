@@ -2,10 +2,12 @@
 //! public and released numbers, `curator.jsonl` with the exact ones (exports
 //! leave it out), the model, and the certificate.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use safetensors::tensor::{Dtype, TensorView};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +17,7 @@ use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role, Source};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
 use crate::privacy::{Event, Guarantee, Released, Target, Watch};
 
@@ -122,34 +124,50 @@ impl RunDirectory {
 
     /// Writes the model twice: weights for any reader, and with the preparation
     /// that turns a raw row into its input.
-    pub fn write_model(
-        &self,
-        model: &Released<LinearModel>,
-        preparation: &Preparation,
-    ) -> Result<()> {
+    pub fn write_model(&self, model: &Released<Model>, preparation: &Preparation) -> Result<()> {
         #[derive(Serialize)]
         struct ModelFile<'a> {
             version: u32,
             kind: &'a str,
-            weights: &'a [f64],
+            tensors: BTreeMap<&'a str, TensorFile<'a>>,
             preparation: &'a Preparation,
         }
-        let weights = &model.get().weights;
-        let file = ModelFile { version: 1, kind: "linear", weights, preparation };
-        let text =
-            ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new().compact_arrays(true))
-                .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        #[derive(Serialize)]
+        struct TensorFile<'a> {
+            shape: &'a [usize],
+            values: &'a [f64],
+        }
+        let failed = |error: &dyn std::fmt::Display| {
+            Error::failed(format!("the model cannot be written: {error}"))
+        };
+        let tensors = model.get().tensors();
+        let named = tensors.iter().map(|tensor| {
+            (tensor.name, TensorFile { shape: &tensor.shape, values: &tensor.values })
+        });
+        let file = ModelFile {
+            version: 1,
+            kind: model.get().kind(),
+            tensors: named.collect(),
+            preparation,
+        };
+        let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
+        let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
         atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
 
-        let bytes: Vec<u8> = weights.iter().flat_map(|weight| weight.to_le_bytes()).collect();
-        let tensor = safetensors::tensor::TensorView::new(
-            safetensors::Dtype::F64,
-            vec![weights.len()],
-            &bytes,
-        );
-        let tensors = tensor
-            .and_then(|tensor| safetensors::serialize([("weights", tensor)], None))
-            .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        let bytes: Vec<Vec<u8>> = tensors
+            .iter()
+            .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            .collect();
+        let views = tensors
+            .iter()
+            .zip(&bytes)
+            .map(|(tensor, bytes)| {
+                let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?;
+                Ok((tensor.name, view))
+            })
+            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+            .map_err(|error| failed(&error))?;
+        let tensors = safetensors::serialize(views, None).map_err(|error| failed(&error))?;
         atomic::write(&self.path.join("model.safetensors"), &tensors)
     }
 
