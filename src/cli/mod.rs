@@ -52,7 +52,6 @@ enum Command {
     Methods(methods::Methods),
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
-    /// What does this noise guarantee? An accountant by itself.
     Account(account::AccountCommand),
     /// Write pictures of the screens (SVG), as they stand in the README.
     Picture(picture::Picture),

@@ -2,7 +2,8 @@
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId};
-use super::mechanism::{DiscreteGaussian, NoiseGenerator};
+use super::mechanism::selection::largest;
+use super::mechanism::{DiscreteGaussian, ExponentialMechanism, NoiseGenerator};
 use crate::error::{Error, Result};
 
 /// How many blocks a run's draws of one event are announced in, at most: each
@@ -87,23 +88,13 @@ impl Spender {
         let index = self.find(release)?;
         let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism
         else {
-            return Err(Error::refused(format!(
-                "release '{release}' was planned with other noise"
-            )));
+            return Err(planned_otherwise(release));
         };
-        let noise = match &self.account {
-            Account::Rehearsal if sigma == 0.0 => None,
-            _ => Some(DiscreteGaussian::from_event(sigma, grid)?),
+        let noise = match self.is_noiseless(sigma) {
+            true => None,
+            false => Some(DiscreteGaussian::from_event(sigma, grid)?),
         };
-        self.announce(index)?;
-        let exact = exact();
-        if exact.len() as u64 != coordinates {
-            return Err(Error::failed(format!(
-                "release '{release}' announced {coordinates} numbers and computed {}",
-                exact.len()
-            )));
-        }
-        self.drawn[index] += 1;
+        let exact = self.compute(index, coordinates, exact)?;
         match noise {
             Some(noise) => noise.perturb(&mut self.generator, &exact),
             None => Ok(exact),
@@ -114,10 +105,49 @@ impl Spender {
     pub(super) fn select(
         &mut self,
         release: &str,
-        _scores: impl FnOnce() -> Vec<f64>,
+        scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
-        self.find(release)?;
-        Err(Error::failed("selection is not carried out yet"))
+        let index = self.find(release)?;
+        match self.events[index].mechanism {
+            Mechanism::Selection { scale, candidates, .. } => {
+                let noise = match self.is_noiseless(scale) {
+                    true => None,
+                    false => Some(ExponentialMechanism::with_scale(scale)?),
+                };
+                let scores = self.compute(index, candidates, scores)?;
+                match noise {
+                    Some(noise) => noise.select(&mut self.generator, &scores),
+                    None => largest(&scores),
+                }
+            }
+            _ => Err(planned_otherwise(release)),
+        }
+    }
+
+    /// Rehearsals may do without noise; a run that is granted never does.
+    fn is_noiseless(&self, scale: f64) -> bool {
+        matches!(self.account, Account::Rehearsal) && scale == 0.0
+    }
+
+    /// Computes what one more draw of event `index` is about, once the draw is in the
+    /// ledger. From here on it counts as drawn.
+    fn compute(
+        &mut self,
+        index: usize,
+        planned: u64,
+        exact: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
+        self.announce(index)?;
+        let exact = exact();
+        if exact.len() as u64 != planned {
+            return Err(Error::failed(format!(
+                "release '{}' announced {planned} numbers and computed {}",
+                self.events[index].label,
+                exact.len()
+            )));
+        }
+        self.drawn[index] += 1;
+        Ok(exact)
     }
 
     /// Makes sure that one more draw of event `index` is in the ledger.
@@ -145,6 +175,10 @@ impl Spender {
             .position(|event| event.label == release)
             .ok_or_else(|| Error::refused(format!("release '{release}' is not in the run's plan")))
     }
+}
+
+fn planned_otherwise(release: &str) -> Error {
+    Error::refused(format!("release '{release}' was planned with other noise"))
 }
 
 impl std::fmt::Debug for Spender {

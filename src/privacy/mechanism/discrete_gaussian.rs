@@ -16,7 +16,9 @@
 //! The time a draw takes depends on the noise drawn. This is one of the side channels
 //! that halflight does not close.
 
+use super::coin::{bernoulli_exp, bernoulli_exp_fraction};
 use super::generator::NoiseGenerator;
+use super::grid::{LARGEST_SCALE, SMALLEST_SCALE, exponent_of, power_of_two};
 use crate::error::{Error, Result};
 
 /// σ lies between 2^`FINENESS` and twice that many grid steps.
@@ -25,8 +27,6 @@ const FINENESS: i32 = 28;
 const REACH: f64 = (1_u64 << 61) as f64;
 /// Laplace proposals from this many scales on are rejected.
 const PROPOSAL_LIMIT: u64 = 1024;
-const SMALLEST_SIGMA: f64 = 1e-150;
-const LARGEST_SIGMA: f64 = 1e150;
 
 /// Noise `grid · Z` with Z an exact discrete Gaussian of integer scale `steps`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ impl DiscreteGaussian {
     /// The finest grid for a wanted σ; the resulting σ is never smaller, and larger
     /// by at most one part in 2²⁸.
     pub fn at_least(sigma: f64) -> Result<Self> {
-        if !(SMALLEST_SIGMA..=LARGEST_SIGMA).contains(&sigma) {
+        if !(SMALLEST_SCALE..=LARGEST_SCALE).contains(&sigma) {
             return Err(Error::usage(format!("noise of σ = {sigma} cannot be drawn"))
                 .cure("σ must be between 1e-150 and 1e150: change the unit of the data"));
         }
@@ -60,7 +60,7 @@ impl DiscreteGaussian {
         if grid == 0.0 {
             return refuse("ideal continuous noise exists on paper only");
         }
-        if !(SMALLEST_SIGMA..=2.0 * LARGEST_SIGMA).contains(&sigma) {
+        if !(SMALLEST_SCALE..=2.0 * LARGEST_SCALE).contains(&sigma) {
             return refuse("σ must be between 1e-150 and 1e150");
         }
         // σ is in range, so a grid that passes the next test is an ordinary number.
@@ -108,16 +108,6 @@ impl DiscreteGaussian {
     }
 }
 
-/// The e with 2^e ≤ value < 2^(e+1), for an ordinary (normal, positive) value.
-fn exponent_of(value: f64) -> i32 {
-    ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023
-}
-
-/// 2^exponent exactly, for −1022 ≤ exponent ≤ 1023.
-fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent) as u64) << 52)
-}
-
 /// One draw with P(k) ∝ e^{−k²/2σ²}, for 1 ≤ σ ≤ 2²⁹.
 ///
 /// A Laplace proposal of scale σ, ∝ e^{−|y|/σ}, is accepted with probability
@@ -151,31 +141,6 @@ fn draw_laplace(generator: &mut NoiseGenerator, scale: u64) -> i64 {
             return if negative { -magnitude } else { magnitude };
         }
     }
-}
-
-/// True with probability e^{−numerator/denominator}, exactly.
-fn bernoulli_exp(generator: &mut NoiseGenerator, numerator: u128, denominator: u64) -> bool {
-    let whole = numerator / u128::from(denominator);
-    let rest = (numerator % u128::from(denominator)) as u64;
-    (0..whole).all(|_| bernoulli_exp_fraction(generator, 1, 1))
-        && bernoulli_exp_fraction(generator, rest, denominator)
-}
-
-/// True with probability e^{−x}, x = numerator/denominator ≤ 1, exactly.
-///
-/// Forsyth's and von Neumann's series: round k is passed with probability x/k, so
-/// at least k rounds are with x^k/k!, and an even number in all with
-/// 1 − x + x²/2! − … = e^{−x}. Drawing 1/k apart from x keeps every bound a `u64`.
-fn bernoulli_exp_fraction(
-    generator: &mut NoiseGenerator,
-    numerator: u64,
-    denominator: u64,
-) -> bool {
-    let mut round = 1;
-    while generator.below(round) == 0 && generator.below(denominator) < numerator {
-        round += 1;
-    }
-    round % 2 == 1
 }
 
 #[cfg(test)]
@@ -266,30 +231,6 @@ mod tests {
         // A floating-point sampler shows in the last bits.
         let odd = sample.iter().filter(|drawn| *drawn % 2 != 0).count() as f64;
         assert!((odd / n - 0.5).abs() < 2.5 / n.sqrt(), "{odd}");
-    }
-
-    #[test]
-    fn coins_of_exponential_bias_have_it() {
-        let mut generator = NoiseGenerator::insecure_from_seed(5);
-        let huge = 1_u64 << 59;
-        let fractions: [(u128, u64); 7] = [
-            (0, 7),
-            (1, 1),
-            (1, 3),
-            (5, 2),
-            (u128::from(huge) / 3, huge),
-            (u128::from(huge) + 1, huge),
-            (1 << 78, huge),
-        ];
-        for (numerator, denominator) in fractions {
-            let expected = (-(numerator as f64) / denominator as f64).exp();
-            let n = 100_000;
-            let hits =
-                (0..n).filter(|_| bernoulli_exp(&mut generator, numerator, denominator)).count();
-            let error = (hits as f64 / f64::from(n) - expected).abs();
-            let allowed = 5.0 * (expected * (1.0 - expected) / f64::from(n)).sqrt();
-            assert!(error <= allowed, "e^-({numerator}/{denominator}): {hits} of {n}");
-        }
     }
 
     #[test]
