@@ -26,6 +26,7 @@ pub fn labelled(features: Matrix, target: Vec<f64>) -> Dataset {
         feature_names: (0..features.nrows()).map(|k| format!("x{k}")).collect(),
         features,
         target: Some(target),
+        classes: None,
         bounds: Bounds { feature_norm: 1.0, label: 1.0 },
         clipped: 0,
     }

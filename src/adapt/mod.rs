@@ -27,7 +27,7 @@ pub use spec::{Field, FieldKind, Settings, Spec, Value};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
 /// An adaptation method: data plus a step function.
@@ -63,10 +63,16 @@ pub trait Run: Send {
 
     /// The current model: the last step's, which is what a stopped run delivers.
     /// `None` before there is one.
-    fn model(&self) -> Option<Released<LinearModel>>;
+    fn model(&self) -> Option<Released<Model>>;
+
+    /// The weights of the public records under the current model, where the method
+    /// weights them: not negative, in the order of the public records.
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        None
+    }
 
     /// The final model.
-    fn finish(self: Box<Self>) -> Result<Released<LinearModel>>;
+    fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
 /// What one step tells.

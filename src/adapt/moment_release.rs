@@ -19,9 +19,9 @@ use super::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
     effective_sample,
 };
-use crate::data::Dataset;
+use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::projection::{onto_simplex, shrink_factor};
 use crate::numeric::rounding::summation_error;
@@ -48,6 +48,7 @@ static SPEC: Spec = Spec {
     name: "Moment release",
     summary: "Linear regression for a private target without labels: its feature moment is \
               released once, and public records are re-weighted to match it.",
+    task: Task::Regression,
     needs_private_labels: false,
     fields: &[
         Field {
@@ -365,7 +366,7 @@ impl Run for Adaptation {
         Ok(Step { index: self.index, total: self.steps, phase, measures, done })
     }
 
-    fn model(&self) -> Option<Released<LinearModel>> {
+    fn model(&self) -> Option<Released<Model>> {
         let (search, _) = self.search.as_ref()?;
         let q = search.get().q.as_slice();
         let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
@@ -373,7 +374,12 @@ impl Run for Adaptation {
         Some(search.clone().map(|_| w.into()))
     }
 
-    fn finish(self: Box<Self>) -> Result<Released<LinearModel>> {
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let (search, _) = self.search.as_ref()?;
+        Some(search.clone().map(|search| search.q.as_slice().to_vec()))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model().ok_or_else(|| {
             Error::failed("the run ended before its release, so there is no model")
                 .cure("run it again")
