@@ -106,4 +106,22 @@ impl Dataset {
     pub fn dimension(&self) -> usize {
         self.features.nrows()
     }
+
+    /// `count` records from number `first` on; fewer where there are no more.
+    pub fn records(&self, first: usize, count: usize) -> Self {
+        let first = first.min(self.len());
+        let count = count.min(self.len() - first);
+        let range = first..first + count;
+        Self {
+            features: self.features.columns(first, count).into_owned(),
+            target: self.target.as_ref().map(|target| target[range.clone()].to_vec()),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: classes.of[range].to_vec(),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            ..*self
+        }
+    }
 }
