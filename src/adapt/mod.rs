@@ -71,6 +71,12 @@ pub trait Run: Send {
     /// `None` before there is one.
     fn model(&self) -> Option<Released<Model>>;
 
+    /// The weights of the public records under the current model, where the method
+    /// weights them: not negative, in the order of the public records.
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        None
+    }
+
     /// The final model.
     fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }

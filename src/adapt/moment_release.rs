@@ -354,6 +354,11 @@ impl Run for Adaptation {
         Some(search.clone().map(|_| w.into()))
     }
 
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let (search, _) = self.search.as_ref()?;
+        Some(search.clone().map(|search| search.q.as_slice().to_vec()))
+    }
+
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model().ok_or_else(|| {
             Error::failed("the run ended before its release, so there is no model")

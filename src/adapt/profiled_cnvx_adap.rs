@@ -437,6 +437,12 @@ impl Run for Adaptation {
         self.model.clone()
     }
 
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let at = self.descent.average(self.average);
+        let weights = self.profile.public(&self.public).weights(&at).collect();
+        Some(self.model.clone()?.map(|_| weights))
+    }
+
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model.ok_or_else(|| {
             Error::failed("the run ended before its first step, so there is no model")
