@@ -385,7 +385,9 @@ impl Panel {
                     writeln!(out, "<path d=\"M{}\"{}/>", way.join("L"), stroke(series.mark, *look));
             }
             for point in points {
-                draw_spread(out, frame, point, frame.x(point.x), color);
+                if series.mark != Mark::Level {
+                    draw_spread(out, frame, point, frame.x(point.x), color);
+                }
                 if matches!(series.mark, Mark::Line | Mark::Points) {
                     draw_marker(out, *look, frame.x(point.x), frame.y(point.y));
                 }
