@@ -15,8 +15,7 @@ fn halflight(directory: &Path, arguments: &[&str]) -> Output {
 }
 
 fn tables(threads: usize) -> Vec<Table> {
-    let study =
-        Study { dimension: 10, sizes: vec![8000], epsilons: vec![16.0], seeds: vec![0, 1] };
+    let study = Study { dimension: 10, sizes: vec![8000], epsilons: vec![16.0], seeds: vec![0, 1] };
     let task = |place: halflight::study::Place<'_>| study.measure(place);
     let harvest = study.grid().run(threads, &AtomicBool::new(false), &mut |_| {}, task).unwrap();
     study.tables(&harvest)

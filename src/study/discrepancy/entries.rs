@@ -138,17 +138,18 @@ impl Entry {
         noise: Noise,
         seed: u64,
     ) -> Rehearsal<'a> {
+        let settings = self.settings();
+        let (public, private) = (&data.public, &data.private);
+        Rehearsal { method, settings, public, private, noise, seed }
+    }
+
+    fn settings(&self) -> BTreeMap<String, Value> {
         let value = |setting| match setting {
             Setting::Number(number) => Value::Number(number),
             Setting::Word(word) => Value::Text(word.to_owned()),
         };
-        let settings: BTreeMap<_, _> = self
-            .settings
-            .iter()
-            .map(|(key, setting)| ((*key).to_owned(), value(*setting)))
-            .collect();
-        let (public, private) = (&data.public, &data.private);
-        Rehearsal { method, settings, public, private, noise, seed }
+        let given = self.settings.iter();
+        given.map(|(key, setting)| ((*key).to_owned(), value(*setting))).collect()
     }
 
     pub fn wish(
@@ -167,5 +168,40 @@ impl Entry {
         let number = wish.numbers[block * EPSILONS.len() + place];
         let wanted = if wish.bound { Wanted::AtMost(number) } else { Wanted::About(number, ALIKE) };
         (!number.is_nan()).then_some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt;
+
+    #[test]
+    fn every_row_names_a_method_and_settings_that_it_has() {
+        for entry in ENTRIES {
+            let Arm::Method(id) = entry.arm else { continue };
+            let given = entry.settings();
+            adapt::method(id).unwrap().spec().check(&given).unwrap();
+            assert_eq!(given.len(), entry.settings.len(), "{}", entry.title);
+        }
+    }
+
+    #[test]
+    fn titles_tell_rows_apart() {
+        let titles: std::collections::BTreeSet<_> = ENTRIES.iter().map(|e| e.title).collect();
+        assert_eq!(titles.len(), ENTRIES.len());
+    }
+
+    #[test]
+    fn a_wish_belongs_to_its_column_and_dimension() {
+        let release = ENTRIES.iter().find(|e| e.title == "moment release, two-stage").unwrap();
+        let wish =
+            |dimension, n, epsilon| release.wish(Measure::Discrepancy, dimension, n, epsilon);
+        assert_eq!(wish(10, 1000, 16.0), Some(Wanted::AtMost(0.0027)));
+        assert_eq!(wish(10, 8000, 1.0), Some(Wanted::AtMost(0.0028)));
+        assert_eq!(wish(50, 8000, 16.0), Some(Wanted::AtMost(0.0025)));
+        assert_eq!(wish(50, 8000, 4.0), None);
+        assert_eq!(wish(10, 8000, 2.0), None);
+        assert_eq!(wish(11, 8000, 1.0), None);
     }
 }

@@ -197,3 +197,28 @@ pub fn second_moment(data: &Dataset) -> Matrix {
 pub fn moment_discrepancy(moment: &Matrix, public: &Dataset, weights: &[f64]) -> f64 {
     spectral_norm(&(moment - weighted_outer_sum(&public.features, weights)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judges_are_no_private_records_and_more_records_keep_the_first() {
+        let few = Data::generate(3, 20, 5).unwrap();
+        let many = Data::generate(3, 40, 5).unwrap();
+        assert_eq!(few.judges, many.judges);
+        assert_eq!(few.private, many.private.records(0, 20));
+        assert_eq!((few.judges.len(), few.private.len()), (JUDGES, 20));
+        let judged = few.judges.features.column_iter().any(|x| x == few.private.features.column(0));
+        assert!(!judged);
+    }
+
+    #[test]
+    fn the_discrepancy_of_a_sample_from_itself_is_nothing() {
+        let data = Data::generate(3, 20, 5).unwrap();
+        let moment = second_moment(&data.private);
+        let uniform = vec![1.0 / 20.0; 20];
+        assert!(moment_discrepancy(&moment, &data.private, &uniform) < 1e-15);
+        assert!(moment_discrepancy(&moment, &data.public.records(0, 20), &uniform) > 0.01);
+    }
+}
