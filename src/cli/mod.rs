@@ -56,7 +56,6 @@ enum Command {
     Methods(methods::Methods),
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
-    /// What does this noise guarantee? An accountant by itself.
     Account(account::AccountCommand),
     /// Repeat the papers' experiments on public data; nothing here is private.
     Reproduce(reproduce::Reproduce),

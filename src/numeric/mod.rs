@@ -9,6 +9,7 @@ pub mod projection;
 pub mod rounding;
 pub mod special;
 pub mod symmetric;
+pub mod trust_region;
 
 /// A dense column-major matrix.
 pub type Matrix = nalgebra::DMatrix<f64>;

@@ -2,7 +2,11 @@
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId};
-use super::mechanism::{DiscreteGaussian, NoiseGenerator};
+use super::mechanism::selection::largest;
+use super::mechanism::{
+    DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
+    PoissonSample,
+};
 use crate::error::{Error, Result};
 
 /// How many blocks a run's draws of one event are announced in, at most: each
@@ -79,6 +83,12 @@ impl Spender {
         }
     }
 
+    /// How many words of its generator the run has used: each draw moves on, so that no noise
+    /// is used twice.
+    pub fn noise_words(&self) -> u64 {
+        self.generator.words()
+    }
+
     pub(super) fn gaussian(
         &mut self,
         release: &str,
@@ -87,23 +97,50 @@ impl Spender {
         let index = self.find(release)?;
         let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism
         else {
-            return Err(Error::refused(format!(
-                "release '{release}' was planned with other noise"
-            )));
+            return Err(planned_otherwise(release));
         };
-        let noise = match &self.account {
-            Account::Rehearsal if sigma == 0.0 => None,
-            _ => Some(DiscreteGaussian::from_event(sigma, grid)?),
-        };
-        self.announce(index)?;
-        let exact = exact();
-        if exact.len() as u64 != coordinates {
-            return Err(Error::failed(format!(
-                "release '{release}' announced {coordinates} numbers and computed {}",
-                exact.len()
-            )));
+        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
+        match noise {
+            Some(noise) => noise.perturb(&mut self.generator, &exact),
+            None => Ok(exact),
         }
-        self.drawn[index] += 1;
+    }
+
+    pub(super) fn subsampled_gaussian(
+        &mut self,
+        release: &str,
+        records: usize,
+        exact: impl FnOnce(&PoissonSample) -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, .. } =
+            self.events[index].mechanism
+        else {
+            return Err(planned_otherwise(release));
+        };
+        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+        let exact = self.compute(index, coordinates, |generator| {
+            Ok(exact(&PoissonSample::draw(generator, rate, records)?))
+        })?;
+        match noise {
+            Some(noise) => noise.perturb(&mut self.generator, &exact),
+            None => Ok(exact),
+        }
+    }
+
+    pub(super) fn laplace(
+        &mut self,
+        release: &str,
+        exact: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::Laplace { scale, grid, coordinates, .. } = self.events[index].mechanism
+        else {
+            return Err(planned_otherwise(release));
+        };
+        let noise = self.noise(scale, || DiscreteLaplace::from_event(scale, grid))?;
+        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
         match noise {
             Some(noise) => noise.perturb(&mut self.generator, &exact),
             None => Ok(exact),
@@ -114,10 +151,57 @@ impl Spender {
     pub(super) fn select(
         &mut self,
         release: &str,
-        _scores: impl FnOnce() -> Vec<f64>,
+        scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
-        self.find(release)?;
-        Err(Error::failed("selection is not carried out yet"))
+        let index = self.find(release)?;
+        match self.events[index].mechanism {
+            Mechanism::Selection { scale, candidates, .. } => {
+                let noise = self.noise(scale, || ExponentialMechanism::with_scale(scale))?;
+                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
+                match noise {
+                    Some(noise) => noise.select(&mut self.generator, &scores),
+                    None => largest(&scores),
+                }
+            }
+            Mechanism::NoisySelection { scale, candidates, .. } => {
+                let noise = self.noise(scale, || NoisyMaximum::from_event(scale))?;
+                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
+                match noise {
+                    Some(noise) => noise.select(&mut self.generator, &scores),
+                    None => largest(&scores),
+                }
+            }
+            _ => Err(planned_otherwise(release)),
+        }
+    }
+
+    /// The noise of this scale. Only rehearsals may do without; a granted run never does.
+    fn noise<N>(&self, scale: f64, noise: impl FnOnce() -> Result<N>) -> Result<Option<N>> {
+        match self.account {
+            Account::Rehearsal if scale == 0.0 => Ok(None),
+            _ => noise().map(Some),
+        }
+    }
+
+    /// Computes what one more draw of event `index` is about, once the draw is in the
+    /// ledger. From here on it counts as drawn.
+    fn compute(
+        &mut self,
+        index: usize,
+        planned: u64,
+        exact: impl FnOnce(&mut NoiseGenerator) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        self.announce(index)?;
+        let exact = exact(&mut self.generator)?;
+        if exact.len() as u64 != planned {
+            return Err(Error::failed(format!(
+                "release '{}' announced {planned} numbers and computed {}",
+                self.events[index].label,
+                exact.len()
+            )));
+        }
+        self.drawn[index] += 1;
+        Ok(exact)
     }
 
     /// Makes sure that one more draw of event `index` is in the ledger.
@@ -145,6 +229,10 @@ impl Spender {
             .position(|event| event.label == release)
             .ok_or_else(|| Error::refused(format!("release '{release}' is not in the run's plan")))
     }
+}
+
+fn planned_otherwise(release: &str) -> Error {
+    Error::refused(format!("release '{release}' was planned with other noise"))
 }
 
 impl std::fmt::Debug for Spender {
