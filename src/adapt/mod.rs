@@ -9,16 +9,22 @@
 //! | [`spec`] | hyperparameters: range, unit, default and help, described once |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | [`moment_release`], [`profiled_cnvx_adap`] | the methods |
+//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `reweighting` | what the iterative methods for unlabelled targets share |
+//! | [`moment_release`], [`profiled_cnvx_adap`], [`frank_wolfe`] | the methods |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
+pub mod discrepancy;
 #[cfg(test)]
 mod example;
+pub mod frank_wolfe;
+pub mod moment;
 pub mod moment_release;
 pub mod plan;
 pub mod problem;
 pub mod profiled_cnvx_adap;
+mod reweighting;
 pub mod spec;
 
 pub use plan::Plan;
@@ -113,6 +119,10 @@ pub enum Series {
     StationarityGap,
     /// The same gap computed without noise.
     ExactStationarityGap,
+    /// Distance of the model alone from a stationary point, at the weights that it has.
+    ModelGap,
+    /// What the best choice of a round would gain, over what the noise is expected to cost it.
+    SelectionSignal,
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
     /// The same norm against the exact moment.
@@ -132,6 +142,8 @@ impl Series {
             Self::PrivateError => "private error",
             Self::StationarityGap => "stationarity gap",
             Self::ExactStationarityGap => "exact stationarity gap",
+            Self::ModelGap => "stationarity gap of the model",
+            Self::SelectionSignal => "signal to noise of the choice",
             Self::MomentDiscrepancy => "moment discrepancy",
             Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
@@ -165,8 +177,13 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 2] {
-    [&profiled_cnvx_adap::ProfiledCnvxAdap, &moment_release::MomentRelease]
+pub fn methods() -> [&'static dyn Method; 4] {
+    [
+        &profiled_cnvx_adap::ProfiledCnvxAdap,
+        &moment_release::MomentRelease,
+        &frank_wolfe::FrankWolfe,
+        &frank_wolfe::TwoStageFrankWolfe,
+    ]
 }
 
 /// The method called `id`.
