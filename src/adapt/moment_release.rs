@@ -38,7 +38,7 @@ const MOMENT: &str = "moment";
 
 /// Accelerated iterations per step of the run: few enough that charts move and a pause
 /// takes hold at once, enough that measuring does not cost more than searching.
-const ITERATIONS_PER_STEP: u64 = 5;
+pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 
 /// Least coefficient of ‖q − u‖²: with next to no noise it keeps the weights unique.
 const LEAST_REGULARISATION: f64 = 1e-3;
