@@ -9,17 +9,23 @@
 //! | [`spec`] | hyperparameters: range, unit, default and help, described once |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | [`moment_release`], [`profiled_cnvx_adap`] | the methods |
+//! | [`moment_release`], [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | the methods |
+//! | [`weighted`] | what the last two share |
+//! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
+pub mod cnvx_adap;
 #[cfg(test)]
 mod example;
+pub mod labelled_discrepancy;
 pub mod moment_release;
+pub mod ncnvx_adap;
 pub mod plan;
 pub mod problem;
 pub mod profiled_cnvx_adap;
 pub mod spec;
+pub mod weighted;
 
 pub use plan::Plan;
 pub use problem::{Problem, ProblemShape};
@@ -165,8 +171,13 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 2] {
-    [&profiled_cnvx_adap::ProfiledCnvxAdap, &moment_release::MomentRelease]
+pub fn methods() -> [&'static dyn Method; 4] {
+    [
+        &profiled_cnvx_adap::ProfiledCnvxAdap,
+        &moment_release::MomentRelease,
+        &cnvx_adap::CnvxAdap,
+        &ncnvx_adap::NcnvxAdap,
+    ]
 }
 
 /// The method called `id`.
