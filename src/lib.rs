@@ -11,6 +11,7 @@
 //! | [`session`] | the RON session, run directories, atomic files, the demo |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
+//! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
 
 pub mod adapt;
@@ -20,6 +21,7 @@ pub mod engine;
 pub mod error;
 pub mod model;
 pub mod numeric;
+pub mod plot;
 pub mod privacy;
 pub mod session;
 pub mod study;

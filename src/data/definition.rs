@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Task;
+use super::preparation::{class_of, declared_classes};
+use crate::error::{Error, Result};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -40,6 +44,17 @@ pub enum Columns {
     Except(Vec<String>),
 }
 
+/// What becomes of a label that is none of the classes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownLabels {
+    #[default]
+    Refuse,
+    /// It counts as this class. How many of them were private is nobody's to see
+    /// but the curator's.
+    CountAs(String),
+}
+
 /// One dataset of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +64,14 @@ pub struct DatasetDefinition {
     pub source: Source,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// What its label is: a number or a class.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub task: Task,
+    /// The classes of a classification, in order; none takes those of the public data.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub classes: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unknown_labels: UnknownLabels,
     /// Row filter, such as `season != 1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -61,4 +84,48 @@ pub struct DatasetDefinition {
     /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl DatasetDefinition {
+    /// Every row and column of `source`, without a label.
+    pub fn new(name: impl Into<String>, role: Role, source: Source) -> Self {
+        Self {
+            name: name.into(),
+            role,
+            source,
+            label: None,
+            task: Task::default(),
+            classes: Vec::new(),
+            unknown_labels: UnknownLabels::default(),
+            filter: None,
+            columns: Columns::default(),
+            categories: BTreeMap::new(),
+            fingerprint: None,
+        }
+    }
+
+    /// Everything that can be checked without data.
+    pub fn check(&self) -> Result<()> {
+        self.check_classes().map_err(|error| error.within(&format!("dataset '{}'", self.name)))
+    }
+
+    fn check_classes(&self) -> Result<()> {
+        let ruled = self.unknown_labels != UnknownLabels::Refuse;
+        if self.task == Task::Regression && (ruled || !self.classes.is_empty()) {
+            return Err(Error::usage("it speaks of classes, and its task is a regression")
+                .cure("set `task: classification`, or leave `classes` and `unknown_labels` out"));
+        }
+        if self.classes.is_empty() {
+            return Ok(());
+        }
+        let classes = declared_classes(&self.classes)?;
+        match &self.unknown_labels {
+            UnknownLabels::CountAs(class) => class_of(class, &classes).map(|_| ()),
+            UnknownLabels::Refuse => Ok(()),
+        }
+    }
 }

@@ -7,6 +7,8 @@
 //! | [`csv`] | the CSV/TSV reader |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | `selection` | which columns become features |
+//! | `missing` | cells without a value |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //!
@@ -17,8 +19,10 @@ pub mod csv;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
+mod missing;
 pub(crate) mod names;
 pub mod preparation;
+mod selection;
 pub mod synthetic;
 pub mod table;
 
@@ -26,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::Matrix;
 
-pub use definition::{Columns, DatasetDefinition, Role, Source};
+pub use definition::{Columns, DatasetDefinition, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use preparation::{Preparation, PreparationSettings};
 pub use table::{Column, Table};
@@ -78,6 +82,15 @@ pub enum Task {
     Classification,
 }
 
+impl std::fmt::Display for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Regression => "regression",
+            Self::Classification => "classification",
+        })
+    }
+}
+
 impl Dataset {
     pub fn len(&self) -> usize {
         self.features.ncols()
@@ -89,5 +102,23 @@ impl Dataset {
 
     pub fn dimension(&self) -> usize {
         self.features.nrows()
+    }
+
+    /// `count` records from number `first` on; fewer where there are no more.
+    pub fn records(&self, first: usize, count: usize) -> Self {
+        let first = first.min(self.len());
+        let count = count.min(self.len() - first);
+        let range = first..first + count;
+        Self {
+            features: self.features.columns(first, count).into_owned(),
+            target: self.target.as_ref().map(|target| target[range.clone()].to_vec()),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: classes.of[range].to_vec(),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            ..*self
+        }
     }
 }

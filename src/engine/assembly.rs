@@ -3,7 +3,8 @@
 //! panel, a job for its start.
 
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
-use crate::data::{Dataset, Preparation, Table};
+use crate::data::preparation::{class_names, declared_classes};
+use crate::data::{Dataset, DatasetDefinition, Preparation, Table, Task};
 use crate::error::{Error, Result};
 use crate::privacy::{Calibrated, Private};
 use crate::session::{Loaded, PlanDefinition, Session};
@@ -61,7 +62,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     };
     let private = find(&plan.private)?;
     let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
-    let definition = &publics[0].definition;
+    let mut definition = publics[0].definition.clone();
     if definition.label.is_none() {
         return Err(Error::usage(format!(
             "public dataset '{}' has no label column",
@@ -90,9 +91,14 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     let pooled = Table::concat(&tables)?;
+    if definition.task == Task::Classification {
+        let all: Vec<_> =
+            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
+        definition.classes = shared_classes(&pooled, &all)?;
+    }
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-    let preparation = Preparation::fit(&public_train, definition, &plan.preparation)?;
+    let preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
     let public = preparation.apply(&public_train, "public", true)?;
     let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
 
@@ -101,6 +107,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         .private()?
         .try_map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)))?;
     let labelled = label.is_some();
+    let preparation = preparation.under(&private.definition);
     let train = split.try_map(|(train, _)| {
         preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
     })?;
@@ -144,6 +151,24 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         private_holdout,
         warnings,
     })
+}
+
+/// The classes that the datasets declare, or else those of all public records,
+/// held-out ones included; never those of the private ones.
+fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<Vec<String>> {
+    let mut declaring = definitions.iter().filter(|definition| !definition.classes.is_empty());
+    let Some(first) = declaring.next() else { return class_names(public, definitions[0]) };
+    let classes = declared_classes(&first.classes)?;
+    for other in declaring {
+        if declared_classes(&other.classes)? != classes {
+            return Err(Error::usage(format!(
+                "'{}' and '{}' declare different classes",
+                first.name, other.name
+            ))
+            .cure("declare the same classes in the same order, or only once"));
+        }
+    }
+    Ok(classes)
 }
 
 /// δ ≥ 1/n would be satisfied by publishing a random record.

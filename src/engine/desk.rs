@@ -365,14 +365,10 @@ impl Clerk {
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
     let stem =
         std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.unwrap_or_else(|| file.to_owned());
+    let numeric = columns.iter().rev().find(|column| column.numeric);
     DatasetDefinition {
-        name: stem.unwrap_or_else(|| file.to_owned()),
-        role,
-        source: Source::File(file.to_owned()),
-        label: columns.iter().rev().find(|column| column.numeric).map(|column| column.name.clone()),
-        filter: None,
-        columns: crate::data::Columns::All,
-        categories: BTreeMap::new(),
-        fingerprint: None,
+        label: numeric.map(|column| column.name.clone()),
+        ..DatasetDefinition::new(name, role, Source::File(file.to_owned()))
     }
 }

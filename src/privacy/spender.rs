@@ -3,7 +3,10 @@
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId};
 use super::mechanism::selection::largest;
-use super::mechanism::{DiscreteGaussian, ExponentialMechanism, NoiseGenerator};
+use super::mechanism::{
+    DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
+    PoissonSample,
+};
 use crate::error::{Error, Result};
 
 /// How many blocks a run's draws of one event are announced in, at most: each
@@ -80,6 +83,12 @@ impl Spender {
         }
     }
 
+    /// How many words of its generator the run has used: each draw moves on, so that no noise
+    /// is used twice.
+    pub fn noise_words(&self) -> u64 {
+        self.generator.words()
+    }
+
     pub(super) fn gaussian(
         &mut self,
         release: &str,
@@ -90,11 +99,48 @@ impl Spender {
         else {
             return Err(planned_otherwise(release));
         };
-        let noise = match self.is_noiseless(sigma) {
-            true => None,
-            false => Some(DiscreteGaussian::from_event(sigma, grid)?),
+        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
+        match noise {
+            Some(noise) => noise.perturb(&mut self.generator, &exact),
+            None => Ok(exact),
+        }
+    }
+
+    pub(super) fn subsampled_gaussian(
+        &mut self,
+        release: &str,
+        records: usize,
+        exact: impl FnOnce(&PoissonSample) -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, .. } =
+            self.events[index].mechanism
+        else {
+            return Err(planned_otherwise(release));
         };
-        let exact = self.compute(index, coordinates, exact)?;
+        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+        let exact = self.compute(index, coordinates, |generator| {
+            Ok(exact(&PoissonSample::draw(generator, rate, records)?))
+        })?;
+        match noise {
+            Some(noise) => noise.perturb(&mut self.generator, &exact),
+            None => Ok(exact),
+        }
+    }
+
+    pub(super) fn laplace(
+        &mut self,
+        release: &str,
+        exact: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::Laplace { scale, grid, coordinates, .. } = self.events[index].mechanism
+        else {
+            return Err(planned_otherwise(release));
+        };
+        let noise = self.noise(scale, || DiscreteLaplace::from_event(scale, grid))?;
+        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
         match noise {
             Some(noise) => noise.perturb(&mut self.generator, &exact),
             None => Ok(exact),
@@ -110,11 +156,16 @@ impl Spender {
         let index = self.find(release)?;
         match self.events[index].mechanism {
             Mechanism::Selection { scale, candidates, .. } => {
-                let noise = match self.is_noiseless(scale) {
-                    true => None,
-                    false => Some(ExponentialMechanism::with_scale(scale)?),
-                };
-                let scores = self.compute(index, candidates, scores)?;
+                let noise = self.noise(scale, || ExponentialMechanism::with_scale(scale))?;
+                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
+                match noise {
+                    Some(noise) => noise.select(&mut self.generator, &scores),
+                    None => largest(&scores),
+                }
+            }
+            Mechanism::NoisySelection { scale, candidates, .. } => {
+                let noise = self.noise(scale, || NoisyMaximum::from_event(scale))?;
+                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
                 match noise {
                     Some(noise) => noise.select(&mut self.generator, &scores),
                     None => largest(&scores),
@@ -124,9 +175,12 @@ impl Spender {
         }
     }
 
-    /// Rehearsals may do without noise; a run that is granted never does.
-    fn is_noiseless(&self, scale: f64) -> bool {
-        matches!(self.account, Account::Rehearsal) && scale == 0.0
+    /// The noise of this scale. Only rehearsals may do without; a granted run never does.
+    fn noise<N>(&self, scale: f64, noise: impl FnOnce() -> Result<N>) -> Result<Option<N>> {
+        match self.account {
+            Account::Rehearsal if scale == 0.0 => Ok(None),
+            _ => noise().map(Some),
+        }
     }
 
     /// Computes what one more draw of event `index` is about, once the draw is in the
@@ -135,10 +189,10 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        exact: impl FnOnce() -> Vec<f64>,
+        exact: impl FnOnce(&mut NoiseGenerator) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
         self.announce(index)?;
-        let exact = exact();
+        let exact = exact(&mut self.generator)?;
         if exact.len() as u64 != planned {
             return Err(Error::failed(format!(
                 "release '{}' announced {planned} numbers and computed {}",

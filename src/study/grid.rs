@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use sha2::{Digest, Sha256};
 
-use super::table::{Cell, Row, Table};
+use super::table::{Cell, Content, Row, Table};
 use crate::error::Result;
 
 /// What is to be measured.
@@ -156,6 +156,7 @@ impl<T> Harvest<T> {
         };
         Table {
             title: title.to_owned(),
+            content: Content::Measurements,
             columns: self.grid.columns.clone(),
             rows: self.grid.rows.iter().enumerate().filter_map(row).collect(),
         }

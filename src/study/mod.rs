@@ -18,4 +18,4 @@ pub mod table;
 
 pub use grid::{Grid, Harvest, Place};
 pub use rehearsal::{Noise, Rehearsal, Rehearsed};
-pub use table::{Cell, Row, Table, Wanted};
+pub use table::{Cell, Content, Row, Table, Wanted};

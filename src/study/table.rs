@@ -4,14 +4,25 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use crate::plot::number::compact_up;
+
 /// What stands where nothing was measured.
 const NOTHING: &str = "–";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     pub title: String,
+    pub content: Content,
     pub columns: Vec<String>,
     pub rows: Vec<Row>,
+}
+
+/// What the numbers of a table are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    Measurements,
+    /// ε, which is never shown smaller than it is.
+    Privacy,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -74,13 +85,16 @@ impl Cell {
         Some(self.wanted?.is_met(self.mean()?))
     }
 
-    /// `0.0123 ± .0004`: the mean with three digits and the deviation to the same place.
-    pub fn words(&self) -> String {
+    /// `0.0123 ± 0.0004`: the mean with three digits and the deviation to the same place.
+    /// Samples that do not differ are shown as the one number that they are.
+    fn words(&self, content: Content) -> String {
         let Some(mean) = self.mean() else { return NOTHING.to_owned() };
-        let Some(deviation) = self.deviation() else { return three_digits(mean) };
-        if !mean.is_finite() {
-            return three_digits(mean);
+        if content == Content::Privacy {
+            return compact_up(self.samples.iter().copied().fold(mean, f64::max));
         }
+        let Some(deviation) = self.deviation().filter(|sd| *sd > 0.0) else {
+            return three_digits(mean);
+        };
         let decimals = decimals(mean);
         if !(0.001..1e5).contains(&mean.abs()) && mean != 0.0 {
             return format!("{mean:.2e} ± {deviation:.0e}");
@@ -134,11 +148,10 @@ impl Table {
         self.rows.iter().find(|row| row.label == label)
     }
 
-    /// Says what the means of row `label` should be, column by column.
-    pub fn want(&mut self, label: &str, wanted: impl Fn(&str) -> Option<Wanted>) {
-        let columns = &self.columns;
+    /// Says what the means of row `label` should be, by the number of the column.
+    pub fn want(&mut self, label: &str, wanted: impl Fn(usize) -> Option<Wanted>) {
         for row in self.rows.iter_mut().filter(|row| row.label == label) {
-            for (cell, column) in row.cells.iter_mut().zip(columns) {
+            for (column, cell) in row.cells.iter_mut().enumerate() {
                 cell.wanted = wanted(column);
             }
         }
@@ -170,25 +183,26 @@ impl Table {
     }
 
     fn lines(&self) -> Vec<Vec<String>> {
-        let head = std::iter::once(String::new()).chain(self.columns.iter().cloned());
-        let mut lines = vec![head.collect::<Vec<_>>()];
+        let wishes = |row: &Row| row.cells.iter().any(|cell| cell.wanted.is_some());
+        // Where any number has a mark behind it, all leave room for one.
+        let judged = self.rows.iter().any(wishes);
+        let with_mark = |words: &str, met: Option<bool>| match (judged, met) {
+            (false, _) => words.to_owned(),
+            (true, None) => format!("{words}  "),
+            (true, Some(true)) => format!("{words} ✓"),
+            (true, Some(false)) => format!("{words} ✗"),
+        };
+        let head = self.columns.iter().map(|column| with_mark(column, None));
+        let mut lines: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(head).collect()];
         for row in &self.rows {
-            let cells = row.cells.iter().map(|cell| {
-                let mark = match cell.is_met() {
-                    Some(false) => " ✗",
-                    Some(true) => " ✓",
-                    None => "",
-                };
-                format!("{}{mark}", cell.words())
-            });
+            let cells =
+                row.cells.iter().map(|cell| with_mark(&cell.words(self.content), cell.is_met()));
             let line = std::iter::once(row.label.clone()).chain(cells).chain([row.verdict()]);
             lines.push(line.collect());
-            if row.cells.iter().any(|cell| cell.wanted.is_some()) {
-                let wishes = row.cells.iter().map(|cell| match cell.wanted {
-                    Some(wanted) => format!("{}  ", wanted.words()),
-                    None => String::new(),
-                });
-                lines.push(std::iter::once("  wanted".to_owned()).chain(wishes).collect());
+            if wishes(row) {
+                let words = row.cells.iter().map(|cell| cell.wanted.map(Wanted::words));
+                let cells = words.map(|words| with_mark(&words.unwrap_or_default(), None));
+                lines.push(std::iter::once("  wanted".to_owned()).chain(cells).collect());
             }
         }
         lines
@@ -206,7 +220,7 @@ impl Table {
         for row in &self.rows {
             let _ = write!(text, "| {} ", row.label);
             for cell in &row.cells {
-                let _ = write!(text, "| {}", cell.words());
+                let _ = write!(text, "| {}", cell.words(self.content));
                 if let Some(wanted) = cell.wanted {
                     let _ = write!(text, " ({})", wanted.words());
                 }
@@ -258,6 +272,7 @@ mod tests {
         let cells = |numbers: &[&[f64]]| numbers.iter().map(|x| Cell::of(x.to_vec())).collect();
         let mut table = Table {
             title: "‖M(q)‖₂".into(),
+            content: Content::Measurements,
             columns: vec!["n=1000 ε=1".into(), "ε=4".into()],
             rows: vec![
                 Row { label: "uniform".into(), cells: cells(&[&[0.38, 0.382], &[]]) },
@@ -285,11 +300,20 @@ mod tests {
             (vec![1e-5, 2e-5], "1.50e-5 ± 7e-6"),
             (vec![0.25], "0.250"),
             (vec![f64::INFINITY, f64::INFINITY], "∞"),
-            (vec![0.0, 0.0], "0 ± 0"),
+            (vec![0.0, 0.0], "0"),
+            (vec![0.5, 0.5], "0.500"),
             (vec![], "–"),
         ] {
-            assert_eq!(Cell::of(samples).words(), words);
+            assert_eq!(Cell::of(samples).words(Content::Measurements), words);
         }
+    }
+
+    #[test]
+    fn an_epsilon_is_never_shown_smaller_than_it_is() {
+        for (epsilon, words) in [(1.0, "1"), (1.0001, "1.01"), (123.4, "124")] {
+            assert_eq!(Cell::of(vec![epsilon]).words(Content::Privacy), words);
+        }
+        assert_eq!(Cell::of(vec![1.0, 2.0]).words(Content::Privacy), "2");
     }
 
     #[test]
@@ -297,10 +321,10 @@ mod tests {
         assert_eq!(
             table().text(),
             "‖M(q)‖₂\n\
-             \x20                        n=1000 ε=1      ε=4\n\
-             \x20 uniform             0.381 ± 0.001        –\n\
-             \x20 moment release  0.0110 ± 0.0014 ✓  0.0200 ✗  missed 1 of 2\n\
-             \x20   wanted                ≤ 0.0125  ≤ 0.0125\n"
+             \x20                       n=1000 ε=1         ε=4\n\
+             \x20 uniform            0.381 ± 0.001           –\n\
+             \x20 moment release  0.0110 ± 0.0014 ✓    0.0200 ✗  missed 1 of 2\n\
+             \x20   wanted               ≤ 0.0125    ≤ 0.0125\n"
         );
     }
 

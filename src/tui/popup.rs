@@ -159,12 +159,12 @@ impl DatasetForm {
         Ok(DatasetDefinition {
             name,
             role: self.role,
-            source: self.original.source.clone(),
             label,
             filter,
             columns,
             categories,
             fingerprint: None,
+            ..self.original.clone()
         })
     }
 

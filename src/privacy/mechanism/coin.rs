@@ -3,16 +3,21 @@
 
 use super::generator::NoiseGenerator;
 
-/// True with probability e^{−numerator/denominator}, exactly.
+/// True with probability e^{−numerator/denominator}, exactly: a coin of e^{−1} for every
+/// whole, which rarely takes more than two, and one for the rest. No division.
 pub(super) fn bernoulli_exp(
     generator: &mut NoiseGenerator,
     numerator: u128,
     denominator: u64,
 ) -> bool {
-    let whole = numerator / u128::from(denominator);
-    let rest = (numerator % u128::from(denominator)) as u64;
-    (0..whole).all(|_| bernoulli_exp_fraction(generator, 1, 1))
-        && bernoulli_exp_fraction(generator, rest, denominator)
+    let mut rest = numerator;
+    while rest >= u128::from(denominator) {
+        if !bernoulli_exp_fraction(generator, 1, 1) {
+            return false;
+        }
+        rest -= u128::from(denominator);
+    }
+    bernoulli_exp_fraction(generator, rest as u64, denominator)
 }
 
 /// True with probability e^{−x}, x = numerator/denominator ≤ 1, exactly.

@@ -27,8 +27,11 @@
 //! close.
 
 use super::coin::bernoulli_exp;
+use super::discrete_laplace::draw_laplace;
 use super::generator::NoiseGenerator;
-use super::grid::{LARGEST_SCALE, SMALLEST_SCALE, exponent_of, power_of_two};
+use super::grid::{
+    GriddedScale, LARGEST_SCALE, SMALLEST_SCALE, exponent_of, finest_grid, power_of_two,
+};
 use crate::error::{Error, Result};
 
 /// Scores are held within this many grid steps of the largest: 2⁵¹.
@@ -73,6 +76,51 @@ impl ExponentialMechanism {
                 return Ok(index);
             }
         }
+    }
+}
+
+/// The largest score plus discrete Laplace noise wins; equal sums, as rare as one in 2²⁸, go
+/// to the earlier candidate.
+///
+/// ε₀ = 2·sensitivity/scale: given the others' noise, candidate i wins exactly if its own
+/// reaches some integer, and between neighbours that integer moves by no more than the range
+/// of the change of the rounded scores, at most 2·sensitivity + 3 grid steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoisyMaximum(GriddedScale);
+
+impl NoisyMaximum {
+    /// The finest grid for a wanted scale; the resulting scale is never smaller, and larger
+    /// by at most one part in 2²⁸.
+    pub fn at_least(scale: f64) -> Result<Self> {
+        Self::from_event(GriddedScale::at_least("b", scale)?.scale())
+    }
+
+    /// Reads an event's scale back; refuses one that is not an integer of grid steps.
+    pub fn from_event(scale: f64) -> Result<Self> {
+        check_scale(scale)?;
+        // The event does not state the grid: it is the finest for the scale.
+        GriddedScale::from_event("b", scale, finest_grid(scale)).map(Self)
+    }
+
+    pub fn scale(&self) -> f64 {
+        self.0.scale()
+    }
+
+    /// What rounding the scores adds to their sensitivity: half of what it adds to the range.
+    pub fn sensitivity_slack(&self) -> f64 {
+        1.5 * self.0.grid()
+    }
+
+    pub fn select(&self, generator: &mut NoiseGenerator, scores: &[f64]) -> Result<usize> {
+        let below = steps_below_largest(scores, self.0.exponent)?;
+        let mut best = (i64::MIN, 0);
+        for (index, below) in below.iter().enumerate() {
+            let noisy = draw_laplace(generator, self.0.steps).saturating_sub(*below as i64);
+            if noisy > best.0 {
+                best = (noisy, index);
+            }
+        }
+        Ok(best.1)
     }
 }
 
@@ -130,6 +178,63 @@ mod tests {
             counts[mechanism.select(&mut generator, scores).unwrap()] += 1.0;
         }
         counts
+    }
+
+    /// P(i wins), by summing over i's own noise the chance that no other reaches its sum; ties
+    /// go to the earlier.
+    fn noisy_maximum_masses(scale: f64, scores: &[f64]) -> Vec<f64> {
+        // On a fine lattice of its own, independent of the sampler's.
+        let lattice = 2e-3 * scale;
+        let p = (-lattice / scale).exp();
+        let mass = |k: i64| (1.0 - p) / (1.0 + p) * p.powi(k.unsigned_abs() as i32);
+        let at_most = |k: i64| match k {
+            ..0 => p.powi(-k as i32) / (1.0 + p),
+            _ => 1.0 - p.powi(k as i32 + 1) / (1.0 + p),
+        };
+        let points: Vec<i64> =
+            scores.iter().map(|score| (score / lattice).round() as i64).collect();
+        let wins = |i: usize| -> f64 {
+            let others = |sum: i64| -> f64 {
+                let other = |j: usize| at_most(sum - points[j] - i64::from(j < i));
+                (0..points.len()).filter(|j| *j != i).map(other).product()
+            };
+            (-20_000..=20_000).map(|k| mass(k) * others(points[i] + k)).sum()
+        };
+        (0..points.len()).map(wins).collect()
+    }
+
+    fn noisy_counts(scale: f64, scores: &[f64], draws: usize) -> Vec<f64> {
+        let mechanism = NoisyMaximum::at_least(scale).unwrap();
+        let mut generator = NoiseGenerator::insecure_from_seed(4);
+        let mut counts = vec![0.0; scores.len()];
+        for _ in 0..draws {
+            counts[mechanism.select(&mut generator, scores).unwrap()] += 1.0;
+        }
+        counts
+    }
+
+    #[test]
+    fn a_noisy_maximum_wins_as_often_as_it_should_and_not_as_at_a_scale_one_percent_off() {
+        let (scale, scores) = (0.7, [0.0, 2.5, 1.0, -1.0]);
+        let seen = noisy_counts(scale, &scores, 1_000_000);
+        let right = chi_square(&seen, &noisy_maximum_masses(scale, &scores));
+        assert!(right.is_plausible(), "{right:?}");
+        for wrong in [0.99, 1.01] {
+            let off = chi_square(&seen, &noisy_maximum_masses(scale * wrong, &scores));
+            assert!(!off.is_plausible(), "× {wrong}: {off:?}");
+        }
+    }
+
+    #[test]
+    fn the_scale_of_a_noisy_maximum_is_never_less_and_comes_back_from_its_event() {
+        for scale in [1e-150, 0.1, 1.0, 1.0 - f64::EPSILON / 2.0, 1e150] {
+            let noise = NoisyMaximum::at_least(scale).unwrap();
+            assert!(noise.scale() >= scale && noise.scale() <= scale * (1.0 + 2e-8 / 5.0));
+            assert_eq!(NoisyMaximum::from_event(noise.scale()).unwrap(), noise);
+            assert!(noise.sensitivity_slack() <= 1.5 * 2.0_f64.powi(-28) * noise.scale());
+        }
+        assert!(NoisyMaximum::from_event(0.1).unwrap_err().to_string().contains("integer number"));
+        assert!(NoisyMaximum::from_event(f64::NAN).is_err());
     }
 
     fn masses(scale: f64, scores: &[f64]) -> Vec<f64> {
