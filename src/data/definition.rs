@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
+use super::missing::Missing;
 use super::preparation::{class_of, declared_classes};
 use crate::error::{Error, Result};
 
@@ -115,6 +116,9 @@ pub struct DatasetDefinition {
     pub classes: Vec<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown_labels: UnknownLabels,
+    /// What becomes of records in which a value is missing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub missing: Missing,
     /// Row filter, such as `season != 1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -144,6 +148,7 @@ impl DatasetDefinition {
             task: Task::default(),
             classes: Vec::new(),
             unknown_labels: UnknownLabels::default(),
+            missing: Missing::default(),
             filter: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),

@@ -9,7 +9,7 @@
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
 //! | `selection` | which columns become features |
-//! | `missing` | cells without a value |
+//! | [`missing`] | cells without a value, and what becomes of their records |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //!
@@ -20,7 +20,7 @@ pub mod csv;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
-mod missing;
+pub mod missing;
 pub(crate) mod names;
 pub mod preparation;
 mod selection;
@@ -34,6 +34,7 @@ use crate::numeric::Matrix;
 
 pub use definition::{Columns, DatasetDefinition, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
+pub use missing::Missing;
 pub use preparation::{Preparation, PreparationSettings};
 pub use table::{Column, Table};
 pub use vectors::{Values, Vectors};

@@ -7,14 +7,23 @@ use crate::data::table::{Column, Table, finite};
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
+/// Whether values may be missing.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Gaps {
+    Refused,
+    /// They are NaN.
+    Allowed,
+}
+
 /// A column as numbers, or its first cell that is none.
-pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64]>> {
+pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<Cow<'a, [f64]>> {
+    let flawed = |row, cell: &str| {
+        Error::failed(flaw(cell)).at(format!("{}, column '{column}'", table.place(row)))
+    };
     match table.column(column)? {
         Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
-            Some(row) => {
-                Err(Error::failed(flaw("")).at(format!("{}, column '{column}'", table.place(row))))
-            }
-            None => Ok(Cow::Borrowed(numbers)),
+            Some(row) if gaps == Gaps::Refused => Err(flawed(row, "")),
+            _ => Ok(Cow::Borrowed(numbers)),
         },
         vectors @ Column::Vectors(_) => {
             Err(Error::failed(format!("expected one number in each row, found {}", vectors.kind()))
@@ -24,17 +33,22 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64
         Column::Text(cells) => cells
             .iter()
             .enumerate()
-            .map(|(row, cell)| {
-                finite(cell).ok_or_else(|| {
-                    Error::failed(flaw(cell)).at(format!("{}, column '{column}'", table.place(row)))
-                })
+            .map(|(row, cell)| match finite(cell) {
+                Some(number) => Ok(number),
+                None if gaps == Gaps::Allowed && missing::is_missing(cell) => Ok(f64::NAN),
+                None => Err(flawed(row, cell)),
             })
             .collect(),
     }
 }
 
-/// A column as vectors of `width` numbers, none of which is missing.
-pub(super) fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Result<&'a Vectors> {
+/// A column as vectors of `width` numbers.
+pub(super) fn vectors<'a>(
+    table: &'a Table,
+    column: &str,
+    width: usize,
+    gaps: Gaps,
+) -> Result<&'a Vectors> {
     let found = table.column(column)?;
     let Column::Vectors(vectors) = found else {
         return Err(unlike_vectors(table, column, width, found));
@@ -42,7 +56,7 @@ pub(super) fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Resul
     if vectors.width() != width {
         return Err(unlike_vectors(table, column, width, found));
     }
-    match vectors.first_missing() {
+    match vectors.first_missing().filter(|_| gaps == Gaps::Refused) {
         Some((row, position)) => Err(Error::failed("expected a number, found a missing value")
             .at(format!("{}, column '{column}[{position}]'", table.place(row)))
             .cure("filter such rows out, or leave the column out of the features")),
