@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::DatasetDefinition;
 use super::selection::feature_columns;
-use super::table::{Cell, Column, Table};
+use super::table::{Cell, Column, Table, is_missing};
 use crate::error::Result;
 
 /// What becomes of a record in which a value is missing.
@@ -33,15 +33,6 @@ pub enum Missing {
     Refuse,
     Drop,
     PublicMean,
-}
-
-/// How files write that a value is missing, besides an empty cell.
-const WORDS: [&str; 8] = ["na", "n/a", "nan", "null", "none", "?", "-", "."];
-
-/// Whether a text says that there is no value.
-pub(super) fn is_missing(text: &str) -> bool {
-    let text = text.trim();
-    text.is_empty() || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Whether a cell has no value; a vector, where any of its numbers has none.
@@ -91,7 +82,8 @@ pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Columns, Role, Source, csv};
+    use crate::data::read::csv;
+    use crate::data::{Columns, Role, Source};
 
     fn people() -> Table {
         let text = "age,smokes,note,y\n30,no,,1\n?,yes,,2\n50,none,,3\n60,NA,,4\n70,yes,,\n";

@@ -117,6 +117,12 @@ pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// What stands for a missing value in a file.
+pub(super) fn is_missing(text: &str) -> bool {
+    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
+    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+}
+
 impl Column {
     pub fn len(&self) -> usize {
         match self {

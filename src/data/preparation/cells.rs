@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::data::missing;
-use crate::data::table::{Column, Table, finite};
+use crate::data::table::{Column, Table, finite, is_missing};
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
@@ -35,7 +34,7 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<
             .enumerate()
             .map(|(row, cell)| match finite(cell) {
                 Some(number) => Ok(number),
-                None if gaps == Gaps::Allowed && missing::is_missing(cell) => Ok(f64::NAN),
+                None if gaps == Gaps::Allowed && is_missing(cell) => Ok(f64::NAN),
                 None => Err(flawed(row, cell)),
             })
             .collect(),
@@ -73,8 +72,8 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
 /// What is wrong with a cell that is no finite number.
 fn flaw(cell: &str) -> String {
     if cell.is_empty() {
-        "expected a number, found a missing value (empty cell)".to_owned()
-    } else if missing::is_missing(cell) {
+        "expected a number, found a missing value".to_owned()
+    } else if is_missing(cell) {
         format!("expected a number, found a missing value ('{cell}')")
     } else if cell.parse::<f64>().is_ok() {
         format!("expected a finite number, found '{cell}'")

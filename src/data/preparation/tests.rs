@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::encoding::MOST_VALUES;
 use super::*;
-use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, csv};
+use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels};
+use crate::data::read::csv;
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
