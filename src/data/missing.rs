@@ -69,10 +69,7 @@ pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Ve
     let label = definition.label.as_deref();
     let label = label.filter(|label| table.has(label));
     let features = feature_columns(table, definition, label.unwrap_or_default())?;
-    let declared = |name: &str| match definition.categories.get(name) {
-        Some(values) => values.as_slice(),
-        None => &[],
-    };
+    let declared = |name: &str| definition.category(name).unwrap_or_default();
     let features = features.into_iter().map(|name| (name, declared(name)));
     let label = label.map(|label| (label, definition.classes.as_slice()));
     let incomplete = incomplete(table, features.chain(label))?;

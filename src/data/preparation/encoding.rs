@@ -139,7 +139,7 @@ pub(super) fn choose(
     definition: &DatasetDefinition,
     column: &str,
 ) -> Result<Encoding> {
-    if let Some(declared) = definition.categories.get(column) {
+    if let Some(declared) = definition.category(column) {
         return if declared.is_empty() {
             Ok(Encoding::category(column, vocabulary(public, column)?))
         } else {

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::encoding::MOST_VALUES;
 use super::*;
-use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels};
 use crate::data::read::csv;
+use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels};
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
