@@ -225,12 +225,11 @@ impl Clerk {
             }
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
-                let loaded = self.loaded.get(&dataset).and_then(|loaded| loaded.record.as_ref());
-                let record = loaded.ok_or_else(|| {
+                let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
                 })?;
                 let mut ledger = self.workspace.ledger()?;
-                let account = ledger.register(record)?;
+                let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
                 self.tell_ledger()?;
             }

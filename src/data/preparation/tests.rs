@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::encoding::MOST_VALUES;
 use super::*;
-use crate::data::{Column, Columns, Role, Source, UnknownLabels, csv};
+use crate::data::read::csv;
+use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels};
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
@@ -360,6 +361,58 @@ fn impossible_classes_are_refused_with_a_cure() {
     assert!(refused(SHOPS, &["1", "1.0"]).contains("twice"));
     let text = refusal("x,y\n1,a\n2,b\n", &definition("y"));
     assert!(text.contains("set `task: classification`"), "{text}");
+}
+
+fn with_missing(missing: Missing) -> DatasetDefinition {
+    DatasetDefinition { missing, ..definition("y") }
+}
+
+const GAPS: &str = "a,b,y\n1,u,1\n?,v,2\n3,,3\n5,u,NA\n9,v,10\n";
+
+#[test]
+fn a_public_mean_stands_in_for_missing_numbers_and_never_for_a_label() {
+    let public = "a,b,y\n1,u,1\n,v,2\n5,v,3\n";
+    let preparation = fit(public, &with_missing(Missing::PublicMean), &raw());
+    let filled = preparation.apply(&table(public), "d", true).unwrap();
+    assert_eq!(example(&filled, 1), [3.0, 0.0, 1.0, 0.0]);
+    // A missing category is one of the other values.
+    let private = preparation.apply(&table(GAPS), "d", false).unwrap();
+    assert_eq!(example(&private, 1)[0], 3.0);
+    assert_eq!(example(&private, 2), [3.0, 0.0, 0.0, 1.0]);
+    let error = preparation.apply(&table(GAPS), "d", true).unwrap_err().to_string();
+    assert!(
+        error.starts_with("t.csv:5, column 'y': expected a number, found a missing"),
+        "{error}"
+    );
+    // Standardised, the mean is 0.
+    let settings = PreparationSettings::default();
+    let preparation = fit(public, &with_missing(Missing::PublicMean), &settings);
+    assert_eq!(preparation.apply(&table(public), "d", true).unwrap().features[(0, 1)], 0.0);
+}
+
+#[test]
+fn a_dropped_private_record_stays_as_an_empty_one_and_changes_no_other() {
+    let public = "a,b,y\n1,u,1\n2,v,2\n5,v,3\n";
+    let strict = fit(public, &definition("y"), &PreparationSettings::default());
+    assert!(strict.apply(&table(GAPS), "d", true).is_err());
+    let lenient = strict.under(&with_missing(Missing::Drop));
+    let dataset = lenient.apply(&table(GAPS), "d", true).unwrap();
+    let complete = strict.apply(&table("a,b,y\n1,u,1\n9,v,10\n"), "d", true).unwrap();
+    assert_eq!(dataset.len(), 5);
+    let target = dataset.target.clone().unwrap();
+    for (row, expected) in [(0, Some(0)), (1, None), (2, None), (3, None), (4, Some(1))] {
+        let empty = vec![0.0; dataset.dimension()];
+        let features = expected.map_or(empty, |row| example(&complete, row));
+        assert_eq!(example(&dataset, row), features, "{row}");
+        let label = expected.map_or(0.0, |row: usize| complete.target.as_ref().unwrap()[row]);
+        assert_eq!(target[row], label, "{row}");
+    }
+    assert_eq!(dataset.clipped, complete.clipped);
+    // Without the label its gap does not matter; evaluation leaves gaps out.
+    let unlabelled = lenient.apply(&table(GAPS), "d", false).unwrap();
+    assert!(example(&unlabelled, 3).iter().any(|&x| x != 0.0));
+    let evaluated = lenient.apply_for_evaluation(&table(GAPS), "d").unwrap();
+    assert_eq!(evaluated.target, Some(vec![1.0, 10.0]));
 }
 
 fn cell() -> impl Strategy<Value = f64> {
