@@ -225,12 +225,11 @@ impl Clerk {
             }
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
-                let loaded = self.loaded.get(&dataset).and_then(|loaded| loaded.record.as_ref());
-                let record = loaded.ok_or_else(|| {
+                let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
                 })?;
                 let mut ledger = self.workspace.ledger()?;
-                let account = ledger.register(record)?;
+                let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
                 self.tell_ledger()?;
             }
@@ -365,14 +364,10 @@ impl Clerk {
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
     let stem =
         std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.unwrap_or_else(|| file.to_owned());
+    let numeric = columns.iter().rev().find(|column| column.numeric);
     DatasetDefinition {
-        name: stem.unwrap_or_else(|| file.to_owned()),
-        role,
-        source: Source::File(file.to_owned()),
-        label: columns.iter().rev().find(|column| column.numeric).map(|column| column.name.clone()),
-        filter: None,
-        columns: data::Columns::All,
-        categories: BTreeMap::new(),
-        fingerprint: None,
+        label: numeric.map(|column| column.name.clone()),
+        ..DatasetDefinition::new(name, role, Source::File(file.to_owned()))
     }
 }
