@@ -201,18 +201,3 @@ fn element(kind: &str) -> std::result::Result<(Element, bool), String> {
     };
     Ok((element, big_endian))
 }
-
-/// The header of an NPY file in memory, for tests of other modules.
-#[cfg(test)]
-pub fn npy(kind: &str, fortran: bool, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
-    let order = if fortran { "True" } else { "False" };
-    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
-    let header =
-        format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({lengths}), }}\n");
-    let mut file = MAGIC.to_vec();
-    file.extend([1, 0]);
-    file.extend((header.len() as u16).to_le_bytes());
-    file.extend(header.as_bytes());
-    file.extend(bytes);
-    file
-}
