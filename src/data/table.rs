@@ -269,7 +269,7 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
-        let origin = origin.into();
+        let origin: String = origin.into();
         let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
         if names.len() != columns.len() {
             return broken(format!("{} names for {} columns", names.len(), columns.len()));
@@ -294,7 +294,9 @@ impl Table {
                 Column::Text(_) => None,
             };
             if let Some(row) = infinite {
-                return broken(format!("column '{name}' is not finite in row {}", row + 1));
+                return Err(Error::failed("an infinite number")
+                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                    .cure("replace infinite numbers before saving, or remove such rows"));
             }
         }
         let content = Fingerprint::of(&names, &columns);
@@ -644,7 +646,10 @@ mod tests {
         assert_eq!(both.select(&[2]).view, b.view);
         let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
         let error = error(Table::concat(&[&a, &wide]));
-        assert!(error.starts_with("w.npy: its columns do not go with those of a.npy: 'x'"), "{error}");
+        assert!(
+            error.starts_with("w.npy: its columns do not go with those of a.npy: 'x'"),
+            "{error}"
+        );
     }
 
     #[test]

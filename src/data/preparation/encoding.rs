@@ -177,6 +177,14 @@ pub(super) fn choose(
 
 /// The distinct public values of a column, in order.
 pub(super) fn vocabulary(public: &Table, column: &str) -> Result<Vec<String>> {
+    if let vectors @ Column::Vectors(_) = public.column(column)? {
+        return Err(Error::failed(format!(
+            "expected one value in each row, found {}",
+            vectors.kind()
+        ))
+        .at(format!("{}, column '{column}'", public.origin))
+        .cure("choose a column of numbers or text"));
+    }
     Ok(public.values(column)?.into_iter().map(|(value, _)| value.to_string()).collect())
 }
 
