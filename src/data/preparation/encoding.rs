@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is taken for a mistake:
 /// names, dates, identifiers.
-pub(super) const MOST_VALUES: usize = 200;
+pub(in crate::data) const MOST_VALUES: usize = 200;
 
 /// How one column becomes features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

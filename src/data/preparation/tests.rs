@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::encoding::MOST_VALUES;
 use super::*;
 use crate::data::read::csv;
 use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
