@@ -9,22 +9,33 @@
 //! | [`spec`] | hyperparameters: range, unit, default and help, described once |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | [`moment_release`], [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | the methods |
-//! | [`weighted`] | what the last two share |
-//! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
+//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `reweighting` | what the iterative methods for unlabelled targets share |
+//! | [`moment_release`], [`frank_wolfe`] | methods for targets without labels |
+//! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
+//! | `profiled`, [`weighted`] | what the methods for labelled targets share |
+//! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
 pub mod cnvx_adap;
+pub mod discrepancy;
 #[cfg(test)]
 mod example;
+pub mod frank_wolfe;
 pub mod labelled_discrepancy;
+pub mod moment;
 pub mod moment_release;
 pub mod ncnvx_adap;
+mod penalty;
 pub mod plan;
 pub mod problem;
+mod profiled;
 pub mod profiled_cnvx_adap;
+pub mod profiled_logistic;
+mod reweighting;
 pub mod spec;
+pub mod target_only;
 pub mod weighted;
 
 pub use plan::Plan;
@@ -111,6 +122,10 @@ pub enum Series {
     Objective,
     /// The whole objective computed without noise.
     ExactObjective,
+    /// Mean loss of the public training records.
+    PublicLoss,
+    /// Mean loss of the private training records.
+    PrivateLoss,
     /// Root mean squared error on public records held out of training, in label units.
     PublicError,
     /// Root mean squared error on private records held out of training, in label units.
@@ -119,6 +134,10 @@ pub enum Series {
     StationarityGap,
     /// The same gap computed without noise.
     ExactStationarityGap,
+    /// Distance of the model alone from a stationary point, at the weights that it has.
+    ModelGap,
+    /// What the best choice of a round would gain, over what the noise is expected to cost it.
+    SelectionSignal,
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
     /// The same norm against the exact moment.
@@ -134,10 +153,14 @@ impl Series {
         match self {
             Self::Objective => "objective",
             Self::ExactObjective => "exact objective",
+            Self::PublicLoss => "public loss",
+            Self::PrivateLoss => "private loss",
             Self::PublicError => "public error",
             Self::PrivateError => "private error",
             Self::StationarityGap => "stationarity gap",
             Self::ExactStationarityGap => "exact stationarity gap",
+            Self::ModelGap => "stationarity gap of the model",
+            Self::SelectionSignal => "signal to noise of the choice",
             Self::MomentDiscrepancy => "moment discrepancy",
             Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
@@ -171,12 +194,17 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 4] {
+pub fn methods() -> [&'static dyn Method; 9] {
     [
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
+        &frank_wolfe::FrankWolfe,
+        &frank_wolfe::TwoStageFrankWolfe,
+        &profiled_logistic::ProfiledLogistic,
         &cnvx_adap::CnvxAdap,
         &ncnvx_adap::NcnvxAdap,
+        &target_only::TargetOnly,
+        &target_only::TargetOnlyLogistic,
     ]
 }
 

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
 //! | [`csv`] | the CSV/TSV reader |
 //! | [`filter`] | row filters such as `season != 1` |
@@ -25,6 +26,7 @@ pub mod preparation;
 mod selection;
 pub mod synthetic;
 pub mod table;
+pub mod vectors;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,7 @@ pub use definition::{Columns, DatasetDefinition, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use preparation::{Preparation, PreparationSettings};
 pub use table::{Column, Table};
+pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys because it was clipped to them.
 /// Sensitivities are computed from these and nothing else.

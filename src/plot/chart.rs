@@ -33,6 +33,8 @@ const OF_SEVERAL: f64 = 300.0;
 const BETWEEN_PANELS: f64 = 26.0;
 const LEGEND_LINE: f64 = 22.0;
 const LEGEND_SAMPLE: f64 = 34.0;
+/// Over three decades and more, lines between them help nobody.
+const MOST_HAIRLINES: usize = 26;
 /// Half the size of a marker.
 const MARKER: f64 = 4.0;
 
@@ -292,8 +294,9 @@ impl Panel {
             let y = place(y);
             let _ = writeln!(out, "<path d=\"M{left} {y}H{right}\" stroke=\"{color}\"/>");
         };
-        for value in frame.vertical.between_decades() {
-            across(frame.y(value), HAIRLINE);
+        let between = frame.vertical.between_decades();
+        for value in between.iter().filter(|_| between.len() <= MOST_HAIRLINES) {
+            across(frame.y(*value), HAIRLINE);
         }
         for (value, _) in labels {
             across(frame.y(*value), GRID);
@@ -385,7 +388,9 @@ impl Panel {
                     writeln!(out, "<path d=\"M{}\"{}/>", way.join("L"), stroke(series.mark, *look));
             }
             for point in points {
-                draw_spread(out, frame, point, frame.x(point.x), color);
+                if series.mark != Mark::Level {
+                    draw_spread(out, frame, point, frame.x(point.x), color);
+                }
                 if matches!(series.mark, Mark::Line | Mark::Points) {
                     draw_marker(out, *look, frame.x(point.x), frame.y(point.y));
                 }

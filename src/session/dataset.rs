@@ -133,5 +133,6 @@ fn read(source: &Source, workspace: &Workspace) -> Result<(Table, String)> {
             let origin = table.origin.clone();
             Ok((table, origin))
         }
+        _ => Err(Error::failed("this kind of source is not read yet")),
     }
 }

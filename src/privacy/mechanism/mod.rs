@@ -17,6 +17,8 @@
 //! exponential mechanism and its bounded range, ε₀ = 2Δ/scale of the noisy maximum, Δ₁/scale
 //! of the Laplace, Δ₂²/2σ² zCDP of the Gaussian.
 
+#[cfg(test)]
+mod audit;
 mod coin;
 pub mod discrete_gaussian;
 pub mod discrete_laplace;

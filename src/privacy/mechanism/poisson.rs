@@ -70,7 +70,7 @@ impl PoissonSample {
 /// differ deciding. All 64 look at the same digit of `rate` at a time, a word of random bits
 /// for each digit; half of the undecided coins are decided by each, so about eight words do
 /// for any rate.
-fn sixty_four_coins(generator: &mut NoiseGenerator, rate: f64) -> u64 {
+pub fn sixty_four_coins(generator: &mut NoiseGenerator, rate: f64) -> u64 {
     if rate == 1.0 {
         return u64::MAX;
     }
