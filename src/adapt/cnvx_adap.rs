@@ -162,7 +162,7 @@ impl Method for CnvxAdap {
         target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         Setup::new(shape, target, settings).map(|setup| setup.plan)
     }
 
@@ -172,7 +172,7 @@ impl Method for CnvxAdap {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let setup = Setup::new(&shape, noise.target, settings)?;
         setup.plan.scale(noise, GRADIENT)?;

@@ -123,7 +123,7 @@ impl Method for FrankWolfe {
         target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, false)?;
+        shape.check(public, Task::Regression, false)?;
         plan(shape, public, target, settings, Objective::SingleStage, None)
     }
 
@@ -155,7 +155,7 @@ impl Method for TwoStageFrankWolfe {
         target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, false)?;
+        shape.check(public, Task::Regression, false)?;
         plan(shape, public, target, settings, Self::objective(settings)?, None)
     }
 
@@ -266,7 +266,7 @@ fn start(
     noise: &Calibrated,
     objective: Objective,
 ) -> Result<Box<dyn Run>> {
-    problem.check(false)?;
+    problem.check(Task::Regression, false)?;
     let rounds = noise.events.iter().find(|event| event.label == VERTEX).map(|event| event.count);
     let shape = &problem.shape;
     let plan = plan(shape, &problem.public, noise.target, settings, objective, rounds)?;

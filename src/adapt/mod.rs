@@ -194,8 +194,8 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 9] {
-    [
+pub fn methods() -> &'static [&'static dyn Method] {
+    &[
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
@@ -210,7 +210,7 @@ pub fn methods() -> [&'static dyn Method; 9] {
 
 /// The method called `id`.
 pub fn method(id: &str) -> Result<&'static dyn Method> {
-    methods().into_iter().find(|method| method.spec().id == id).ok_or_else(|| {
+    methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
         Error::usage(format!("there is no method '{id}'"))
             .cure(format!("choose one of: {}", known.join(", ")))

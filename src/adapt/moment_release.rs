@@ -106,7 +106,7 @@ impl Method for MomentRelease {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         plan(shape, settings)
     }
 
@@ -116,7 +116,7 @@ impl Method for MomentRelease {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let plan = plan(&shape, settings)?;
         let sigma = plan.scale(noise, MOMENT)?;

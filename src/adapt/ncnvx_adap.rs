@@ -244,7 +244,7 @@ impl Method for NcnvxAdap {
         target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let setup = Setup::new(shape, target, settings)?;
         super::weighted::learner::two_classes(public)?;
         Ok(setup.plan)
@@ -256,7 +256,7 @@ impl Method for NcnvxAdap {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, seed } = problem;
         let setup = Setup::new(&shape, noise.target, settings)?;
         setup.plan.scale(noise, GRADIENT)?;

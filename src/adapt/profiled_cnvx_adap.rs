@@ -124,7 +124,7 @@ impl Method for ProfiledCnvxAdap {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
         let profile = fit(shape, public, &start, settings)?;
         plan(shape, &profile, &start, settings)
@@ -136,7 +136,7 @@ impl Method for ProfiledCnvxAdap {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
         let profile = fit(&shape, &public, &start, settings)?;
@@ -198,12 +198,7 @@ fn plan(
     warnings.extend(few_records(shape, steps));
     let mut releases = vec![gradient];
     releases.extend(penalty.release(shape, start));
-    Ok(Plan {
-        releases,
-        steps,
-        signal: (1.0 - profile.alpha) * profile.clip,
-        warnings,
-    })
+    Ok(Plan { releases, steps, signal: (1.0 - profile.alpha) * profile.clip, warnings })
 }
 
 /// Said where the noise drowns the gradient at any ε that is worth having.
@@ -239,7 +234,9 @@ fn fit(
              the outlier threshold",
             public.name
         ))
-        .cure("use more public records, drop a feature that repeats the label, or raise the ridge"));
+        .cure(
+            "use more public records, drop a feature that repeats the label, or raise the ridge",
+        ));
     }
     let root = settings.number("kappa_scale")? * residual;
     let penalty = match PenaltySource::of(settings)? {

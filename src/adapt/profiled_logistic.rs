@@ -121,7 +121,7 @@ impl Method for ProfiledLogistic {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         two_classes(public)?;
         plan(shape, settings)
     }
@@ -132,15 +132,16 @@ impl Method for ProfiledLogistic {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let sigma = plan(&shape, settings)?.scale(noise, GRADIENT)?;
         let labels = signs(&public)?;
         let ridge = settings.number("ridge")?;
-        let start = logistic::ridge_solution(&public.features, &labels, ridge).ok_or_else(|| {
-            Error::failed(format!("'{}' determines no logistic model", public.name))
-                .cure("raise the ridge, or drop columns that say the same")
-        })?;
+        let start =
+            logistic::ridge_solution(&public.features, &labels, ridge).ok_or_else(|| {
+                Error::failed(format!("'{}' determines no logistic model", public.name))
+                    .cure("raise the ridge, or drop columns that say the same")
+            })?;
         let curvature = logistic::hessian(&public.features, &start);
         let motion = Motion {
             pull: settings.number("pull")? * sigma,

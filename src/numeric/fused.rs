@@ -52,8 +52,7 @@ pub fn gradient(
         parts.for_each(|part| add(work(part)));
     } else {
         std::thread::scope(|scope| {
-            let handles: Vec<_> =
-                parts.map(|part| scope.spawn(|| work(part))).collect();
+            let handles: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
             for handle in handles {
                 match handle.join() {
                     Ok(part) => add(part),

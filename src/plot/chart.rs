@@ -219,7 +219,7 @@ impl Figure {
         let panels = self.panels.len().max(1) as f64;
         let right = left + panels * width + (panels - 1.0) * BETWEEN_PANELS;
         let names = legend.iter().map(|(name, _, _)| width_of(name)).fold(0.0, f64::max);
-        let legend_room = if legend.len() > 1 { 26.0 + LEGEND_SAMPLE + names } else { 0.0 };
+        let legend_room = if legend.is_empty() { 0.0 } else { 26.0 + LEGEND_SAMPLE + names };
         let total_width = (right + legend_room).max(width_of(&self.title) * 1.25) + PADDING;
         let note_room = if self.note.is_empty() { 0.0 } else { 24.0 };
         let total_height = top + PANEL_HEIGHT + 48.0 + note_room + 6.0;
@@ -251,7 +251,7 @@ impl Figure {
             panel.draw_grid(&mut out, &frame, &labels, index == 0);
             panel.draw_series(&mut out, &frame, &legend);
         }
-        if legend.len() > 1 {
+        if !legend.is_empty() {
             draw_legend(&mut out, &legend, right + 26.0, top + 10.0);
         }
         out.push_str("</svg>\n");

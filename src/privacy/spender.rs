@@ -27,7 +27,7 @@ pub struct Spender {
 /// Who is told of the draws.
 enum Account {
     Ledger {
-        ledger: Ledger,
+        ledger: Box<Ledger>,
         run: RunId,
     },
     /// Nobody: public data play the private part.
@@ -44,7 +44,7 @@ impl Spender {
     ) -> Self {
         let events = calibrated.events.clone();
         let none = vec![0; events.len()];
-        let account = Account::Ledger { ledger, run };
+        let account = Account::Ledger { ledger: Box::new(ledger), run };
         Self { account, generator, announced: none.clone(), drawn: none, events }
     }
 
@@ -383,7 +383,9 @@ mod tests {
         let mut memberships = || {
             let membership = |(): &(), sample: &PoissonSample| {
                 let mut mask = vec![0.0; sample.population()];
-                sample.members().iter().for_each(|member| mask[*member] = 1.0);
+                for member in sample.members() {
+                    mask[*member] = 1.0;
+                }
                 mask
             };
             Private::new(())

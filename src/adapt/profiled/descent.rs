@@ -160,9 +160,8 @@ impl Run for Adaptation {
         ];
         if let Some(exact) = here.curator(watch, |(_, exact)| *exact) {
             let on_public: f64 = public.weights(&there).sum();
-            let exact = |series, of: &dyn Fn(Exact) -> f64| {
-                Measure::curator(series, exact.clone().map(of))
-            };
+            let exact =
+                |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
             measures.extend([
                 exact(Series::ExactStationarityGap, &|exact| exact.gap),
                 exact(Series::ExactObjective, &|exact| objective + exact.value),
@@ -238,8 +237,7 @@ mod tests {
         let reach = |damping: f64| {
             let motion = Motion { pull: 0.0, damping, step_size: 0.5 };
             let flat = 1e-3 * Matrix::identity(1, 1);
-            let mut descent =
-                Descent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
+            let mut descent = Descent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
             for _ in 0..60 {
                 let slope = descent.current().clone();
                 if descent.advance(&slope).is_err() {

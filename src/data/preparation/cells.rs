@@ -59,7 +59,7 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
 /// What is wrong with a cell that is no finite number.
 fn flaw(cell: &str) -> String {
     if cell.is_empty() {
-        "expected a number, found a missing value (empty cell)".to_owned()
+        "expected a number, found a missing value".to_owned()
     } else if missing::is_missing(cell) {
         format!("expected a number, found a missing value ('{cell}')")
     } else if cell.parse::<f64>().is_ok() {
