@@ -8,6 +8,7 @@ pub mod field;
 pub mod gauge;
 pub mod number;
 pub mod series;
+pub mod track;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
