@@ -5,6 +5,7 @@
 //! wait in memory.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
 use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
-use crate::data::{DatasetDefinition, Role, Source, csv};
+use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
 use crate::privacy::{Calibrated, CuratorOnly, Guarantee, Watch};
@@ -101,6 +102,12 @@ pub enum Report {
         path: PathBuf,
     },
     SessionSaved(PathBuf),
+    /// How far the reading of a dataset is.
+    Reading {
+        name: String,
+        bytes: u64,
+        of: u64,
+    },
     Loaded {
         loaded: Arc<Loaded>,
         account: Option<AccountId>,
@@ -180,7 +187,7 @@ enum Errand {
     Read {
         name: String,
         reading: Arc<AtomicBool>,
-        result: Result<Loaded>,
+        result: Box<Result<Loaded>>,
     },
     Close,
 }
@@ -276,7 +283,7 @@ impl Clerk {
                 let request = match errand {
                     Errand::Asked(request) => request,
                     Errand::Read { name, reading, result } => {
-                        self.loaded(&name, &reading, result);
+                        self.loaded(&name, &reading, *result);
                         continue;
                     }
                     Errand::Close => return,
@@ -321,7 +328,7 @@ impl Clerk {
                 }
             }
             Request::Inspect(file) => {
-                let table = csv::read(&self.workspace.resolve(&file))?;
+                let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 self.tray.put(Report::Inspected { file, columns });
             }
@@ -373,12 +380,11 @@ impl Clerk {
             }
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
-                let loaded = self.loaded.get(&dataset).and_then(|loaded| loaded.record.as_ref());
-                let record = loaded.ok_or_else(|| {
+                let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
                 })?;
                 let mut ledger = self.workspace.ledger()?;
-                let account = ledger.register(record)?;
+                let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
                 self.tell_ledger()?;
             }
@@ -412,12 +418,22 @@ impl Clerk {
             earlier.store(true, Ordering::Release);
         }
         let (workspace, errands) = (self.workspace.clone(), self.errands.clone());
+        let tray = Arc::clone(&self.tray);
         thread::spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| dataset::load(&definition, &workspace)));
+            let mut watch = |bytes: u64, of: u64| {
+                if reading.load(Ordering::Acquire) {
+                    return ControlFlow::Break(());
+                }
+                tray.put(Report::Reading { name: definition.name.clone(), bytes, of });
+                ControlFlow::Continue(())
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                dataset::load_watched(&definition, &workspace, &mut watch)
+            }));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("reading this dataset crashed").cure("please report the file"))
             });
-            let _ = errands.send(Errand::Read { name, reading, result });
+            let _ = errands.send(Errand::Read { name, reading, result: Box::new(result) });
         });
     }
 
@@ -562,14 +578,10 @@ fn ledger_report(book: Book) -> Report {
 /// A first definition for a file, from its columns alone.
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.unwrap_or_else(|| file.to_owned());
+    let numeric = columns.iter().rev().find(|column| column.numeric);
     DatasetDefinition {
-        name: stem.unwrap_or_else(|| file.to_owned()),
-        role,
-        source: Source::File(file.to_owned()),
-        label: columns.iter().rev().find(|column| column.numeric).map(|column| column.name.clone()),
-        filter: None,
-        columns: crate::data::Columns::All,
-        categories: BTreeMap::new(),
-        fingerprint: None,
+        label: numeric.map(|column| column.name.clone()),
+        ..DatasetDefinition::new(name, role, Source::File(file.to_owned()))
     }
 }

@@ -15,7 +15,7 @@ use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Watch};
-use crate::session::run_directory::Certificate;
+use crate::session::certificate::{Certificate, Facts};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
 /// A run to be made, with everything it needs.
@@ -91,12 +91,11 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let record = private
-        .and_then(|loaded| loaded.record.as_ref())
+    let private = private
         .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", job.plan.private)))?;
 
     let mut ledger = job.workspace.ledger()?;
-    let account = ledger.register(record)?;
+    let account = private.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     let run = new_run_id(&job.plan.method);
     let mut directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
@@ -170,22 +169,18 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
     let peeked = job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), baselines);
-    let certificate = Certificate {
-        halflight: env!("CARGO_PKG_VERSION"),
+    let certificate = Certificate::of(Facts {
         run: run.clone(),
         account,
         method: job.plan.method.clone(),
         outcome,
         records: private_records,
         target: job.plan.target,
-        statement: statement(&guarantee, private_records),
         guarantee: guarantee.clone(),
         mechanisms,
-        accountant: Certificate::ACCOUNTANT,
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
-        not_covered: Certificate::NOT_COVERED.to_vec(),
-    };
+    });
     let written = match &model {
         Some(model) => directory.write_model(model, &preparation),
         None => Ok(()),
@@ -306,18 +301,6 @@ impl Judge<'_> {
             .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
         Some((errors.sum::<f64>() / target.len() as f64).sqrt())
     }
-}
-
-fn statement(guarantee: &Guarantee, records: usize) -> String {
-    use crate::privacy::accountant::round_up;
-    format!(
-        "For any two private datasets of {records} training records that differ in one record \
-         ({}), the probability of any set of outputs of this run (model, released numbers) \
-         differs by at most a factor e^{} plus {:e}.",
-        guarantee.adjacency.words(),
-        round_up(guarantee.epsilon, 4),
-        guarantee.delta
-    )
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {

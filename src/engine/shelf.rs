@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::data::{Table, csv};
+use crate::data::Table;
+use crate::data::read::{self, Format, Reading};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{Account, RunRecord};
@@ -17,8 +18,10 @@ use crate::session::dataset::{ColumnKind, column_kinds};
 pub const MOST_ROWS: usize = 500;
 /// Beyond this many runs a plan is cheap enough not to be counted.
 pub const MOST_RUNS: u64 = 1024;
-/// How much of a file is read to guess at its columns.
+/// How much of a text file is read to guess at its columns.
 const GLANCE: u64 = 64 * 1024;
+/// Other files make sense as a whole only; beyond this size they are not glanced at.
+const WHOLE: u64 = 32 << 20;
 
 /// The contents of a directory, folders first.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,10 +93,20 @@ pub fn glance(path: &Path) -> Result<Schema> {
     let mut bytes = Vec::new();
     file.take(GLANCE).read_to_end(&mut bytes).map_err(failed)?;
     let whole = bytes.len() as u64 >= size;
+    let format = read::format(path)?;
+    if !whole && format != Format::Csv {
+        if size > WHOLE {
+            return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
+                .cure("press Enter to read it and see its columns"));
+        }
+        let table = read::read_plainly(path)?;
+        let columns = column_kinds(&table);
+        return Ok(Schema { columns, rows: Rows::of(&table, 20), whole: true });
+    }
     if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
         bytes.truncate(end + 1);
     }
-    let table = csv::read_bytes(&path.display().to_string(), &bytes)?;
+    let table = read::read_bytes(&path.display().to_string(), &bytes, &Reading::Plain)?;
     Ok(Schema { columns: column_kinds(&table), rows: Rows::of(&table, 20), whole })
 }
 
@@ -180,6 +193,13 @@ fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
     [(Adjacency::ReplaceOne, if all_replace { spent } else { None }), (Adjacency::ZeroOut, spent)]
 }
 
+/// What a sum of guarantees says nothing about; each run's own certificate says more.
+const NOT_COVERED: [&str; 3] = [
+    "data of the same people that the ledger does not know: copies elsewhere, other workspaces",
+    "decisions taken on exact numbers that the curator saw (see 'peeked' of each run)",
+    "timing and memory of the machine, and access to it",
+];
+
 /// What everything on an account guarantees together, for those who may ask.
 pub fn certificate(account: &Account) -> Result<String> {
     let delta = account.budget.map_or(1e-6, |budget| budget.delta);
@@ -204,7 +224,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         "totals": totals,
         "past_is_known": !account.unknown_past,
         "entries": entries,
-        "not_covered": crate::session::run_directory::Certificate::NOT_COVERED,
+        "not_covered": NOT_COVERED,
     });
     serde_json::to_string_pretty(&certificate)
         .map(|text| text + "\n")

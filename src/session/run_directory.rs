@@ -12,14 +12,15 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::atomic;
+use super::certificate::Certificate;
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
-use crate::data::{Preparation, Role, Source};
+use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::privacy::ledger::{AccountId, Outcome, RunId};
-use crate::privacy::{Event, Guarantee, Released, Target, Watch};
+use crate::privacy::ledger::RunId;
+use crate::privacy::{Released, Watch};
 
 /// The files of one run, open for writing.
 #[derive(Debug)]
@@ -27,43 +28,6 @@ pub struct RunDirectory {
     path: PathBuf,
     events: File,
     curator: File,
-}
-
-/// What the outside may be told about a finished run, and what it may not
-/// conclude. Everything in it is public or released.
-#[derive(Debug, Clone, Serialize)]
-pub struct Certificate {
-    pub halflight: &'static str,
-    pub run: RunId,
-    /// Random name of the private dataset; its fingerprint would be a leak.
-    pub account: AccountId,
-    pub method: String,
-    pub outcome: Outcome,
-    pub records: usize,
-    /// What was asked for.
-    pub target: Target,
-    /// What the noise that was drawn guarantees.
-    pub guarantee: Guarantee,
-    pub statement: String,
-    pub mechanisms: Vec<Event>,
-    pub accountant: &'static str,
-    /// The curator saw exact numbers while it ran and may have acted on them.
-    pub peeked: bool,
-    pub allow_large_delta: bool,
-    pub not_covered: Vec<&'static str>,
-}
-
-impl Certificate {
-    pub const ACCOUNTANT: &'static str =
-        "exact Gaussian differential privacy with discretisation slack, halflight 1";
-
-    pub const NOT_COVERED: [&'static str; 5] = [
-        "the choice of this run among several: other runs on the same data compose (see the ledger)",
-        "decisions taken on exact numbers shown to the curator (see 'peeked')",
-        "timing and memory of the machine that ran it",
-        "dependence of the public data on the private data",
-        "bounds or settings that were taken from the private data by hand",
-    ];
 }
 
 impl RunDirectory {
@@ -185,7 +149,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
-        if let Source::File(file) = &mut dataset.source {
+        for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
         if dataset.role == Role::Private {

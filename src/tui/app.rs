@@ -128,8 +128,12 @@ pub struct DataScreen {
 
 #[derive(Debug, Clone)]
 pub enum DatasetStatus {
-    Loading,
-    Ready { loaded: Arc<Loaded>, account: Option<AccountId> },
+    /// Which share has been read.
+    Loading(f64),
+    Ready {
+        loaded: Arc<Loaded>,
+        account: Option<AccountId>,
+    },
     Failed(Error),
 }
 
@@ -251,7 +255,7 @@ impl App {
     pub fn first_requests(&mut self) -> Vec<Effect> {
         let mut effects: Vec<Effect> = Vec::new();
         for definition in &self.session.datasets {
-            self.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
+            self.data.status.insert(definition.name.clone(), DatasetStatus::Loading(0.0));
             effects.push(Effect::ask(Request::Load(definition.clone())));
         }
         effects.push(Effect::ask(Request::Ledger));

@@ -277,7 +277,7 @@ pub fn listing() -> Listing {
 }
 
 pub fn schema() -> Schema {
-    let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric };
+    let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric, width: 1 };
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
     Schema {
         columns: vec![column("age", true), column("ward", false), column("stay", true)],

@@ -22,7 +22,7 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
             }
         }
         (Action::CancelLoad, Some(definition)) => {
-            if let Some(DatasetStatus::Loading) = app.data.status.get(&definition.name) {
+            if let Some(DatasetStatus::Loading(_)) = app.data.status.get(&definition.name) {
                 return vec![Effect::ask(Request::CancelLoad(definition.name))];
             }
             app.say(Level::Info, "this dataset is not being read");
@@ -46,7 +46,7 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
                 Some(Popup::Question { text, then: Answer::RemoveDataset(definition.name) });
         }
         (Action::ReloadDataset, Some(definition)) => {
-            app.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
+            app.data.status.insert(definition.name.clone(), DatasetStatus::Loading(0.0));
             let mut effects = vec![Effect::ask(Request::Load(definition))];
             effects.extend(app.ask_preview());
             return effects;
@@ -103,7 +103,7 @@ pub(super) fn save(app: &mut App, mut form: Box<DatasetForm>) -> Vec<Effect> {
         app.data.selected = app.session.datasets.len() - 1;
     }
     app.changed();
-    app.data.status.insert(definition.name.clone(), DatasetStatus::Loading);
+    app.data.status.insert(definition.name.clone(), DatasetStatus::Loading(0.0));
     let mut effects = vec![Effect::ask(Request::Load(definition))];
     effects.extend(app.ask_preview());
     effects

@@ -30,6 +30,11 @@ pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
             app.unsaved = false;
             return vec![remember(app, path)];
         }
+        Report::Reading { name, bytes, of } => {
+            if let Some(DatasetStatus::Loading(share)) = app.data.status.get_mut(&name) {
+                *share = bytes as f64 / of.max(1) as f64;
+            }
+        }
         Report::Loaded { loaded, account } => {
             let name = loaded.definition.name.clone();
             if let Some(warning) = loaded.warnings.first() {

@@ -68,7 +68,7 @@ fn restore(app: &mut App, session: Option<Session>, done: &str, nothing: &str) -
     for dataset in &app.session.datasets {
         let same = before.datasets.iter().any(|other| other == dataset);
         if !same || !app.data.status.contains_key(&dataset.name) {
-            app.data.status.insert(dataset.name.clone(), DatasetStatus::Loading);
+            app.data.status.insert(dataset.name.clone(), DatasetStatus::Loading(0.0));
             effects.push(Effect::ask(Request::Load(dataset.clone())));
         }
     }

@@ -73,7 +73,11 @@ fn datasets(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
             Some(DatasetStatus::Failed(_)) => {
                 (String::new(), String::new(), "failed", app.theme.error)
             }
-            _ => (String::new(), String::new(), "reading", app.theme.warning),
+            Some(DatasetStatus::Loading(share)) => {
+                let percent = format!("{:.0} %", (share * 100.0).floor());
+                (percent, String::new(), "reading", app.theme.warning)
+            }
+            None => (String::new(), String::new(), "", app.theme.muted),
         };
         let role = match dataset.role {
             Role::Private => Span::styled("private", app.theme.warning),
@@ -108,11 +112,11 @@ fn datasets(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
 fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinition) {
     let inner = boxed(app, frame, area, &definition.name);
     let origin = match &definition.source {
-        Source::File(file) => file.clone(),
         Source::Builtin(name) => format!("{name} (inside the program)"),
         Source::Synthetic { rows, dimension, mixture, seed, .. } => {
             format!("synthetic: {rows} rows, {dimension} features, mixture {mixture}, seed {seed}")
         }
+        files => files.files().join(" + "),
     };
     let features = match &definition.columns {
         Columns::All => "every column but the label".to_owned(),
@@ -168,9 +172,19 @@ fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinit
         Some(DatasetStatus::Failed(error)) => {
             lines.push(Line::styled(one_line(error), app.theme.error));
         }
-        _ => lines.push(Line::styled("reading… (c cancels)", app.theme.warning)),
+        Some(DatasetStatus::Loading(share)) => {
+            let bar = progress_bar(app, *share);
+            let text = format!("reading {bar} {:.0} % (c cancels)", (share * 100.0).floor());
+            lines.push(Line::styled(text, app.theme.warning));
+        }
+        None => {}
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+}
+
+fn progress_bar(app: &App, share: f64) -> String {
+    let full = (share.clamp(0.0, 1.0) * 20.0) as usize;
+    app.glyphs.bar_full.repeat(full) + &app.glyphs.bar_empty.repeat(20 - full)
 }
 
 fn preview(

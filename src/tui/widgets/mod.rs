@@ -1,14 +1,14 @@
 //! What screens are made of. Each widget draws values that it is given into a
 //! buffer: no files, no clock, no terminal, no state of its own.
 
-mod axis;
 pub mod chart;
 mod dots;
 pub mod field;
 pub mod gauge;
-pub mod number;
 pub mod series;
 pub mod track;
+
+pub use crate::plot::number;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

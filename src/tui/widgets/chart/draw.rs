@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::axis::Axis;
 use super::super::dots::{Dots, Ink, Owner};
-use super::super::number::compact;
 use super::super::series::{Bin, nearest};
 use super::super::{put, shortened, width, write};
 use super::{Chart, Figure, Layout, Reference, SeriesView};
+use crate::plot::axis::Axis;
+use crate::plot::number::compact;
 
 impl Chart<'_> {
     pub(super) fn draw_title(&self, layout: &Layout, buffer: &mut Buffer) {

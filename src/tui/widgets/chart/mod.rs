@@ -19,11 +19,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
-use super::axis::{Axis, Scale};
 use super::dots::Dots;
 use super::series::{Bin, bins, extent};
 use super::track::TrackView;
 use super::width;
+use crate::plot::axis::{Axis, Scale};
 use crate::tui::theme::{Glyphs, Theme};
 
 mod draw;
