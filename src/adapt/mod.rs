@@ -10,8 +10,10 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
 //! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `matching`, `kernel`, `joint` | the searches behind moment release |
 //! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`profiled_cnvx_adap`], [`frank_wolfe`] | the methods |
+//! | [`moment_release`], [`profiled_cnvx_adap`], [`frank_wolfe`], [`mirror_descent`] | the methods |
+//! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
@@ -19,8 +21,15 @@ pub mod discrepancy;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+mod joint;
+mod kernel;
+mod matching;
+pub mod minimum_discrepancy;
+pub mod mirror_descent;
 pub mod moment;
 pub mod moment_release;
+#[cfg(test)]
+mod papers_setup;
 pub mod plan;
 pub mod problem;
 pub mod profiled_cnvx_adap;
@@ -177,12 +186,13 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 4] {
+pub fn methods() -> [&'static dyn Method; 5] {
     [
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
         &frank_wolfe::TwoStageFrankWolfe,
+        &mirror_descent::MirrorDescent,
     ]
 }
 

@@ -193,7 +193,8 @@ impl Table {
             (true, Some(false)) => format!("{words} ✗"),
         };
         let head = self.columns.iter().map(|column| with_mark(column, None));
-        let mut lines: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(head).collect()];
+        let mut lines: Vec<Vec<String>> =
+            vec![std::iter::once(String::new()).chain(head).collect()];
         for row in &self.rows {
             let cells =
                 row.cells.iter().map(|cell| with_mark(&cell.words(self.content), cell.is_met()));
