@@ -3,7 +3,8 @@
 //!
 //! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 things to say, so E is
 //! what is released, as a packed symmetric matrix with Gaussian noise. The step is the
-//! Bregman step of [`crate::numeric::prox`], and the iterates' average is returned.
+//! Bregman step of [`crate::numeric::prox`]; returned is the average of the second half of the
+//! iterates: the first half is on its way.
 //!
 //! *Sensitivity.* E moves by at most min(μr²/n, 2) in trace norm, hence in Frobenius norm,
 //! which is the ℓ₂ norm of the packed matrix. The noise of an entry of the gradient is then
@@ -68,7 +69,7 @@ static SPEC: Spec = Spec {
             key: "returned",
             name: "returned iterate",
             unit: "",
-            help: "The average of the iterates, or the last.",
+            help: "The average of the second half of the iterates, or the last.",
             kind: FieldKind::Choice { options: &["average", "last"], default: "average" },
         },
         radius(10.0),
@@ -216,8 +217,8 @@ struct Descent {
     step_size: f64,
     index: u64,
     state: State,
-    /// Of all q so far.
-    sum: Option<Vector>,
+    /// Of the q of the second half so far, and their number.
+    sum: Option<(Vector, u32)>,
     /// What a stopped run delivers.
     result: Option<Released<State>>,
 }
@@ -258,13 +259,14 @@ impl Run for Descent {
             bregman(q, &gradient, self.step_size)
         };
         self.state = problem.state(next, Vector::zeros(problem.features.nrows()));
-        let delivered = if self.average {
-            let sum = match self.sum.take() {
-                Some(sum) => sum + &self.state.q,
-                None => self.state.q.clone(),
+        // Until the second half has begun, the last iterate stands for it.
+        let delivered = if self.average && self.index >= self.rounds / 2 {
+            let (sum, count) = match self.sum.take() {
+                Some((sum, count)) => (sum + &self.state.q, count + 1),
+                None => (self.state.q.clone(), 1),
             };
-            let mean = &sum / (self.index + 1) as f64;
-            self.sum = Some(sum);
+            let mean = &sum / f64::from(count);
+            self.sum = Some((sum, count));
             problem.state(mean, self.state.w.clone())
         } else {
             self.state.clone()

@@ -394,7 +394,7 @@ mod tests {
         assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
-        let (shape, public, _) = example::shifted(40, 50, 20, 4);
+        let (shape, public, _) = example::shifted(40, 2000, 20, 4);
         let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
@@ -419,37 +419,5 @@ mod tests {
         let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
         let error = MomentRelease.plan(&shape, &public, example::TARGET, &both).unwrap_err();
         assert!(error.cure_text().unwrap().contains("dense"), "{error}");
-    }
-
-    #[test]
-    fn every_form_and_goal_runs_to_a_model_that_beats_uniform_weights() {
-        let (shape, public, private) = example::shifted(8, 50, 2000, 4);
-        let error = |model: &Model| {
-            let predicted = model.numbers(&private.features).unwrap();
-            let labels = private.target.as_ref().unwrap();
-            predicted.iter().zip(labels).map(|(p, y)| (p - y).powi(2)).sum::<f64>()
-        };
-        let source = super::super::baseline::source_only(&public, DEFAULT_RIDGE).unwrap().into();
-        for choices in [
-            [("form", "dense"), ("goal", "two_stage")],
-            [("form", "kernel"), ("goal", "two_stage")],
-            [("form", "dense"), ("goal", "joint")],
-        ] {
-            let settings = chosen(&choices);
-            let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
-            let target = Target { epsilon: 100.0, delta: 1e-4 };
-            let noise = plan.calibrate(target).unwrap();
-            let (public, private) = (public.clone(), Private::new(private.clone()));
-            let problem = Problem { shape: shape.clone(), public, private, seed: 0 };
-            let mut run = MomentRelease.start(problem, &settings, &noise).unwrap();
-            let mut spender = Spender::rehearsal(&noise, 7);
-            let watch = Watch::sealed();
-            while !run.step(&mut spender, &watch).unwrap().done {}
-            let weights = run.weights().unwrap();
-            assert!((weights.get().iter().sum::<f64>() - 1.0).abs() < 1e-9);
-            let model = run.finish().unwrap();
-            println!("{choices:?}: {:.3} of {:.3}", error(model.get()), error(&source));
-            assert!(error(model.get()) < 1.05 * error(&source), "{choices:?}");
-        }
     }
 }

@@ -14,9 +14,8 @@ use crate::model::Model;
 use crate::numeric::symmetric::spectral_norm;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::{Mechanism, PlannedMechanism, gaussian};
-use crate::privacy::{
-    Allotment, Calibrated, Event, PlannedRelease, Private, Spender, Target, Watch,
-};
+use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace};
+use crate::privacy::{Allotment, Calibrated, PlannedRelease, Private, Spender, Target, Watch};
 
 const CELLS: [(usize, f64); 6] =
     [(1000, 1.0), (1000, 4.0), (1000, 16.0), (8000, 1.0), (8000, 4.0), (8000, 16.0)];
@@ -117,7 +116,8 @@ fn calibrated(releases: &[PlannedRelease], target: Target) -> Calibrated {
                 candidates,
             },
             PlannedMechanism::NoisySelection { sensitivity, candidates } => {
-                Mechanism::NoisySelection { sensitivity, scale: scale(f64::NAN), candidates }
+                let noise = DiscreteLaplace::at_least(scale(f64::NAN)).unwrap();
+                Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates }
             }
             PlannedMechanism::Gaussian { l2_sensitivity, coordinates } => gaussian_event(
                 l2_sensitivity,
@@ -131,7 +131,7 @@ fn calibrated(releases: &[PlannedRelease], target: Target) -> Calibrated {
 }
 
 fn gaussian_event(sensitivity: f64, coordinates: u64, sigma: f64) -> Mechanism {
-    let noise = crate::privacy::mechanism::DiscreteGaussian::at_least(sigma).unwrap();
+    let noise = DiscreteGaussian::at_least(sigma).unwrap();
     let (sigma, grid) = (noise.sigma(), noise.grid());
     Mechanism::Gaussian { sensitivity, sigma, grid, coordinates }
 }
@@ -236,4 +236,32 @@ fn the_range_is_the_one_that_the_papers_overcount_four_times() {
     let square = largest_square(&setup.public.features).unwrap();
     let range = Sensitivity::of(&setup.shape, square, 10.0).range;
     assert!((range / (10.0 * square / 1000.0) - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn zz_scan() {
+    let n = |key: &'static str, x: f64| (key, Value::Number(x));
+    for (step, rounds) in
+        [(0.0, 0.0), (0.03, 0.0), (0.1, 0.0), (1.0, 0.0), (0.1, 100.0), (0.3, 100.0)]
+    {
+        means(&super::mirror_descent::MirrorDescent, &[n("step_size", step), n("rounds", rounds)]);
+    }
+    for (tolerance, c) in [(1e-4, 0.1), (1e-5, 0.1), (1e-5, 0.03), (1e-4, 0.3)] {
+        means(
+            &super::moment_release::MomentRelease,
+            &[n("lambda", 1.0), n("tolerance", tolerance), n("regularisation", c)],
+        );
+    }
+    for (tolerance, mu) in [(1e-3, 10.0), (1e-3, 50.0), (1e-4, 10.0), (1e-4, 50.0), (1e-4, 200.0)] {
+        let mut given = words(&[("goal", "joint")]);
+        given.extend([
+            n("lambda", 1.0),
+            n("tolerance", tolerance),
+            n("temperature", mu),
+            n("iterations", 500.0),
+        ]);
+        let start = std::time::Instant::now();
+        means(&super::moment_release::MomentRelease, &given);
+        println!("{:?}", start.elapsed());
+    }
 }

@@ -113,7 +113,7 @@ mod tests {
         }
         for search in [given, found] {
             let gap = simplex_gap(&gradient(&search.point), &search.point);
-            assert!(gap < 1e-8, "{gap:e}");
+            assert!(gap < 1e-6, "{gap:e}");
             assert_eq!(search.iterations, 600);
         }
     }
