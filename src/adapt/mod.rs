@@ -12,22 +12,28 @@
 //! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
 //! | `matching`, `kernel`, `joint` | the searches behind moment release |
 //! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`profiled_cnvx_adap`], [`frank_wolfe`], [`mirror_descent`] | the methods |
+//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for unlabelled private data |
+//! | [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | methods for labelled private data |
+//! | [`weighted`] | what the last two share |
+//! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
 //! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
+pub mod cnvx_adap;
 pub mod discrepancy;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
 mod joint;
 mod kernel;
+pub mod labelled_discrepancy;
 mod matching;
 pub mod minimum_discrepancy;
 pub mod mirror_descent;
 pub mod moment;
 pub mod moment_release;
+pub mod ncnvx_adap;
 #[cfg(test)]
 mod papers_setup;
 pub mod plan;
@@ -35,6 +41,7 @@ pub mod problem;
 pub mod profiled_cnvx_adap;
 mod reweighting;
 pub mod spec;
+pub mod weighted;
 
 pub use plan::Plan;
 pub use problem::{Problem, ProblemShape};
@@ -186,19 +193,21 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 5] {
-    [
+pub fn methods() -> &'static [&'static dyn Method] {
+    &[
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
         &frank_wolfe::TwoStageFrankWolfe,
         &mirror_descent::MirrorDescent,
+        &cnvx_adap::CnvxAdap,
+        &ncnvx_adap::NcnvxAdap,
     ]
 }
 
 /// The method called `id`.
 pub fn method(id: &str) -> Result<&'static dyn Method> {
-    methods().into_iter().find(|method| method.spec().id == id).ok_or_else(|| {
+    methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
         Error::usage(format!("there is no method '{id}'"))
             .cure(format!("choose one of: {}", known.join(", ")))

@@ -40,7 +40,7 @@ const MOMENT: &str = "moment";
 
 /// Accelerated iterations per step of the run: few enough that charts move and a pause
 /// takes hold at once, enough that measuring does not cost more than searching.
-const ITERATIONS_PER_STEP: u64 = 5;
+pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 
 static SPEC: Spec = Spec {
     id: "moment_release",
@@ -77,7 +77,7 @@ static SPEC: Spec = Spec {
             help: "How strongly the weights are held at uniform, in units of the noise times \
                    the number of public records. Higher keeps more records in use and fits \
                    less of the noise.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.05 },
         },
         Field {
             key: "iterations",
@@ -91,8 +91,9 @@ static SPEC: Spec = Spec {
             name: "tolerance",
             unit: "share of first gap",
             help: "The search ends when the stationarity gap has fallen to this share of its \
-                   first value.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 1e-3 },
+                   first value. 0 chooses: 1e-5 in two stages, 1e-3 jointly, where an early \
+                   end keeps more records in use.",
+            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.0 },
         },
         TEMPERATURE,
         Field {
@@ -126,7 +127,7 @@ impl Method for MomentRelease {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         largest_square(&public.features)?;
         plan(shape, settings)
     }
@@ -137,7 +138,7 @@ impl Method for MomentRelease {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let plan = plan(&shape, settings)?;
         let sigma = plan.scale(noise, MOMENT)?;
@@ -157,7 +158,11 @@ impl Method for MomentRelease {
         Ok(Box::new(Adaptation {
             steps: plan.steps,
             iterations: settings.whole("iterations")?,
-            tolerance: settings.number("tolerance")?,
+            tolerance: match settings.number("tolerance")? {
+                0.0 if joint.is_some() => 1e-3,
+                0.0 => 1e-5,
+                given => given,
+            },
             radius,
             ridge,
             matching: Matching::new(public.features, kernel, regularisation),

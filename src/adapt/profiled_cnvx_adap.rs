@@ -125,7 +125,7 @@ impl Method for ProfiledCnvxAdap {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
         let profile = Profile::fit(public, &start, settings)?;
         plan(shape, &profile, settings)
@@ -137,7 +137,7 @@ impl Method for ProfiledCnvxAdap {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
         let profile = Profile::fit(&public, &start, settings)?;

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::{print_json, print_line, signals};
 use crate::error::{Error, Result};
 use crate::plot::Figure;
 use crate::session::atomic;
-use crate::study::discrepancy::{self, Study};
+use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -82,11 +83,11 @@ impl Manner {
         &self,
         what: &str,
         grid: Grid,
+        interrupted: &AtomicBool,
         task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
     ) -> Result<Harvest<T>> {
         let mut progress = Progress::new(what, grid.tasks(), self.quiet);
-        let interrupted = signals::on_first(|| {})?;
-        let harvest = grid.run(self.threads(), &interrupted, &mut |done| progress.tell(done), task);
+        let harvest = grid.run(self.threads(), interrupted, &mut |done| progress.tell(done), task);
         progress.end();
         harvest
     }
@@ -169,22 +170,36 @@ impl Discrepancy {
         } else {
             Study::full(self.dimension, seeds)
         };
-        let harvest = self.manner.conduct("runs", study.grid(), |place| study.measure(place))?;
+        let convergence =
+            Convergence { dimensions: self.dimensions_without_noise(), seeds: study.seeds.clone() };
+        let interrupted = signals::on_first(|| {})?;
+        let courses = self.manner.conduct(
+            "runs without noise",
+            convergence.grid(),
+            &interrupted,
+            |place| convergence.measure(place),
+        )?;
+        let harvest = self
+            .manner
+            .conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
             name: "discrepancy",
             header: study.header(),
-            tables: study.tables(&harvest),
-            figures: study.figures(&harvest),
+            tables: [study.tables(&harvest), convergence.tables(&courses)].concat(),
+            figures: [study.figures(&harvest), convergence.figures(&courses)].concat(),
         };
         self.manner.publish(&findings)?;
-        if harvest.is_complete() {
-            Ok(())
-        } else {
-            Err(Error::interrupted(format!(
-                "stopped by a signal after {} of {} runs; the tables show what was done",
-                harvest.done,
-                harvest.grid.tasks()
-            )))
+        let (done, all) = (harvest.done + courses.done, harvest.tasks() + courses.tasks());
+        if done == all {
+            return Ok(());
         }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {done} of {all} runs; the tables show what was done"
+        )))
+    }
+
+    /// The issue wants convergence in two dimensions.
+    fn dimensions_without_noise(&self) -> Vec<usize> {
+        if self.dimension == discrepancy::DIMENSION { vec![10, 50] } else { vec![self.dimension] }
     }
 }

@@ -19,8 +19,25 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A CSV or TSV file, relative to the session file.
+    /// A file that explains itself, relative to the session file.
     File(String),
+    /// A text table that needs a word of explanation.
+    Delimited {
+        file: String,
+        /// What separates cells; found from the first lines where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delimiter: Option<char>,
+        /// Column names of a file without a header line.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
+    },
+    /// These arrays of an NPZ or safetensors file, one entry per record each.
+    Arrays { file: String, arrays: Vec<String> },
+    /// A LIBSVM file whose vectors have this many numbers, whatever its largest index.
+    Sparse { file: String, width: usize },
+    /// Files that belong together row by row, such as images and their labels:
+    /// column name → file with one array.
+    Together(BTreeMap<String, String>),
     /// A dataset inside the program, such as `bikeshare`.
     Builtin(String),
     /// The papers' synthetic setup; `part` is `source` or `target`.
@@ -31,6 +48,32 @@ pub enum Source {
         mixture: f64,
         seed: u64,
     },
+}
+
+impl Source {
+    /// The files that it names.
+    pub fn files(&self) -> Vec<&str> {
+        match self {
+            Self::File(file)
+            | Self::Delimited { file, .. }
+            | Self::Arrays { file, .. }
+            | Self::Sparse { file, .. } => vec![file],
+            Self::Together(files) => files.values().map(String::as_str).collect(),
+            Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
+        }
+    }
+
+    /// The files that it names, to be named otherwise.
+    pub fn files_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::File(file)
+            | Self::Delimited { file, .. }
+            | Self::Arrays { file, .. }
+            | Self::Sparse { file, .. } => vec![file],
+            Self::Together(files) => files.values_mut().collect(),
+            Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
+        }
+    }
 }
 
 /// Which columns become features.

@@ -3,8 +3,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
-//! | [`csv`] | the CSV/TSV reader |
+//! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
 //! | `selection` | which columns become features |
@@ -15,16 +16,17 @@
 //! Used by `adapt` and everything above; uses only `numeric`. Private files are
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
 
-pub mod csv;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
 mod missing;
 pub(crate) mod names;
 pub mod preparation;
+pub mod read;
 mod selection;
 pub mod synthetic;
 pub mod table;
+pub mod vectors;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,9 @@ use crate::numeric::Matrix;
 pub use definition::{Columns, DatasetDefinition, Role, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use preparation::{Preparation, PreparationSettings};
+pub use read::csv;
 pub use table::{Column, Table};
+pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys because it was clipped to them.
 /// Sensitivities are computed from these and nothing else.

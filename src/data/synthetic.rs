@@ -201,7 +201,7 @@ mod tests {
             .iter()
             .map(|column| match column {
                 Column::Numbers(cells) => Vector::from_column_slice(cells),
-                Column::Text(_) => panic!("synthetic data are numbers"),
+                _ => panic!("synthetic data are numbers"),
             })
             .collect();
         let (y, x) = columns.split_last().unwrap();

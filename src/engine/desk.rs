@@ -15,7 +15,7 @@ use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
 use crate::adapt::{Plan, ProblemShape};
-use crate::data::{DatasetDefinition, Role, Source, csv};
+use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
 use crate::privacy::{Calibrated, Guarantee, Watch};
@@ -215,7 +215,7 @@ impl Clerk {
             }
             Request::Load(definition) => self.load(&definition)?,
             Request::Inspect(file) => {
-                let table = csv::read(&self.workspace.resolve(&file))?;
+                let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 self.tray.put(Report::Inspected { file, columns });
             }

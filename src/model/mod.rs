@@ -3,8 +3,11 @@
 //! Used by `adapt` and everything above; uses only `numeric` and the datasets of `data`.
 
 pub mod linear;
+pub mod logistic;
+pub mod network;
 
 pub use linear::LinearModel;
+pub use network::Network;
 
 use crate::numeric::{Matrix, Vector};
 
@@ -15,6 +18,8 @@ pub enum Model {
     Linear(LinearModel),
     /// Tells two classes apart: the second where the score is positive.
     Logistic(LinearModel),
+    /// The same with the score of a small network.
+    Network(Network),
 }
 
 /// One array of a model, as its file holds it.
@@ -32,6 +37,7 @@ impl Model {
         match self {
             Self::Linear(_) => "linear",
             Self::Logistic(_) => "logistic",
+            Self::Network(_) => "network",
         }
     }
 
@@ -39,19 +45,18 @@ impl Model {
     pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
-            Self::Logistic(_) => None,
+            Self::Logistic(_) | Self::Network(_) => None,
         }
     }
 
     /// Predicted classes, one per column of `features`; `None` of a regression.
     pub fn classes(&self, features: &Matrix) -> Option<Vec<u32>> {
-        match self {
-            Self::Linear(_) => None,
-            Self::Logistic(model) => {
-                let scores = model.predict(features).into_iter();
-                Some(scores.map(|score| u32::from(score > 0.0)).collect())
-            }
-        }
+        let scores = match self {
+            Self::Linear(_) => return None,
+            Self::Logistic(model) => model.predict(features),
+            Self::Network(network) => network.predict(features),
+        };
+        Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
     }
 
     pub fn tensors(&self) -> Vec<Tensor> {
@@ -61,6 +66,18 @@ impl Model {
                 shape: vec![model.weights.len()],
                 values: model.weights.clone(),
             }],
+            Self::Network(network) => vec![
+                Tensor {
+                    name: "hidden",
+                    shape: vec![network.units(), network.inputs],
+                    values: network.hidden().to_vec(),
+                },
+                Tensor {
+                    name: "output",
+                    shape: vec![network.units()],
+                    values: network.output().to_vec(),
+                },
+            ],
         }
     }
 }

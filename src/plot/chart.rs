@@ -33,6 +33,8 @@ const OF_SEVERAL: f64 = 300.0;
 const BETWEEN_PANELS: f64 = 26.0;
 const LEGEND_LINE: f64 = 22.0;
 const LEGEND_SAMPLE: f64 = 34.0;
+/// Over three decades and more, lines between them help nobody.
+const MOST_HAIRLINES: usize = 26;
 /// Half the size of a marker.
 const MARKER: f64 = 4.0;
 
@@ -217,7 +219,7 @@ impl Figure {
         let panels = self.panels.len().max(1) as f64;
         let right = left + panels * width + (panels - 1.0) * BETWEEN_PANELS;
         let names = legend.iter().map(|(name, _, _)| width_of(name)).fold(0.0, f64::max);
-        let legend_room = if legend.len() > 1 { 26.0 + LEGEND_SAMPLE + names } else { 0.0 };
+        let legend_room = if legend.is_empty() { 0.0 } else { 26.0 + LEGEND_SAMPLE + names };
         let total_width = (right + legend_room).max(width_of(&self.title) * 1.25) + PADDING;
         let note_room = if self.note.is_empty() { 0.0 } else { 24.0 };
         let total_height = top + PANEL_HEIGHT + 48.0 + note_room + 6.0;
@@ -249,7 +251,7 @@ impl Figure {
             panel.draw_grid(&mut out, &frame, &labels, index == 0);
             panel.draw_series(&mut out, &frame, &legend);
         }
-        if legend.len() > 1 {
+        if !legend.is_empty() {
             draw_legend(&mut out, &legend, right + 26.0, top + 10.0);
         }
         out.push_str("</svg>\n");
@@ -292,8 +294,9 @@ impl Panel {
             let y = place(y);
             let _ = writeln!(out, "<path d=\"M{left} {y}H{right}\" stroke=\"{color}\"/>");
         };
-        for value in frame.vertical.between_decades() {
-            across(frame.y(value), HAIRLINE);
+        let between = frame.vertical.between_decades();
+        for value in between.iter().filter(|_| between.len() <= MOST_HAIRLINES) {
+            across(frame.y(*value), HAIRLINE);
         }
         for (value, _) in labels {
             across(frame.y(*value), GRID);
@@ -385,7 +388,9 @@ impl Panel {
                     writeln!(out, "<path d=\"M{}\"{}/>", way.join("L"), stroke(series.mark, *look));
             }
             for point in points {
-                draw_spread(out, frame, point, frame.x(point.x), color);
+                if series.mark != Mark::Level {
+                    draw_spread(out, frame, point, frame.x(point.x), color);
+                }
                 if matches!(series.mark, Mark::Line | Mark::Points) {
                     draw_marker(out, *look, frame.x(point.x), frame.y(point.y));
                 }

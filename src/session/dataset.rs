@@ -1,7 +1,12 @@
 //! A definition made into records. Private records are wrapped as they are read.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::workspace::Workspace;
+use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
+use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::table::Column;
 use crate::data::{DatasetDefinition, Role, Source, Table, csv, synthetic};
 use crate::error::{Error, Result};
@@ -26,6 +31,8 @@ pub struct Loaded {
 pub struct ColumnKind {
     pub name: String,
     pub numeric: bool,
+    /// How many features it makes; more than one where it holds vectors.
+    pub width: usize,
 }
 
 pub enum Records {
@@ -64,7 +71,16 @@ impl Loaded {
 
 /// Reads, filters, checks and wraps.
 pub fn load(definition: &DatasetDefinition, workspace: &Workspace) -> Result<Loaded> {
-    let (whole, origin) = read(&definition.source, workspace)?;
+    load_watched(definition, workspace, &mut Unwatched)
+}
+
+/// Like [`load`]; `progress` is told how far the reading is and may stop it.
+pub fn load_watched(
+    definition: &DatasetDefinition,
+    workspace: &Workspace,
+    progress: &mut dyn Progress,
+) -> Result<Loaded> {
+    let (whole, origin) = read(&definition.source, workspace, progress)?;
     let table = match &definition.filter {
         Some(filter) => Filter::parse(filter)?.apply(&whole)?,
         None => whole,
@@ -72,7 +88,7 @@ pub fn load(definition: &DatasetDefinition, workspace: &Workspace) -> Result<Loa
     if let Some(label) = &definition.label {
         table.column(label)?;
     }
-    let mut warnings = Vec::new();
+    let mut warnings = table.remarks.clone();
     let fingerprint = table.view.to_string();
     if definition.role == Role::Public
         && definition.fingerprint.as_ref().is_some_and(|known| *known != fingerprint)
@@ -110,19 +126,40 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
     let columns = table.names.iter().zip(&table.columns).map(|(name, column)| ColumnKind {
         name: name.clone(),
         numeric: matches!(column, Column::Numbers(_)),
+        width: column.width(),
     });
     columns.collect()
 }
 
-fn read(source: &Source, workspace: &Workspace) -> Result<(Table, String)> {
+/// The same file by another path (a link, `..`) is the same origin.
+fn canonical(path: &PathBuf) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string()
+}
+
+/// A source's table and its origin.
+fn read(
+    source: &Source,
+    workspace: &Workspace,
+    progress: &mut dyn Progress,
+) -> Result<(Table, String)> {
+    let mut file_with = |file: &str, reading: &Reading| {
+        let path = workspace.resolve(file);
+        Ok((read::read(&path, reading, progress)?, canonical(&path)))
+    };
     match source {
-        Source::File(file) => {
-            let path = workspace.resolve(file);
-            let table = csv::read(&path)?;
-            // The same file by another path (a link, `..`) is the same origin.
-            let origin = path.canonicalize().unwrap_or(path);
-            Ok((table, origin.display().to_string()))
+        Source::Together(files) => {
+            let files: BTreeMap<String, PathBuf> =
+                files.iter().map(|(name, file)| (name.clone(), workspace.resolve(file))).collect();
+            let table = read::read_together(&files, progress)?;
+            Ok((table, files.values().map(canonical).collect::<Vec<_>>().join(" + ")))
         }
+        Source::File(file) => file_with(file, &Reading::Plain),
+        Source::Delimited { file, delimiter, names } => {
+            let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+            file_with(file, &Reading::Delimited(dialect))
+        }
+        Source::Arrays { file, arrays } => file_with(file, &Reading::Arrays(arrays.clone())),
+        Source::Sparse { file, width } => file_with(file, &Reading::Sparse(*width)),
         Source::Builtin(name) => {
             let bytes = super::demo::builtin(name)?;
             let origin = format!("builtin:{name}");

@@ -16,7 +16,7 @@ use super::certificate::Certificate;
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
-use crate::data::{Preparation, Role, Source};
+use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::ledger::RunId;
@@ -149,7 +149,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
-        if let Source::File(file) = &mut dataset.source {
+        for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
         if dataset.role == Role::Private {

@@ -322,8 +322,8 @@ mod tests {
         assert_eq!(
             table().text(),
             "‖M(q)‖₂\n\
-             \x20                       n=1000 ε=1         ε=4\n\
-             \x20 uniform            0.381 ± 0.001           –\n\
+             \x20                      n=1000 ε=1         ε=4\n\
+             \x20 uniform           0.381 ± 0.001           –\n\
              \x20 moment release  0.0110 ± 0.0014 ✓    0.0200 ✗  missed 1 of 2\n\
              \x20   wanted               ≤ 0.0125    ≤ 0.0125\n"
         );

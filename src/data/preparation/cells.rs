@@ -4,12 +4,22 @@ use std::borrow::Cow;
 
 use crate::data::missing;
 use crate::data::table::{Column, Table, finite};
+use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
 /// A column as numbers, or its first cell that is none.
 pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64]>> {
     match table.column(column)? {
-        Column::Numbers(numbers) => Ok(Cow::Borrowed(numbers)),
+        Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
+            Some(row) => {
+                Err(Error::failed(flaw("")).at(format!("{}, column '{column}'", table.place(row))))
+            }
+            None => Ok(Cow::Borrowed(numbers)),
+        },
+        vectors @ Column::Vectors(_) => {
+            Err(Error::failed(format!("expected one number in each row, found {}", vectors.kind()))
+                .at(format!("{}, column '{column}'", table.origin)))
+        }
         // A filter may have removed the rows that made it text.
         Column::Text(cells) => cells
             .iter()
@@ -23,10 +33,33 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64
     }
 }
 
+/// A column as vectors of `width` numbers, none of which is missing.
+pub(super) fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Result<&'a Vectors> {
+    let found = table.column(column)?;
+    let Column::Vectors(vectors) = found else {
+        return Err(unlike_vectors(table, column, width, found));
+    };
+    if vectors.width() != width {
+        return Err(unlike_vectors(table, column, width, found));
+    }
+    match vectors.first_missing() {
+        Some((row, position)) => Err(Error::failed("expected a number, found a missing value")
+            .at(format!("{}, column '{column}[{position}]'", table.place(row)))
+            .cure("filter such rows out, or leave the column out of the features")),
+        None => Ok(vectors),
+    }
+}
+
+fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> Error {
+    Error::failed(format!("expected vectors of {width} numbers, found {}", found.kind()))
+        .at(format!("{}, column '{column}'", table.origin))
+        .cure("use features from the same extractor, or leave the column out")
+}
+
 /// What is wrong with a cell that is no finite number.
 fn flaw(cell: &str) -> String {
     if cell.is_empty() {
-        "expected a number, found a missing value (empty cell)".to_owned()
+        "expected a number, found a missing value".to_owned()
     } else if missing::is_missing(cell) {
         format!("expected a number, found a missing value ('{cell}')")
     } else if cell.parse::<f64>().is_ok() {

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::cells::numbers;
+use super::cells::{numbers, vectors};
 use super::scale::Scale;
 use crate::data::definition::DatasetDefinition;
-use crate::data::table::{Cell, Table};
+use crate::data::table::{Cell, Column, Table};
+use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is taken for a mistake:
@@ -30,6 +31,11 @@ pub(super) enum Encoding {
         /// One per known value, then one for all others.
         scales: Vec<Scale>,
     },
+    /// A column of vectors; one scale per number of the vector.
+    Vector {
+        column: String,
+        scales: Vec<Scale>,
+    },
 }
 
 /// A column's cells as its encoding sees them.
@@ -37,6 +43,7 @@ pub(super) enum Coded<'a> {
     Numbers(Cow<'a, [f64]>),
     /// For every row which of the 0/1 features is 1.
     Codes(Vec<usize>),
+    Vectors(&'a Vectors),
 }
 
 impl Coded<'_> {
@@ -44,6 +51,7 @@ impl Coded<'_> {
         match self {
             Self::Numbers(numbers) => numbers[row],
             Self::Codes(codes) => f64::from(codes[row] == feature),
+            Self::Vectors(vectors) => vectors.value(row, feature),
         }
     }
 }
@@ -56,27 +64,32 @@ impl Encoding {
 
     pub fn column(&self) -> &str {
         match self {
-            Self::Number { column, .. } | Self::Category { column, .. } => column,
+            Self::Number { column, .. }
+            | Self::Category { column, .. }
+            | Self::Vector { column, .. } => column,
         }
     }
 
     pub fn scales(&self) -> &[Scale] {
         match self {
             Self::Number { scale, .. } => std::slice::from_ref(scale),
-            Self::Category { scales, .. } => scales,
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
         }
     }
 
     pub fn scales_mut(&mut self) -> &mut [Scale] {
         match self {
             Self::Number { scale, .. } => std::slice::from_mut(scale),
-            Self::Category { scales, .. } => scales,
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
         }
     }
 
     pub fn feature_names(&self) -> Vec<String> {
         match self {
             Self::Number { column, .. } => vec![column.clone()],
+            Self::Vector { column, scales } => {
+                (0..scales.len()).map(|at| format!("{column}[{at}]")).collect()
+            }
             Self::Category { column, values, .. } => {
                 let named = values.iter().map(|value| match value.as_str() {
                     "" => format!("{column}=(empty)"),
@@ -100,6 +113,9 @@ impl Encoding {
                 let code = |cell| codes.get(&cell).copied().unwrap_or(values.len());
                 Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
             }
+            Self::Vector { column, scales } => {
+                vectors(table, column, scales.len()).map(Coded::Vectors)
+            }
         }
     }
 }
@@ -121,6 +137,10 @@ pub(super) fn choose(
         };
     }
     let cells = public.column(column)?;
+    if let Column::Vectors(vectors) = cells {
+        let scales = vec![Scale::IDENTITY; vectors.width()];
+        return Ok(Encoding::Vector { column: column.to_owned(), scales });
+    }
     let is_number = |cell| matches!(cell, Cell::Number(_));
     // Text with some number in it is a numeric column with flaws, until
     // somebody declares it a category: better to ask than to guess.

@@ -146,7 +146,11 @@ pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
 }
 
 fn is_missing(cell: Cell<'_>) -> bool {
-    matches!(cell, Cell::Text(text) if missing::is_missing(text))
+    match cell {
+        Cell::Text(text) => missing::is_missing(text),
+        Cell::Number(number) => number.is_nan(),
+        Cell::Vector(_) => false,
+    }
 }
 
 fn missing_class(cell: Cell<'_>) -> Error {

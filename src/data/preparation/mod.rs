@@ -250,7 +250,7 @@ impl Preparation {
     /// A preparation may come from a file that somebody has edited.
     fn check(&self) -> Result<()> {
         let whole = self.encodings.iter().all(|encoding| match encoding {
-            Encoding::Number { .. } => true,
+            Encoding::Number { .. } | Encoding::Vector { .. } => true,
             Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
         });
         let unit = Scale { centre: 0.0, width: self.unit };

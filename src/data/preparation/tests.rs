@@ -144,7 +144,7 @@ fn evaluation_keeps_labels_in_their_units() {
 #[test]
 fn a_flawed_cell_is_named_with_line_column_and_cure() {
     for (cell, complaint) in [
-        ("", "found a missing value (empty cell)"),
+        ("", "found a missing value"),
         ("NA", "found a missing value ('NA')"),
         ("nan", "found a missing value ('nan')"),
         ("?", "found a missing value ('?')"),

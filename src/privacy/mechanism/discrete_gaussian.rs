@@ -1,5 +1,5 @@
 //! The discrete Gaussian on a dyadic grid (Canonne, Kamath, Steinke, "The Discrete
-//! Gaussian for Differential Privacy", 2020), sampled exactly; why on a grid: [`super::grid`].
+//! Gaussian for Differential Privacy", 2020), sampled exactly; why on a grid: module `grid`.
 //!
 //! All arithmetic is of fixed width and cannot overflow: σ ≤ 2²⁹ steps, so Laplace
 //! proposals stay below 1024·2²⁹ = 2³⁹ (larger ones are rejected), their squares

@@ -50,11 +50,11 @@ impl GriddedScale {
                 "noise of {symbol} = {scale} on a grid of {grid} cannot be drawn: {why}"
             )))
         };
-        if grid == 0.0 {
-            return refuse("ideal continuous noise exists on paper only");
-        }
         if !(SMALLEST_SCALE..=2.0 * LARGEST_SCALE).contains(&scale) {
             return refuse(&format!("{symbol} must be between 1e-150 and 1e150"));
+        }
+        if grid == 0.0 {
+            return refuse("ideal continuous noise exists on paper only");
         }
         // The scale is in range, so a grid that passes the next test is an ordinary number.
         let ratio = scale / grid;

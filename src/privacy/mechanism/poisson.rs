@@ -70,7 +70,7 @@ impl PoissonSample {
 /// differ deciding. All 64 look at the same digit of `rate` at a time, a word of random bits
 /// for each digit; half of the undecided coins are decided by each, so about eight words do
 /// for any rate.
-fn sixty_four_coins(generator: &mut NoiseGenerator, rate: f64) -> u64 {
+pub fn sixty_four_coins(generator: &mut NoiseGenerator, rate: f64) -> u64 {
     if rate == 1.0 {
         return u64::MAX;
     }
@@ -137,7 +137,9 @@ mod tests {
         for _ in 0..repeats as usize {
             let members = sample(&mut generator, rate, population);
             assert!(members.is_sorted() && members.iter().all(|member| *member < population));
-            members.iter().for_each(|member| each[*member] += 1.0);
+            for member in &members {
+                each[*member] += 1.0;
+            }
             pairs += members.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() as f64;
         }
         let error = (repeats * rate * (1.0 - rate)).sqrt();

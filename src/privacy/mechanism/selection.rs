@@ -97,7 +97,6 @@ impl NoisyMaximum {
 
     /// Reads an event's scale back; refuses one that is not an integer of grid steps.
     pub fn from_event(scale: f64) -> Result<Self> {
-        check_scale(scale)?;
         // The event does not state the grid: it is the finest for the scale.
         GriddedScale::from_event("b", scale, finest_grid(scale)).map(Self)
     }
