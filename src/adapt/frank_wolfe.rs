@@ -34,7 +34,7 @@
 use super::discrepancy::{Sensitivity, largest_square};
 use super::reweighting::{
     AS_PRINTED, MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Returned, Reweighting, State,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, temperature,
+    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
 };
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
@@ -391,6 +391,10 @@ impl Run for Search {
 
     fn model(&self) -> Option<Released<Model>> {
         released_model(&self.reweighting, self.result.as_ref())
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        released_weights(self.result.as_ref())
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

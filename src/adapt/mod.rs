@@ -10,11 +10,13 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
 //! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `matching`, `kernel`, `joint` | the searches behind moment release |
 //! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`frank_wolfe`] | methods for unlabelled private data |
+//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for unlabelled private data |
 //! | [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | methods for labelled private data |
 //! | [`weighted`] | what the last two share |
 //! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
+//! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
@@ -23,10 +25,17 @@ pub mod discrepancy;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+mod joint;
+mod kernel;
 pub mod labelled_discrepancy;
+mod matching;
+pub mod minimum_discrepancy;
+pub mod mirror_descent;
 pub mod moment;
 pub mod moment_release;
 pub mod ncnvx_adap;
+#[cfg(test)]
+mod papers_setup;
 pub mod plan;
 pub mod problem;
 pub mod profiled_cnvx_adap;
@@ -190,6 +199,7 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
         &frank_wolfe::TwoStageFrankWolfe,
+        &mirror_descent::MirrorDescent,
         &cnvx_adap::CnvxAdap,
         &ncnvx_adap::NcnvxAdap,
     ]
