@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::encoding::MOST_VALUES;
 use super::*;
 use crate::data::read::csv;
 use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
@@ -352,7 +351,7 @@ fn declared_classes_keep_their_order_and_need_not_all_occur() {
     assert_eq!(classes(&preparation, "x,y\n5,maybe\n"), [1]);
     // A declared class is a class even where its name looks like nothing.
     let preparation = fit("x,y\n1,none\n2,some\n", &classified(&["some", "none"]), &raw());
-    assert_eq!(classes(&preparation, "x,y\n1,none\n"), [1]);
+    assert_eq!(classes(&preparation, "x,y\n1,none\n1,some\n"), [1, 0]);
 }
 
 #[test]
@@ -387,6 +386,11 @@ fn impossible_classes_are_refused_with_a_cure() {
     assert!(many.contains("201 different values") && many.contains("regression"), "{many}");
     assert!(refused(SHOPS, &["a"]).contains("only one class"));
     assert!(refused(SHOPS, &["1", "1.0"]).contains("twice"));
+    let vectors = Column::Vectors(Vectors::new(2, Values::F32(vec![0.0; 4])).unwrap());
+    let numbers = Column::Numbers(vec![1.0, 2.0]);
+    let vectors = Table::of_rows("t.npz", strings(&["x", "y"]), vec![numbers, vectors]);
+    let error = class_names(&vectors.ok().unwrap(), &classified(&[])).unwrap_err().to_string();
+    assert!(error.contains("expected one value in each row, found vectors of 2"), "{error}");
     let text = refusal("x,y\n1,a\n2,b\n", &definition("y"));
     assert!(text.contains("set `task: classification`"), "{text}");
 }
