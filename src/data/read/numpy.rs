@@ -1,5 +1,6 @@
 //! NPY and NPZ files.
 
+use std::borrow::Cow;
 use std::io::{BufReader, Read};
 
 use zip::ZipArchive;
@@ -85,7 +86,7 @@ fn open<'i, 'a>(input: &'i Input<'a>) -> Result<Archive<'i, 'a>> {
 /// Names in a zip archive, to tell what it is.
 pub fn members(input: &Input) -> Result<Vec<String>> {
     let archive = open(input)?;
-    Ok(archive.file_names().flatten().map(|name| name.into_owned()).collect())
+    Ok(archive.file_names().flatten().map(Cow::into_owned).collect())
 }
 
 /// Name of the array at this place, and how many bytes it can have at the most.
