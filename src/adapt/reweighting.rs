@@ -327,7 +327,6 @@ impl State {
     }
 }
 
-/// Released states and what becomes of them.
 pub(super) fn released_model(
     reweighting: &Reweighting,
     state: Option<&Released<State>>,
@@ -335,6 +334,10 @@ pub(super) fn released_model(
     let state = state?;
     let model = reweighting.model(state.get())?;
     Some(state.clone().map(|_| model))
+}
+
+pub(super) fn released_weights(state: Option<&Released<State>>) -> Option<Released<Vec<f64>>> {
+    Some(state?.clone().map(|state| state.q.as_slice().to_vec()))
 }
 
 /// Ended before anything was released.
@@ -406,7 +409,8 @@ mod tests {
         golden::assert_near(&state.q, &golden.vector("fw_step.q_next"), 1e-12);
         golden::assert_close(&(&moment - &state.sum), &golden.rows("fw_step.M_next"), 1e-11);
         near(problem.exact(&moment, &state).unwrap().norm, &golden, "fw_step.spec_next");
-        let w = problem.fit(&golden.vector("inputs.q")).unwrap();
-        golden::assert_near(&w, &golden.vector("stage2.w_unconstrained"), 1e-11);
+        let half = Reweighting { radius: 0.5, ..problem };
+        let w = half.fit(&golden.vector("inputs.q")).unwrap();
+        golden::assert_near(&w, &golden.vector("stage2.w_ball_Lambda_0p5"), 1e-11);
     }
 }
