@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use halflight::data::Task;
+use halflight::data::preparation::{FeatureScaling, LabelRange};
 use halflight::engine::assembly::{Assembly, assemble};
 use halflight::error::Result;
 use halflight::privacy::{Ledger, Watch};
@@ -217,6 +218,26 @@ fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_no
 }
 
 #[test]
+fn declared_bounds_that_clip_public_records_are_a_warning_of_the_plan() {
+    let directory = directory(&[
+        ("ours.csv", &records(600, 200, false)),
+        ("theirs.csv", &records(0, 300, false)),
+    ]);
+    let mut session = session("source: file(\"ours.csv\")", &["source: file(\"theirs.csv\")"]);
+    let loaded = load_all(&session, directory.path());
+    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+    let preparation = &mut session.plans[0].preparation;
+    preparation.features = FeatureScaling::Declared(0.5);
+    preparation.labels = LabelRange::Declared(-2.0, 2.0);
+    let tight = assembled(&session, 0, &loaded).unwrap();
+    let clipped = tight.problem.public.clipped;
+    let warning = format!("{clipped} of 240 public training records");
+    assert!(clipped > 100 && tight.warnings[0].starts_with(&warning), "{:?}", tight.warnings);
+    session.plans[0].preparation.features = FeatureScaling::Declared(2.0);
+    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+}
+
+#[test]
 fn an_incomplete_private_record_counts_and_an_incomplete_public_one_does_not() {
     let directory = directory(&[
         ("ours.csv", &records(0, 210, true)),
@@ -366,6 +387,6 @@ fn inspect_tells_of_a_session_how_many_public_rows_are_clipped() {
     session.save(&directory.path().join("s.ron")).unwrap();
     let text = stdout(&halflight(directory.path(), &["data", "inspect", "s.ron"]));
     assert!(text.contains("ours: 200 rows") && text.contains("[m/s]"), "{text}");
-    assert!(text.contains("of 240 public training records are clipped"), "{text}");
+    assert!(text.contains("%) public training records and ◆"), "{text}");
     assert!(!directory.path().join(".halflight").exists());
 }
