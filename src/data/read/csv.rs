@@ -11,9 +11,8 @@ use memchr::memchr;
 
 use super::input::{Input, Unwatched};
 use super::records::{Record, Records, not_utf8};
-use crate::data::missing::is_missing;
 use crate::data::names;
-use crate::data::table::{Column, Table, finite};
+use crate::data::table::{Column, Table, finite, is_missing};
 use crate::error::{Error, Result};
 
 /// What can be found to separate cells, the likeliest first.
