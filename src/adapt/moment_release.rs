@@ -77,7 +77,7 @@ static SPEC: Spec = Spec {
             help: "How strongly the weights are held at uniform, in units of the noise times \
                    the number of public records. Higher keeps more records in use and fits \
                    less of the noise.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.05 },
+            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.03 },
         },
         Field {
             key: "iterations",

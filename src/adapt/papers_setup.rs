@@ -242,6 +242,12 @@ fn the_range_is_the_one_that_the_papers_overcount_four_times() {
 fn with_200_features_the_kernel_form_keeps_close_to_the_moment() {
     let setup = Setup::new(8000, 200, 0);
     let target = Target { epsilon: 16.0, delta: DELTA };
+    for c in [0.1, 0.01, 0.003, 0.03] {
+        let given = [("lambda", Value::Number(1.0)), ("regularisation", Value::Number(c))];
+        let start = std::time::Instant::now();
+        let got = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
+        println!("d=200 c={c} {got:?} {:?}", start.elapsed());
+    }
     let given = [("lambda", Value::Number(1.0))];
     let (norm, _) = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
     println!("{norm}");

@@ -413,4 +413,27 @@ mod tests {
         let w = half.fit(&golden.vector("inputs.q")).unwrap();
         golden::assert_near(&w, &golden.vector("stage2.w_ball_Lambda_0p5"), 1e-11);
     }
+
+    #[test]
+    fn what_the_exact_moment_says_is_for_the_curator_and_a_sealed_watch_gets_none_of_it() {
+        let (problem, state, _) = golden_problem(Objective::SingleStage);
+        let is_exact = |series| !matches!(series, Series::EffectiveSample | Series::ModelGap);
+        let watch = Watch::open();
+        let open = problem.measures(&state, &watch, Some(2.0));
+        for measure in &open {
+            let curator = matches!(measure.value, super::super::Standing::Curator(_));
+            assert_eq!(curator, is_exact(measure.series), "{:?}", measure.series);
+        }
+        let golden = golden::discrepancy();
+        let exact = |series| {
+            let measure = open.iter().find(|measure| measure.series == series).unwrap();
+            let super::super::Standing::Curator(value) = &measure.value else { panic!() };
+            *value.reveal(&watch).unwrap()
+        };
+        near(exact(Series::ExactStationarityGap), &golden, "alg1_step.gap");
+        near(exact(Series::ExactObjective), &golden, "alg1_step.L");
+        near(2.0 * exact(Series::SelectionSignal), &golden, "alg1_step.gap_q");
+        let sealed = problem.measures(&state, &Watch::sealed(), Some(2.0));
+        assert!(!sealed.is_empty() && sealed.iter().all(|measure| !is_exact(measure.series)));
+    }
 }
