@@ -8,8 +8,8 @@ use std::time::Instant;
 use halflight::adapt::discrepancy::Smoothed;
 use halflight::adapt::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
-use halflight::numeric::symmetric::eigen;
 use halflight::numeric::Vector;
+use halflight::numeric::symmetric::eigen;
 
 const RECORDS: usize = 1000;
 

@@ -42,6 +42,10 @@ use crate::privacy::{
 
 const SLOPE: &str = "slope";
 
+/// The regret bound's step is made for the worst of gradients. In the papers' setup, steps
+/// several times as long ended lower at every n and ε.
+const LONGER: f64 = 5.0;
+
 /// Least and most rounds that are chosen automatically: more would cost time and gain little.
 const ROUNDS_BETWEEN: (f64, f64) = (20.0, 400.0);
 
@@ -61,7 +65,7 @@ static SPEC: Spec = Spec {
             key: "step_size",
             name: "step size η",
             unit: "",
-            help: "Length of a mirror step; 0 takes the one of the regret bound.",
+            help: "Length of a mirror step; 0 chooses by the rounds and their noise.",
             kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.0 },
         },
         WEIGHT_RIDGE,
@@ -114,7 +118,8 @@ impl Method for MirrorDescent {
         let noise = if printed { sigma } else { square * sigma };
         let largest = (square.powi(2) + 2.0 * records * noise.powi(2)).sqrt();
         let step_size = match settings.number("step_size")? {
-            0.0 => (records / plan.steps as f64).sqrt() / largest,
+            0.0 if printed => (records / plan.steps as f64).sqrt() / largest,
+            0.0 => LONGER * (records / plan.steps as f64).sqrt() / largest,
             given => given,
         };
         let objective = Objective::TwoStage { weight_ridge: settings.number("weight_ridge")? };

@@ -77,7 +77,7 @@ static SPEC: Spec = Spec {
             help: "How strongly the weights are held at uniform, in units of the noise times \
                    the number of public records. Higher keeps more records in use and fits \
                    less of the noise.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.05 },
         },
         Field {
             key: "iterations",
@@ -91,8 +91,9 @@ static SPEC: Spec = Spec {
             name: "tolerance",
             unit: "share of first gap",
             help: "The search ends when the stationarity gap has fallen to this share of its \
-                   first value.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 1e-3 },
+                   first value. 0 chooses: 1e-5 in two stages, 1e-3 jointly, where an early \
+                   end keeps more records in use.",
+            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.0 },
         },
         TEMPERATURE,
         Field {
@@ -157,7 +158,11 @@ impl Method for MomentRelease {
         Ok(Box::new(Adaptation {
             steps: plan.steps,
             iterations: settings.whole("iterations")?,
-            tolerance: settings.number("tolerance")?,
+            tolerance: match settings.number("tolerance")? {
+                0.0 if joint.is_some() => 1e-3,
+                0.0 => 1e-5,
+                given => given,
+            },
             radius,
             ridge,
             matching: Matching::new(public.features, kernel, regularisation),

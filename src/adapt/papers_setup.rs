@@ -239,29 +239,68 @@ fn the_range_is_the_one_that_the_papers_overcount_four_times() {
 }
 
 #[test]
-fn zz_scan() {
-    let n = |key: &'static str, x: f64| (key, Value::Number(x));
-    for (step, rounds) in
-        [(0.0, 0.0), (0.03, 0.0), (0.1, 0.0), (1.0, 0.0), (0.1, 100.0), (0.3, 100.0)]
-    {
-        means(&super::mirror_descent::MirrorDescent, &[n("step_size", step), n("rounds", rounds)]);
-    }
-    for (tolerance, c) in [(1e-4, 0.1), (1e-5, 0.1), (1e-5, 0.03), (1e-4, 0.3)] {
-        means(
-            &super::moment_release::MomentRelease,
-            &[n("lambda", 1.0), n("tolerance", tolerance), n("regularisation", c)],
-        );
-    }
-    for (tolerance, mu) in [(1e-3, 10.0), (1e-3, 50.0), (1e-4, 10.0), (1e-4, 50.0), (1e-4, 200.0)] {
-        let mut given = words(&[("goal", "joint")]);
-        given.extend([
-            n("lambda", 1.0),
-            n("tolerance", tolerance),
-            n("temperature", mu),
-            n("iterations", 500.0),
-        ]);
-        let start = std::time::Instant::now();
-        means(&super::moment_release::MomentRelease, &given);
-        println!("{:?}", start.elapsed());
+fn with_200_features_the_kernel_form_keeps_close_to_the_moment() {
+    let setup = Setup::new(8000, 200, 0);
+    let target = Target { epsilon: 16.0, delta: DELTA };
+    let given = [("lambda", Value::Number(1.0))];
+    let (norm, _) = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
+    println!("{norm}");
+    assert!(norm <= 0.007, "{norm}");
+}
+
+#[test]
+fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
+    let setup = Setup::new(8000, 10, 0);
+    let target = Target { epsilon: 4.0, delta: DELTA };
+    let mut given = words(&[("returned", "best")]);
+    given.push(("rounds", Value::Number(30.0)));
+    let method = &super::frank_wolfe::TwoStageFrankWolfe;
+    let settings =
+        method.spec().check(&given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect());
+    let plan = method.plan(&setup.shape, &setup.public, target, &settings.unwrap()).unwrap();
+    let noise = calibrated(&plan.releases, target);
+    let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
+    assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
+    // The same scale for twice the range.
+    let scales = (rounds.mechanism.scale(), choice.mechanism.scale());
+    assert!((scales.0 / scales.1 - 1.0).abs() < 1e-9, "{scales:?}");
+    assert_eq!(choice.mechanism.sensitivity(), 2.0 * rounds.mechanism.sensitivity());
+    let (norm, _) = setup.run(method, &given, target, true, 3);
+    assert!(norm < 0.1, "{norm}");
+}
+
+#[test]
+fn impossible_settings_and_problems_are_refused() {
+    let setup = Setup::new(1000, 3, 0);
+    let target = Target { epsilon: 1.0, delta: DELTA };
+    for method in super::methods() {
+        let spec = method.spec();
+        if spec.needs_private_labels {
+            continue;
+        }
+        for (key, bad) in [
+            ("lambda", 0.0),
+            ("lambda", -1.0),
+            ("rounds", -1.0),
+            ("rounds", 0.5),
+            ("temperature", f64::INFINITY),
+        ] {
+            let given = BTreeMap::from([(key.to_owned(), Value::Number(bad))]);
+            assert!(spec.check(&given).is_err(), "{} {key} {bad}", spec.id);
+        }
+        let settings = spec.check(&BTreeMap::new()).unwrap();
+        let plan =
+            |shape: &ProblemShape, public: &Dataset| method.plan(shape, public, target, &settings);
+        plan(&setup.shape, &setup.public).unwrap();
+        let mut flat = setup.public.clone();
+        flat.features.fill(0.0);
+        let error = plan(&setup.shape, &flat).unwrap_err().to_string();
+        assert!(error.contains("zero"), "{error}");
+        let one = ProblemShape { private_records: 1, ..setup.shape.clone() };
+        assert!(plan(&one, &setup.public).is_err());
+        let wider = ProblemShape { dimension: 4, ..setup.shape.clone() };
+        assert!(plan(&wider, &setup.public).is_err());
+        let none = ProblemShape { public_records: 0, ..setup.shape.clone() };
+        assert!(plan(&none, &setup.public.records(0, 0)).is_err());
     }
 }

@@ -88,7 +88,7 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
 /// ηg plus a constant where q is positive, and the constant is the one whose q sums to 1.
 pub fn bregman(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let p = exponent(q.len());
-    if q.len() < 2 || !(q.sum() > 0.0) {
+    if q.len() < 2 || q.sum() <= 0.0 {
         return q.clone();
     }
     let strength = 2.0 / (p - 1.0);

@@ -153,6 +153,7 @@ fn chosen_rows(
     if let Some(sample) = definition.sample {
         table = table.sample(sample.rows, sample.seed)?;
     }
+    let mut table = table.renamed(&definition.rename)?;
     if definition.missing != Missing::Drop {
         return Ok(table);
     }
