@@ -4,6 +4,7 @@
 //! Vocabulary: [`Matrix`] and [`Vector`] are nalgebra's; a data matrix holds one
 //! example per *column*, so an example is contiguous in memory.
 
+pub mod convolution;
 pub mod least_squares;
 pub mod projection;
 pub mod rounding;

@@ -7,7 +7,7 @@
 //! this grid, which adds up to grid·√coordinates to the distance of neighbours. So
 //! the least noise is found by bisection, composing the actual events every time.
 
-use super::composition::{Composition, Guarantee, LEAST_DELTA};
+use super::composition::{Composition, Coverage, Guarantee, LEAST_DELTA};
 use super::event::{
     Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target,
 };
@@ -48,6 +48,7 @@ impl Calibrated {
             delta,
             adjacency: Adjacency::ReplaceOne,
             bound: "no noise: not private".into(),
+            covers: Coverage::FixedPlan,
         };
         let target = Target { epsilon: f64::INFINITY, delta };
         Self { target, events: releases.iter().map(event).collect(), guarantee }
