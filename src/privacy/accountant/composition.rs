@@ -160,7 +160,7 @@ impl Composition {
     }
 
     /// All of it, as seen when the record is in the first hypothesis.
-    fn parts(&self) -> Vec<Draws> {
+    pub(super) fn parts(&self) -> Vec<Draws> {
         let gaussian = (self.mu > 0.0).then_some((Pair::Gaussian { mu: self.mu }, 1));
         gaussian.into_iter().chain(self.others.iter().copied()).collect()
     }

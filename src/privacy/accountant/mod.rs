@@ -18,6 +18,8 @@ pub mod lattice;
 pub mod pair;
 pub mod pld;
 pub mod rdp;
+#[cfg(test)]
+mod reference;
 pub mod subsampling;
 
 pub use calibration::{Calibrated, calibrate};
