@@ -120,7 +120,7 @@ fn converged(
     let moment = |theta: f64| -> f64 {
         parts.iter().map(|(pair, count)| *count as f64 * pair.log_moment(theta)).sum()
     };
-    let (c, _) = least_over_orders(|theta| chernoff(moment(theta), theta));
+    let (c, _) = least_over_orders(1e-3, |theta| chernoff(moment(theta), theta));
     let near = 1e-2 * c;
     let bend = (moment(c + near) - 2.0 * moment(c) + moment(c - near)) / (near * near);
     let width = bend.max(0.0).sqrt();

@@ -110,8 +110,9 @@ impl Pair {
         }
     }
 
-    /// The loss on a lattice; `None` beyond what fits.
-    pub fn cells(&self, theta: f64, step: f64) -> Option<Cells> {
+    /// The loss on a lattice, but for `negligible` tilted mass at each end; `None` beyond
+    /// what fits.
+    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<Cells> {
         match *self {
             Self::Gaussian { mu } => {
                 let middle = mu * mu * (0.5 + theta);
@@ -128,7 +129,7 @@ impl Pair {
                 })?;
                 Some(Cells { lost: 2.0 * normal_tails(REACH).1, ..cells })
             }
-            Self::Subsampled(subsampled) => subsampled.cells(theta, step),
+            Self::Subsampled(subsampled) => subsampled.cells(theta, step, negligible),
             Self::Laplace { epsilon } => {
                 // Losses between ±ε₀ have the density ¼e^{−(ε₀ − ℓ)/2}.
                 let mut cells = inside(epsilon, step, |a, b| {

@@ -21,6 +21,7 @@
 //! it, P(L_B > ε_B) ≤ δ/100 at ε_B = ρ + 2√(ρ log(100/δ)), ρ = Nh²/8, and
 //! δ_split(ε + ε_B) ≤ δ(ε) + δ/100: the split curve's ε at 1.01·δ, less ε_B.
 
+use super::contour;
 use super::lattice::Cells;
 use super::rdp::{Draws, least_over_orders};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
@@ -35,6 +36,9 @@ const NARROW: f64 = 9e-3;
 /// The part of δ that the lower bound spends on splitting.
 const SPLIT_SHARE: f64 = 0.01;
 
+/// Larger tilts that bring less than this are not worth their finer lattice.
+const WORTH: f64 = 1e-3;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub lower: f64,
@@ -45,8 +49,13 @@ pub struct Interval {
 pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
     let draws = total_draws(parts)?;
     let log_share = -(SPLIT_SHARE * delta).ln();
-    let (theta, guess) =
-        least_over_orders(|theta| (log_moment(parts, theta) - delta.ln()) / theta);
+    let chernoff = |theta| (log_moment(parts, theta) - delta.ln()) / theta;
+    let (mut theta, mut guess) = least_over_orders(WORTH, chernoff);
+    // Where Chernoff's bound is bad, so is its θ.
+    if let Some(converged) = contour::epsilon(parts, delta).ok().filter(|it| *it > 0.0) {
+        guess = converged;
+        theta = best_tilt(parts, converged);
+    }
     let mut step = first_step(guess, draws, theta).min(
         // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
         0.8 * NARROW * guess / (0.5 * draws * log_share).sqrt(),
@@ -75,9 +84,14 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
 /// δ at this ε from above, in one direction.
 pub fn delta(parts: &[Draws], epsilon: f64) -> Option<f64> {
     let draws = total_draws(parts)?;
-    let (theta, _) = least_over_orders(|theta| log_moment(parts, theta) - theta * epsilon);
+    let theta = best_tilt(parts, epsilon);
     let sum = Tilted::compose(parts, theta, first_step(epsilon, draws, theta))?;
     Some(sum.delta_above(epsilon).min(1.0))
+}
+
+/// The θ of Chernoff's bound on δ(ε).
+fn best_tilt(parts: &[Draws], epsilon: f64) -> f64 {
+    least_over_orders(WORTH, |theta| log_moment(parts, theta) - theta * epsilon).0
 }
 
 /// The draws of all parts; `None` when there are none.
@@ -129,9 +143,11 @@ impl Tilted {
         if let Some(end) = ends.filter(|end| end.is_finite() && *end > 0.0).reduce(f64::max) {
             step = end / (end / step).ceil();
         }
+        let negligible = OUTSIDE / total_draws(parts)?;
         let mut losses = Vec::new();
         for (pair, count) in parts {
-            losses.push(Loss::tilt(pair.cells(theta, step)?, *count, theta, step, pair.log_moment(theta))?);
+            let cells = pair.cells(theta, step, negligible)?;
+            losses.push(Loss::tilt(cells, *count, theta, step, pair.log_moment(theta))?);
         }
         let total = |of: fn(&Loss) -> f64| -> f64 {
             losses.iter().map(|loss| loss.count as f64 * of(loss)).sum()
@@ -296,5 +312,10 @@ fn reach(losses: &[Loss], step: f64, deviation: f64) -> f64 {
             losses.iter().map(|loss| loss.count as f64 * loss.log_spread(eta, step)).sum();
         (spread - OUTSIDE.ln()) / eta.abs()
     };
-    [7.4, 3.7, 1.2, 0.3, 0.1].into_iter().map(bound).fold(f64::INFINITY, f64::min)
+    let first = bound(7.4);
+    // A normal sum needs 7.4 deviations.
+    if first < 8.0 * deviation.abs() {
+        return first;
+    }
+    [3.7, 1.2, 0.3, 0.1].into_iter().map(bound).fold(first, f64::min)
 }

@@ -33,7 +33,7 @@ pub fn epsilon_at(parts: &[Draws], theta: f64, delta: f64) -> f64 {
 
 /// The least ε over all orders, never negative.
 pub fn epsilon(parts: &[Draws], delta: f64) -> f64 {
-    least_over_orders(|theta| epsilon_at(parts, theta, delta)).1.max(0.0)
+    least_over_orders(1e-7, |theta| epsilon_at(parts, theta, delta)).1.max(0.0)
 }
 
 /// The least δ over all orders, at most 1.
@@ -42,12 +42,13 @@ pub fn delta(parts: &[Draws], epsilon: f64) -> f64 {
         let order = theta + 1.0;
         log_moment(parts, theta) - theta * epsilon + theta * (theta / order).ln() - order.ln()
     };
-    least_over_orders(log_delta).1.exp().min(1.0)
+    least_over_orders(1e-7, log_delta).1.exp().min(1.0)
 }
 
 /// The θ with the least `value`, nearly: any θ gives a bound, so the search may be
-/// coarse. Doubling from 1/64 until it rises, then golden sections of log θ.
-pub fn least_over_orders(value: impl Fn(f64) -> f64) -> (f64, f64) {
+/// coarse. Doubling from 1/64 until it rises or brings less than the part `worth`, then
+/// golden sections of log θ.
+pub fn least_over_orders(worth: f64, value: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut best = (1.0 / 64.0, value(1.0 / 64.0));
     let mut rising = 0;
     for doubling in -5..48 {
@@ -57,7 +58,7 @@ pub fn least_over_orders(value: impl Fn(f64) -> f64) -> (f64, f64) {
             let gain = best.1 - here;
             best = (theta, here);
             rising = 0;
-            if gain < 1e-7 * here.abs() {
+            if gain < worth * here.abs() {
                 break;
             }
         } else {

@@ -111,7 +111,7 @@ fn the_contour_integral_converges_to_the_exact_values_or_says_that_it_does_not()
     for case in cases() {
         match composition(&case).converged(case.delta) {
             Ok(ours) => {
-                assert!((ours - case.exact).abs() <= 1e-7 * case.exact.max(0.1), "{} {ours} {}", case.id, case.exact);
+                assert!((ours - case.exact).abs() <= 2e-7 * case.exact.max(0.1), "{} {ours} {}", case.id, case.exact);
             }
             Err(_) => refused.push(case.id),
         }

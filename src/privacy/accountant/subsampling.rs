@@ -186,9 +186,35 @@ impl Subsampled {
         }
     }
 
-    /// The loss on a lattice, see [`super::lattice`].
-    pub fn cells(&self, theta: f64, step: f64) -> Option<Cells> {
-        let range = self.range(theta, self.log_moment(theta));
+    /// The tilted range without the ends where next to nothing lies: large losses are so
+    /// rare that following them would cost more than everything else.
+    fn core(&self, theta: f64, negligible: f64) -> Option<Range> {
+        let log_moment = self.log_moment(theta);
+        let Range { mut low, mut high, mut lost } = self.range(theta, log_moment);
+        let step = (0.25 * self.noise).min(0.1);
+        if (high - low) / step > MOST_NODES {
+            return None;
+        }
+        // Twice the tilted mass of a slice, whose density changes little across it.
+        let slice = |z: f64| 2.0 * step * (self.log_tilted(theta, z) - log_moment).exp();
+        let mut end = lost + slice(high - step).max(slice(high));
+        while end < negligible && high > low {
+            (lost, high) = (end, high - step);
+            end = lost + slice(high - step).max(slice(high));
+        }
+        let budget = lost + negligible;
+        let mut end = lost + slice(low + step).max(slice(low));
+        while end < budget && high > low {
+            (lost, low) = (end, low + step);
+            end = lost + slice(low + step).max(slice(low));
+        }
+        Some(Range { low, high, lost })
+    }
+
+    /// The loss on a lattice, see [`super::lattice`]; tilted mass up to `negligible` (at
+    /// each end) may be left out.
+    pub fn cells(&self, theta: f64, step: f64, negligible: f64) -> Option<Cells> {
+        let range = self.core(theta, negligible)?;
         let ends = [range.low, range.high].map(|z| self.density_and_loss(z).1);
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
         let shift = 1.0 / self.noise;
