@@ -12,7 +12,7 @@ use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
 /// Allowed error of one level of a transform, relative to the length of the data.
-const LEVEL: f64 = 16.0 * f64::EPSILON;
+const LEVEL: f64 = 4.0 * f64::EPSILON;
 /// Allowed relative error of one complex product.
 const PRODUCT: f64 = 4.0 * f64::EPSILON;
 /// What is smaller in magnitude, squared, counts as zero: denormals are slow.

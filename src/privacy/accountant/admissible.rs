@@ -17,7 +17,10 @@ pub fn dominating(event: &Event) -> Result<Option<(Pair, f64)>> {
         .map_err(|error| error.at(format!("event '{}'", event.label)))
 }
 
-fn dominating_mechanism(mechanism: &Mechanism, adjacency: Adjacency) -> Result<Option<(Pair, f64)>> {
+fn dominating_mechanism(
+    mechanism: &Mechanism,
+    adjacency: Adjacency,
+) -> Result<Option<(Pair, f64)>> {
     let found = match *mechanism {
         Mechanism::Gaussian { sensitivity, sigma, grid, coordinates } => {
             let mu = ratio(sensitivity, sigma, grid, "σ")?;

@@ -140,7 +140,9 @@ impl Composition {
                 mu_squared += event.count as f64 * (mu * mu);
             } else if event.count > 0 {
                 match sum.others.iter_mut().find(|(known, _)| *known == pair) {
-                    Some((_, count)) => *count = count.checked_add(event.count).ok_or_else(too_much)?,
+                    Some((_, count)) => {
+                        *count = count.checked_add(event.count).ok_or_else(too_much)?
+                    }
                     None => sum.others.push((pair, event.count)),
                 }
             }
@@ -210,15 +212,7 @@ impl Composition {
             return Ok(self.gaussian_guarantee(delta, Coverage::FixedPlan));
         }
         let share = self.ideal_delta(delta);
-        let directions = self.directions();
-        let losses: Option<Vec<pld::Interval>> =
-            directions.iter().map(|parts| pld::epsilon(parts, share)).collect();
-        let losses = losses.and_then(|both| {
-            both.into_iter().reduce(|a, b| pld::Interval {
-                lower: a.lower.max(b.lower),
-                upper: a.upper.max(b.upper),
-            })
-        });
+        let losses = self.interval(share);
         let upper = losses.map_or(f64::INFINITY, |interval| interval.upper);
         let lower = losses.map_or(0.0, |interval| interval.lower);
         let lower = lower.max(gaussian::epsilon_lower(self.mu, share));
@@ -232,6 +226,23 @@ impl Composition {
         guarantee.epsilon_lower = (lower - grid).clamp(0.0, guarantee.epsilon);
         guarantee.covers = Coverage::FixedPlan;
         Ok(guarantee)
+    }
+
+    /// The interval of both directions, for ideal noise.
+    fn interval(&self, delta: f64) -> Option<pld::Interval> {
+        let directions = self.directions();
+        let (first, rest) = directions.split_first()?;
+        let mut worst = pld::epsilon(first, delta)?;
+        for parts in rest {
+            // Adding a record is mostly so much less that a simple bound shows it.
+            if gate::pure(parts).min(rdp::epsilon(parts, delta)) <= worst.upper {
+                continue;
+            }
+            let next = pld::epsilon(parts, delta)?;
+            worst.lower = worst.lower.max(next.lower);
+            worst.upper = worst.upper.max(next.upper);
+        }
+        Some(worst)
     }
 
     /// What can be said quickly, for a number that is shown while a run goes on: the

@@ -39,6 +39,17 @@ impl Line {
         };
         let log_moment: f64 =
             parts.iter().map(|(pair, count)| *count as f64 * pair.log_moment(c)).sum();
+        // Losses of ±ε₀ interfere constructively once more at t = π/ε₀.
+        let echoes = parts.iter().filter_map(|(pair, _)| pair.echo());
+        for echo in echoes {
+            let size = |(pair, draws): &Draws| {
+                let there = pair.circle(c, echo, 2).map_or(1.0, |circle| circle[1].norm());
+                *draws as f64 * there.ln()
+            };
+            if parts.iter().map(size).sum::<f64>() > NEGLIGIBLE.ln() {
+                return Err(diverges());
+            }
+        }
         let mut count = 64;
         while log_moment.is_finite() && count <= MOST_NODES {
             let mut values: Vec<Complex<f64>> = (0..count)
@@ -105,11 +116,7 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Result<f64> {
 
 /// δ at this ε, in one direction.
 pub fn delta(parts: &[Draws], epsilon: f64) -> Result<f64> {
-    converged(
-        parts,
-        |total, theta| total - theta * epsilon,
-        |line| line.log_delta(epsilon).exp(),
-    )
+    converged(parts, |total, theta| total - theta * epsilon, |line| line.log_delta(epsilon).exp())
 }
 
 fn converged(
@@ -134,5 +141,6 @@ fn converged(
         }
         last = next;
     }
-    Err(Error::failed("the contour integral does not converge for this plan").cure("use the bounds"))
+    Err(Error::failed("the contour integral does not converge for this plan")
+        .cure("use the bounds"))
 }

@@ -21,8 +21,7 @@ use super::pair::Pair;
 use super::rdp::{self, Draws};
 
 /// θ = α − 1 of the orders that are followed.
-const ORDERS: [f64; 12] =
-    [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+const ORDERS: [f64; 12] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// Σ ε₀ of all draws, rounded up; infinite if one of them is not pure.
 pub fn pure(parts: &[Draws]) -> f64 {

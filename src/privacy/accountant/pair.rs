@@ -42,7 +42,8 @@ impl Pair {
             Self::Subsampled(subsampled) => subsampled.log_moment(theta),
             Self::Laplace { epsilon } => {
                 let top = ((theta + 1.0) / (2.0 * theta + 1.0)).ln();
-                theta * epsilon + top
+                theta * epsilon
+                    + top
                     + (theta / (theta + 1.0) * (-(2.0 * theta + 1.0) * epsilon).exp()).ln_1p()
             }
             Self::BoundedRange { epsilon } => {
@@ -81,14 +82,17 @@ impl Pair {
 
     /// E e^{zL − shift}, where there is a closed form.
     fn moment(&self, z: Complex<f64>, shift: f64) -> Option<Complex<f64>> {
-        let (up, down) = (|epsilon: f64| (z * epsilon - shift).exp(), |epsilon: f64| {
-            (-(z + 1.0) * epsilon - shift).exp()
-        });
+        let (up, down) = (
+            |epsilon: f64| (z * epsilon - shift).exp(),
+            |epsilon: f64| (-(z + 1.0) * epsilon - shift).exp(),
+        );
         let twice = z * 2.0 + 1.0;
         match *self {
             Self::Gaussian { mu } => Some((z * (z + 1.0) * (0.5 * mu * mu) - shift).exp()),
             Self::Subsampled(_) => None,
-            Self::Laplace { epsilon } => Some(((z + 1.0) * up(epsilon) + z * down(epsilon)) / twice),
+            Self::Laplace { epsilon } => {
+                Some(((z + 1.0) * up(epsilon) + z * down(epsilon)) / twice)
+            }
             Self::BoundedRange { epsilon } => {
                 Some((up(epsilon) - down(epsilon)) / (twice * -(-epsilon).exp_m1()))
             }
@@ -98,12 +102,22 @@ impl Pair {
         }
     }
 
+    /// The frequency at which its atoms are in phase again.
+    pub fn echo(&self) -> Option<f64> {
+        match *self {
+            Self::Laplace { epsilon } | Self::Response { epsilon } => {
+                Some(std::f64::consts::PI / epsilon)
+            }
+            _ => None,
+        }
+    }
+
     /// What a pure guarantee says of it: the largest loss.
     pub fn largest_loss(&self) -> f64 {
         match *self {
             Self::Gaussian { mu } if mu > 0.0 => f64::INFINITY,
             Self::Gaussian { .. } => 0.0,
-            Self::Subsampled(_) => f64::INFINITY,
+            Self::Subsampled(subsampled) => subsampled.largest_loss(),
             Self::Laplace { epsilon }
             | Self::BoundedRange { epsilon }
             | Self::Response { epsilon } => epsilon,
@@ -116,9 +130,8 @@ impl Pair {
         match *self {
             Self::Gaussian { mu } => {
                 let middle = mu * mu * (0.5 + theta);
-                let boundary = |loss: f64| {
-                    [0.5 * mu, -0.5 * mu].map(|mean| normal_tails(loss / mu - mean))
-                };
+                let boundary =
+                    |loss: f64| [0.5 * mu, -0.5 * mu].map(|mean| normal_tails(loss / mu - mean));
                 let mass = |from: (f64, f64), to: (f64, f64)| {
                     let (below, above) = (to.0 - from.0, from.1 - to.1);
                     if from.1 < from.0 { above.max(0.0) } else { below.max(0.0) }

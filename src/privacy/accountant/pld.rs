@@ -39,6 +39,11 @@ const SPLIT_SHARE: f64 = 0.01;
 /// Larger tilts that bring less than this are not worth their finer lattice.
 const WORTH: f64 = 1e-3;
 
+/// What a smaller tilt may cost: all errors count e^`SLACK` times as much.
+const SLACK: f64 = 2.0;
+/// How often a smaller θ is tried until a sum fits.
+const ATTEMPTS: u32 = 12;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub lower: f64,
@@ -50,19 +55,18 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
     let draws = total_draws(parts)?;
     let log_share = -(SPLIT_SHARE * delta).ln();
     let chernoff = |theta| (log_moment(parts, theta) - delta.ln()) / theta;
-    let (mut theta, mut guess) = least_over_orders(WORTH, chernoff);
-    // Where Chernoff's bound is bad, so is its θ.
-    if let Some(converged) = contour::epsilon(parts, delta).ok().filter(|it| *it > 0.0) {
-        guess = converged;
-        theta = best_tilt(parts, converged);
-    }
+    let converged = contour::epsilon(parts, delta).ok().filter(|it| *it > 0.0);
+    let (mut theta, guess) = match converged {
+        Some(epsilon) => (tilt(parts, epsilon), epsilon),
+        None => least_over_orders(WORTH, chernoff),
+    };
     let mut step = first_step(guess, draws, theta).min(
         // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
         0.8 * NARROW * guess / (0.5 * draws * log_share).sqrt(),
     );
     let mut best: Option<Interval> = None;
     for _ in 0..4 {
-        let Some(sum) = Tilted::compose(parts, theta, step) else { break };
+        let Some(sum) = Tilted::compose_gently(parts, &mut theta, step) else { break };
         let rho = draws * sum.step * sum.step / 8.0;
         let split = rho + 2.0 * (rho * log_share).sqrt();
         let Some(upper) = sum.epsilon_above(delta) else { break };
@@ -84,14 +88,21 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
 /// δ at this ε from above, in one direction.
 pub fn delta(parts: &[Draws], epsilon: f64) -> Option<f64> {
     let draws = total_draws(parts)?;
-    let theta = best_tilt(parts, epsilon);
-    let sum = Tilted::compose(parts, theta, first_step(epsilon, draws, theta))?;
+    let mut theta = tilt(parts, epsilon);
+    let step = first_step(epsilon, draws, theta);
+    let sum = Tilted::compose_gently(parts, &mut theta, step)?;
     Some(sum.delta_above(epsilon).min(1.0))
 }
 
-/// The θ of Chernoff's bound on δ(ε).
-fn best_tilt(parts: &[Draws], epsilon: f64) -> f64 {
-    least_over_orders(WORTH, |theta| log_moment(parts, theta) - theta * epsilon).0
+/// The least θ whose Chernoff bound on δ(ε) is within a factor e^[`SLACK`] of the best
+/// one. Larger ones make rare large losses likely, which widens the window.
+fn tilt(parts: &[Draws], epsilon: f64) -> f64 {
+    let log_bound = |theta| log_moment(parts, theta) - theta * epsilon;
+    let (mut theta, least) = least_over_orders(WORTH, log_bound);
+    while theta > 1e-3 && log_bound(theta / 1.25) <= least + SLACK {
+        theta /= 1.25;
+    }
+    theta
 }
 
 /// The draws of all parts; `None` when there are none.
@@ -136,6 +147,17 @@ struct Tilted {
 }
 
 impl Tilted {
+    /// With a smaller θ if the sum does not fit its window.
+    fn compose_gently(parts: &[Draws], theta: &mut f64, step: f64) -> Option<Self> {
+        for _ in 0..ATTEMPTS {
+            if let Some(sum) = Self::compose(parts, *theta, step) {
+                return Some(sum);
+            }
+            *theta *= 0.7;
+        }
+        None
+    }
+
     fn compose(parts: &[Draws], theta: f64, step: f64) -> Option<Self> {
         let mut step = step;
         // Losses that sit at the ends stay there if the ends are on the lattice.
@@ -230,8 +252,8 @@ impl Tilted {
             for _ in 0..60 {
                 let middle = 0.5 * (low + high);
                 let below = above - middle;
-                let sum = (-self.theta * below).exp() * slow
-                    - (-(self.theta + 1.0) * below).exp() * fast;
+                let sum =
+                    (-self.theta * below).exp() * slow - (-(self.theta + 1.0) * below).exp() * fast;
                 if proven(middle, sum) { high = middle } else { low = middle }
             }
             return Some(self.padded(high));
@@ -287,18 +309,23 @@ impl Loss {
 
     /// log E e^{η(ℓ − mean)} of the tilted loss.
     fn log_spread(&self, eta: f64, step: f64) -> f64 {
+        let masses = &self.cells.masses;
         let start = self.cells.first as f64 * step - self.mean;
-        let end = start + self.cells.masses.len() as f64 * step;
-        if (eta * start).abs().max((eta * end).abs()) > 600.0 {
+        let end = start + (masses.len() - 1) as f64 * step;
+        // From the largest weight to the smallest, which may vanish.
+        let largest = (eta * start).max(eta * end);
+        if largest > 600.0 {
             return f64::INFINITY;
         }
-        let growth = (eta * step).exp();
-        let mut weight = (eta * start).exp();
-        let mut sum = 0.0;
-        for mass in &self.cells.masses {
-            sum += mass * weight;
-            weight *= growth;
-        }
+        let decay = (-eta.abs() * step).exp();
+        let weighted =
+            |(sum, weight): (f64, f64), mass: &f64| (sum + mass * weight, weight * decay);
+        let from = (0.0, largest.exp());
+        let (sum, _) = if eta > 0.0 {
+            masses.iter().rev().fold(from, weighted)
+        } else {
+            masses.iter().fold(from, weighted)
+        };
         sum.ln() + 1e-9
     }
 }

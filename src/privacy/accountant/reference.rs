@@ -77,8 +77,13 @@ fn every_upper_bound_is_met_from_above_and_every_interval_is_narrow() {
         let (lower, upper) = (found.epsilon_lower, found.epsilon);
         println!(
             "{} exact {:.9} upper {:+.2e} lower {:+.2e} width {:.2}% {:.1} ms {}",
-            case.id, case.exact, upper - case.exact, lower - case.exact,
-            100.0 * (upper - lower) / upper, start.elapsed().as_secs_f64() * 1e3, found.bound
+            case.id,
+            case.exact,
+            upper - case.exact,
+            lower - case.exact,
+            100.0 * (upper - lower) / upper,
+            start.elapsed().as_secs_f64() * 1e3,
+            found.bound
         );
         if std::env::var("LOOSE").is_ok() {
             continue;
@@ -111,7 +116,12 @@ fn the_contour_integral_converges_to_the_exact_values_or_says_that_it_does_not()
     for case in cases() {
         match composition(&case).converged(case.delta) {
             Ok(ours) => {
-                assert!((ours - case.exact).abs() <= 2e-7 * case.exact.max(0.1), "{} {ours} {}", case.id, case.exact);
+                assert!(
+                    (ours - case.exact).abs() <= 2e-7 * case.exact.max(0.1),
+                    "{} {ours} {}",
+                    case.id,
+                    case.exact
+                );
             }
             Err(_) => refused.push(case.id),
         }

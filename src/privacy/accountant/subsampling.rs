@@ -52,6 +52,11 @@ impl Subsampled {
         distance / self.noise
     }
 
+    /// The probability of the output never falls below 1 − q times what it was.
+    pub fn largest_loss(&self) -> f64 {
+        if self.view == View::Add { -(-self.rate).ln_1p() } else { f64::INFINITY }
+    }
+
     fn mixture(&self, z: f64) -> f64 {
         let exponent = (z - 0.5 / self.noise) / self.noise;
         if exponent < 30.0 {
