@@ -136,7 +136,10 @@ impl Convergence {
         let Arm::Method(method) = searcher.entry.arm else { return smoothed(&data).map(Some) };
         let noise = Noise::None(Target { epsilon: 1.0, delta: DELTA });
         let rehearsed = searcher.entry.rehearsal(method, &data, noise, place.seed()).run()?;
-        let gaps = rehearsed.series(Stream::StationarityGap).into_iter();
+        // Without noise both are the same.
+        let told = rehearsed.series(Stream::StationarityGap);
+        let exact = rehearsed.series(Stream::ExactStationarityGap);
+        let gaps = if told.is_empty() { exact } else { told }.into_iter();
         let gaps = gaps.map(|(step, gap)| ((step - 1.0) * searcher.iterations_per_step, gap));
         Ok(Some(Course::new(&data, rehearsed.weights()?, gaps.collect())))
     }

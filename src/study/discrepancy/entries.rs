@@ -184,7 +184,7 @@ impl Entry {
                 Ok(Measured { discrepancy: None, error: data.error_of(&model), epsilon: None })
             }
             Arm::Method(method) => {
-                let rehearsed = self.rehearsal(method, data, noise, seed).run()?;
+                let rehearsed = self.rehearsal(method, data, noise, seed).run_sealed()?;
                 let moment = second_moment(&data.private);
                 let predictions = rehearsed.model.numbers(&data.judges.features);
                 Ok(Measured {
