@@ -79,6 +79,12 @@ impl Error {
         self
     }
 
+    /// The same error, said of a part of something larger: a plan, a dataset.
+    pub fn within(mut self, part: &str) -> Self {
+        self.what = format!("{part}: {}", self.what);
+        self
+    }
+
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -7,9 +7,11 @@
 //! | [`cli`] | argument parsing, headless commands, exit codes |
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
+//! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
 //! | [`session`] | the RON session, run directories, atomic files, the demo |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
+//! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
 
 pub mod adapt;
@@ -19,8 +21,10 @@ pub mod engine;
 pub mod error;
 pub mod model;
 pub mod numeric;
+pub mod plot;
 pub mod privacy;
 pub mod session;
+pub mod study;
 pub mod tui;
 
 pub use error::{Error, Result};

@@ -5,7 +5,7 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::ProblemShape;
-use crate::data::{Bounds, Dataset};
+use crate::data::{Bounds, Classes, Dataset};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
@@ -26,6 +26,7 @@ pub fn labelled(features: Matrix, target: Vec<f64>) -> Dataset {
         feature_names: (0..features.nrows()).map(|k| format!("x{k}")).collect(),
         features,
         target: Some(target),
+        classes: None,
         bounds: Bounds { feature_norm: 1.0, label: 1.0 },
         clipped: 0,
     }
@@ -68,4 +69,21 @@ pub fn shifted(
         private_labels: true,
     };
     (shape, public, private)
+}
+
+/// The same records with the sign of their label as class.
+pub fn two_classes(
+    dimension: usize,
+    public_records: usize,
+    private_records: usize,
+    seed: u64,
+) -> (ProblemShape, Dataset, Dataset) {
+    let (shape, public, private) = shifted(dimension, public_records, private_records, seed);
+    let classify = |data: Dataset| {
+        let target = data.target.clone().unwrap_or_default();
+        let of = target.iter().map(|y| u32::from(*y > 0.0)).collect();
+        let classes = Classes { of, names: vec!["no".to_owned(), "yes".to_owned()] };
+        Dataset { target: None, classes: Some(classes), ..data }
+    };
+    (shape, classify(public), classify(private))
 }

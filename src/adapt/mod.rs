@@ -9,17 +9,30 @@
 //! | [`spec`] | hyperparameters: range, unit, default and help, described once |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | [`moment_release`], [`profiled_cnvx_adap`] | the methods |
+//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `reweighting` | what the iterative methods for unlabelled targets share |
+//! | [`moment_release`], [`frank_wolfe`] | methods for unlabelled private data |
+//! | [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | methods for labelled private data |
+//! | [`weighted`] | what the last two share |
+//! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
 //! | [`baseline`] | source-only and target-only, to compare with |
 
 pub mod baseline;
+pub mod cnvx_adap;
+pub mod discrepancy;
 #[cfg(test)]
 mod example;
+pub mod frank_wolfe;
+pub mod labelled_discrepancy;
+pub mod moment;
 pub mod moment_release;
+pub mod ncnvx_adap;
 pub mod plan;
 pub mod problem;
 pub mod profiled_cnvx_adap;
+mod reweighting;
 pub mod spec;
+pub mod weighted;
 
 pub use plan::Plan;
 pub use problem::{Problem, ProblemShape};
@@ -27,7 +40,7 @@ pub use spec::{Field, FieldKind, Settings, Spec, Value};
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
 /// An adaptation method: data plus a step function.
@@ -63,10 +76,16 @@ pub trait Run: Send {
 
     /// The current model: the last step's, which is what a stopped run delivers.
     /// `None` before there is one.
-    fn model(&self) -> Option<Released<LinearModel>>;
+    fn model(&self) -> Option<Released<Model>>;
+
+    /// The weights of the public records under the current model, where the method
+    /// weights them: not negative, in the order of the public records.
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        None
+    }
 
     /// The final model.
-    fn finish(self: Box<Self>) -> Result<Released<LinearModel>>;
+    fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
 /// What one step tells.
@@ -107,6 +126,10 @@ pub enum Series {
     StationarityGap,
     /// The same gap computed without noise.
     ExactStationarityGap,
+    /// Distance of the model alone from a stationary point, at the weights that it has.
+    ModelGap,
+    /// What the best choice of a round would gain, over what the noise is expected to cost it.
+    SelectionSignal,
     /// Spectral norm of the weighted moment difference M(q), against the released moment.
     MomentDiscrepancy,
     /// The same norm against the exact moment.
@@ -126,6 +149,8 @@ impl Series {
             Self::PrivateError => "private error",
             Self::StationarityGap => "stationarity gap",
             Self::ExactStationarityGap => "exact stationarity gap",
+            Self::ModelGap => "stationarity gap of the model",
+            Self::SelectionSignal => "signal to noise of the choice",
             Self::MomentDiscrepancy => "moment discrepancy",
             Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
@@ -159,13 +184,20 @@ pub enum Standing {
 }
 
 /// All methods, in the order of the Plan screen.
-pub fn methods() -> [&'static dyn Method; 2] {
-    [&profiled_cnvx_adap::ProfiledCnvxAdap, &moment_release::MomentRelease]
+pub fn methods() -> &'static [&'static dyn Method] {
+    &[
+        &profiled_cnvx_adap::ProfiledCnvxAdap,
+        &moment_release::MomentRelease,
+        &frank_wolfe::FrankWolfe,
+        &frank_wolfe::TwoStageFrankWolfe,
+        &cnvx_adap::CnvxAdap,
+        &ncnvx_adap::NcnvxAdap,
+    ]
 }
 
 /// The method called `id`.
 pub fn method(id: &str) -> Result<&'static dyn Method> {
-    methods().into_iter().find(|method| method.spec().id == id).ok_or_else(|| {
+    methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
         Error::usage(format!("there is no method '{id}'"))
             .cure(format!("choose one of: {}", known.join(", ")))

@@ -14,17 +14,17 @@
 //! norm is that Frobenius norm: noise σ on it is σ on the diagonal and σ/√2 off it.
 
 use super::baseline::DEFAULT_RIDGE;
+use super::moment::{bounded_moment, difference, frobenius_sensitivity};
 use super::spec::{Field, FieldKind};
 use super::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
     effective_sample,
 };
-use crate::data::Dataset;
+use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::numeric::least_squares::NormalEquations;
-use crate::numeric::projection::{onto_simplex, shrink_factor};
-use crate::numeric::rounding::summation_error;
+use crate::numeric::projection::onto_simplex;
 use crate::numeric::symmetric::{
     pack, packed_length, quadratic_forms, spectral_norm, unpack, weighted_outer_sum,
 };
@@ -38,7 +38,7 @@ const MOMENT: &str = "moment";
 
 /// Accelerated iterations per step of the run: few enough that charts move and a pause
 /// takes hold at once, enough that measuring does not cost more than searching.
-const ITERATIONS_PER_STEP: u64 = 5;
+pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 
 /// Least coefficient of ‖q − u‖²: with next to no noise it keeps the weights unique.
 const LEAST_REGULARISATION: f64 = 1e-3;
@@ -48,6 +48,7 @@ static SPEC: Spec = Spec {
     name: "Moment release",
     summary: "Linear regression for a private target without labels: its feature moment is \
               released once, and public records are re-weighted to match it.",
+    task: Task::Regression,
     needs_private_labels: false,
     fields: &[
         Field {
@@ -105,7 +106,7 @@ impl Method for MomentRelease {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         plan(shape, settings)
     }
 
@@ -115,7 +116,7 @@ impl Method for MomentRelease {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let plan = plan(&shape, settings)?;
         let sigma = plan.scale(noise, MOMENT)?;
@@ -143,7 +144,7 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         label: MOMENT,
         what: format!("the second moment of the private features, {numbers} numbers once"),
         mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: sensitivity(shape),
+            l2_sensitivity: frobenius_sensitivity(shape),
             coordinates: numbers as u64,
         },
         count: 1,
@@ -167,26 +168,6 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         signal: shape.bounds.feature_norm.powi(2),
         warnings,
     })
-}
-
-/// Replace-one Frobenius sensitivity of the moment *as it is computed*: the sum of n
-/// floating-point products is not the true sum, under either neighbour.
-fn sensitivity(shape: &ProblemShape) -> f64 {
-    let n = shape.private_records;
-    let square = shape.bounds.feature_norm.powi(2);
-    let rounding = summation_error(n + shape.dimension + 16) * square;
-    std::f64::consts::SQRT_2 * square / n as f64 + 2.0 * rounding
-}
-
-/// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within
-/// the declared bounds. A record that is not made of numbers counts for nothing.
-fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
-    let n = features.ncols() as f64;
-    let weights: Vec<f64> = features
-        .column_iter()
-        .map(|example| shrink_factor(example.norm(), norm).powi(2) / n)
-        .collect();
-    weighted_outer_sum(features, &weights)
 }
 
 /// c·m·σ
@@ -215,7 +196,7 @@ impl Matching {
 
     /// M(q) = M − Σ qᵢxᵢxᵢᵀ
     fn difference(&self, moment: &Matrix, q: &Vector) -> Matrix {
-        moment - weighted_outer_sum(&self.features, q.as_slice())
+        difference(moment, &self.features, q)
     }
 
     fn value(&self, difference: &Matrix, q: &Vector) -> f64 {
@@ -365,7 +346,7 @@ impl Run for Adaptation {
         Ok(Step { index: self.index, total: self.steps, phase, measures, done })
     }
 
-    fn model(&self) -> Option<Released<LinearModel>> {
+    fn model(&self) -> Option<Released<Model>> {
         let (search, _) = self.search.as_ref()?;
         let q = search.get().q.as_slice();
         let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
@@ -373,7 +354,12 @@ impl Run for Adaptation {
         Some(search.clone().map(|_| w.into()))
     }
 
-    fn finish(self: Box<Self>) -> Result<Released<LinearModel>> {
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let (search, _) = self.search.as_ref()?;
+        Some(search.clone().map(|search| search.q.as_slice().to_vec()))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model().ok_or_else(|| {
             Error::failed("the run ended before its release, so there is no model")
                 .cure("run it again")
@@ -408,22 +394,6 @@ mod tests {
     }
 
     #[test]
-    fn the_released_moment_agrees_with_the_reference_for_its_normals() {
-        let golden = golden::discrepancy();
-        let moment = bounded_moment(&golden.records("inputs.T_raw"), golden.number("inputs.r"));
-        golden::assert_close(&moment, &golden.rows("M0"), 1e-12);
-        // Row by row through the upper triangle is the order of the packed vector.
-        let sigma = golden.number("release.sigma_analytic");
-        let normals = golden.vector("release.std_normals_upper_rowmajor");
-        let noisy = Vector::from_vec(pack(&moment)) + sigma * normals;
-        let noisy = unpack(noisy.as_slice(), 3);
-        golden::assert_close(&noisy, &golden.rows("release.M0_noisy"), 1e-11);
-        let (shape, _, _) = example::shifted(3, 10, 5, 0);
-        let ours = sensitivity(&shape);
-        assert!((ours - golden.number("release.frob_sensitivity")).abs() < 1e-12);
-    }
-
-    #[test]
     fn the_best_frobenius_match_is_close_to_the_least_spectral_one_of_the_reference() {
         let golden = golden::discrepancy();
         let matching = Matching::new(golden.records("inputs.X"), 1e-9);
@@ -438,32 +408,6 @@ mod tests {
         let theirs = golden.vector("dm_optimum.q");
         let other = matching.value(&matching.difference(&moment, &theirs), &theirs);
         assert!(matching.value(&difference, &search.q) < other);
-    }
-
-    #[test]
-    fn orthogonal_records_attain_the_sensitivity() {
-        let (shape, _, mut ours) = example::shifted(3, 10, 40, 4);
-        ours.features.set_column(5, &Vector::from_vec(vec![1.0, 0.0, 0.0]));
-        let mut theirs = ours.clone();
-        theirs.features.set_column(5, &Vector::from_vec(vec![0.0, 0.0, -1.0]));
-        let packed = |data: &Dataset| Vector::from_vec(pack(&bounded_moment(&data.features, 1.0)));
-        let moved = (packed(&ours) - packed(&theirs)).norm();
-        let sensitivity = sensitivity(&shape);
-        assert!(moved <= sensitivity && moved > 0.99 * sensitivity, "{moved} {sensitivity}");
-        assert!((sensitivity - SQRT_2 / 40.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_record_that_is_not_made_of_numbers_counts_for_nothing() {
-        let (_, _, data) = example::shifted(3, 10, 40, 4);
-        let mut null = data.features.clone();
-        null.set_column(3, &Vector::zeros(3));
-        let without = bounded_moment(&null, 1.0);
-        for bad in [f64::NAN, f64::INFINITY] {
-            let mut broken = data.features.clone();
-            broken[(2, 3)] = bad;
-            assert_eq!(bounded_moment(&broken, 1.0), without);
-        }
     }
 
     #[test]
@@ -563,27 +507,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn no_pair_of_neighbours_moves_the_moment_by_more_than_the_sensitivity(
-            pair in proptest::collection::vec(-2.0..2.0_f64, 6),
-        ) {
-            let (shape, _, data) = example::shifted(3, 10, 20, 4);
-            let with = |x: &[f64]| {
-                let mut features = data.features.clone();
-                features.set_column(0, &Vector::from_column_slice(x));
-                Vector::from_vec(pack(&bounded_moment(&features, 1.0)))
-            };
-            let moved = (with(&pair[..3]) - with(&pair[3..])).norm();
-            prop_assert!(moved <= sensitivity(&shape));
-        }
-
-        #[test]
-        fn clipping_changes_no_record_within_its_bounds(seed in 0_u64..50) {
-            let (_, _, data) = example::shifted(4, 10, 30, seed);
-            let plain = weighted_outer_sum(&data.features, &[1.0 / 30.0; 30]);
-            prop_assert!((bounded_moment(&data.features, 1.0) - plain).amax() < 1e-15);
-        }
-
         #[test]
         fn the_gradient_is_the_slope_of_the_value_and_the_gap_bounds_the_distance_to_the_minimum(
             seed in 0_u64..200,

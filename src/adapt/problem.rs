@@ -1,6 +1,6 @@
 //! What a method works on.
 
-use crate::data::{Bounds, Dataset};
+use crate::data::{Bounds, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::privacy::Private;
 
@@ -30,7 +30,12 @@ pub struct Problem {
 
 impl ProblemShape {
     /// Refuses what no method can work on.
-    pub(super) fn check(&self, public: &Dataset, needs_private_labels: bool) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        public: &Dataset,
+        task: Task,
+        needs_private_labels: bool,
+    ) -> Result<()> {
         if self.dimension == 0 {
             return Err(Error::failed("the data have no feature left")
                 .cure("select at least one feature column besides the label"));
@@ -53,10 +58,10 @@ impl ProblemShape {
             return Err(Error::failed(format!("the declared bound on feature norms is {norm}"))
                 .cure("declare a positive bound"));
         }
-        self.check_public(public)
+        self.check_public(public, task)
     }
 
-    fn check_public(&self, public: &Dataset) -> Result<()> {
+    fn check_public(&self, public: &Dataset, task: Task) -> Result<()> {
         let place = format!("public dataset '{}'", public.name);
         if public.is_empty() {
             return Err(Error::failed("it has no records").at(place).cure("widen its row filter"));
@@ -72,13 +77,18 @@ impl ProblemShape {
             .at(place)
             .cure("prepare both datasets with the same columns, then plan again"));
         }
-        let Some(target) = &public.target else {
-            return Err(Error::failed("it has no label column")
+        let labels = match task {
+            Task::Regression => public.target.as_ref().map(Vec::len),
+            Task::Classification => public.classes.as_ref().map(|classes| classes.of.len()),
+        };
+        let Some(labels) = labels else {
+            return Err(Error::failed(format!("it has no label column for a {}", words(task)))
                 .at(place)
                 .cure("choose the column to predict"));
         };
+        let target = public.target.iter().flatten();
         let numbers = public.features.iter().chain(target).all(|number| number.is_finite());
-        if target.len() != public.len() || !numbers {
+        if labels != public.len() || !numbers {
             return Err(Error::failed("a feature or label is missing or not a finite number")
                 .at(place)
                 .cure("prepare the dataset again; missing values must be dropped or filled"));
@@ -87,14 +97,24 @@ impl ProblemShape {
     }
 }
 
+fn words(task: Task) -> &'static str {
+    match task {
+        Task::Regression => "regression",
+        Task::Classification => "classification",
+    }
+}
+
 impl Problem {
     /// Refuses private data of another shape than was planned for. What this says of
     /// them is public: their number and their columns.
-    pub(super) fn check(&self, needs_private_labels: bool) -> Result<()> {
-        self.shape.check(&self.public, needs_private_labels)?;
+    pub(super) fn check(&self, task: Task, needs_private_labels: bool) -> Result<()> {
+        self.shape.check(&self.public, task, needs_private_labels)?;
         let shape = &self.shape;
         let fits = self.private.try_map(|data| {
-            let labels = data.target.as_ref().map(Vec::len);
+            let labels = match task {
+                Task::Regression => data.target.as_ref().map(Vec::len),
+                Task::Classification => data.classes.as_ref().map(|classes| classes.of.len()),
+            };
             let labelled = !needs_private_labels || labels == Some(shape.private_records);
             if data.len() == shape.private_records
                 && data.dimension() == shape.dimension
@@ -118,7 +138,8 @@ mod tests {
     #[test]
     fn every_impossible_problem_is_refused_with_a_cure() {
         let (shape, public, private) = example::shifted(3, 40, 30, 1);
-        let check = |shape: &ProblemShape, public: &Dataset| shape.check(public, true);
+        let check =
+            |shape: &ProblemShape, public: &Dataset| shape.check(public, Task::Regression, true);
         check(&shape, &public).unwrap();
 
         let few = ProblemShape { private_records: 19, ..shape.clone() };
@@ -138,7 +159,7 @@ mod tests {
             assert!(error.what().contains(word), "{error}");
             assert!(error.cure_text().is_some(), "{error}");
         }
-        unlabelled.check(&public, false).unwrap();
+        unlabelled.check(&public, Task::Regression, false).unwrap();
 
         let mut missing = public.clone();
         missing.features[(0, 7)] = f64::NAN;
@@ -152,9 +173,9 @@ mod tests {
             private: Private::new(private),
             seed: 0,
         };
-        problem(private.clone()).check(true).unwrap();
+        problem(private.clone()).check(Task::Regression, true).unwrap();
         let unlabelled = Dataset { target: None, ..private };
-        problem(unlabelled.clone()).check(false).unwrap();
-        assert!(problem(unlabelled).check(true).is_err());
+        problem(unlabelled.clone()).check(Task::Regression, false).unwrap();
+        assert!(problem(unlabelled).check(Task::Regression, true).is_err());
     }
 }

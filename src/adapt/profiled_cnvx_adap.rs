@@ -22,9 +22,9 @@ use super::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
     effective_sample,
 };
-use crate::data::Dataset;
+use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::{LinearModel, Model};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
@@ -41,6 +41,7 @@ static SPEC: Spec = Spec {
     name: "Profiled CnvxAdap",
     summary: "Linear regression on public and private records together; every record's \
               weight follows its loss, and noise goes on the private part of the gradient.",
+    task: Task::Regression,
     needs_private_labels: true,
     fields: &[
         Field {
@@ -124,7 +125,7 @@ impl Method for ProfiledCnvxAdap {
         _target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        shape.check(public, SPEC.needs_private_labels)?;
+        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
         let profile = Profile::fit(public, &start, settings)?;
         plan(shape, &profile, settings)
@@ -136,7 +137,7 @@ impl Method for ProfiledCnvxAdap {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.needs_private_labels)?;
+        problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
         let profile = Profile::fit(&public, &start, settings)?;
@@ -388,7 +389,7 @@ struct Adaptation {
     public: Dataset,
     private: Private<Dataset>,
     descent: Descent,
-    model: Option<Released<LinearModel>>,
+    model: Option<Released<Model>>,
 }
 
 impl Run for Adaptation {
@@ -432,11 +433,17 @@ impl Run for Adaptation {
         Ok(Step { index, total: self.steps, phase: "descend", measures, done })
     }
 
-    fn model(&self) -> Option<Released<LinearModel>> {
+    fn model(&self) -> Option<Released<Model>> {
         self.model.clone()
     }
 
-    fn finish(self: Box<Self>) -> Result<Released<LinearModel>> {
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let at = self.descent.average(self.average);
+        let weights = self.profile.public(&self.public).weights(&at).collect();
+        Some(self.model.clone()?.map(|_| weights))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model.ok_or_else(|| {
             Error::failed("the run ended before its first step, so there is no model")
                 .cure("run it again")

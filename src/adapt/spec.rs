@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::Task;
 use crate::error::{Error, Result};
 
 /// What a method is and takes.
@@ -16,6 +17,7 @@ pub struct Spec {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    pub task: Task,
     /// The private records must carry the label.
     pub needs_private_labels: bool,
     pub fields: &'static [Field],
@@ -181,6 +183,7 @@ mod tests {
         id: "test",
         name: "Test",
         summary: "",
+        task: Task::Regression,
         needs_private_labels: false,
         fields: &[
             Field {

@@ -8,6 +8,7 @@
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
+//! | [`reproduce`] | `halflight reproduce` |
 //! | [`picture`] | `halflight picture` |
 //!
 //! Results go to standard output, progress and messages to standard error.
@@ -19,7 +20,10 @@ mod ledger;
 mod methods;
 mod open;
 mod picture;
+mod progress;
+mod reproduce;
 mod run;
+mod signals;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,8 +56,9 @@ enum Command {
     Methods(methods::Methods),
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
-    /// What does this noise guarantee? An accountant by itself.
     Account(account::AccountCommand),
+    /// Repeat the papers' experiments on public data; nothing here is private.
+    Reproduce(reproduce::Reproduce),
     /// Write pictures of the screens (SVG), as they stand in the README.
     Picture(picture::Picture),
 }
@@ -68,6 +73,7 @@ pub fn main() -> ExitCode {
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
+        Some(Command::Reproduce(reproduce)) => reproduce.execute(),
         Some(Command::Picture(picture)) => picture.execute(),
     };
     match done {

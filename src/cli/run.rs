@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{print_json, print_line};
+use super::{print_json, print_line, signals};
 use crate::data::Role;
 use crate::engine::{Control, Job, Moment, Summary, job};
 use crate::error::{Error, Result};
@@ -105,7 +104,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
 
     let control = Control::default();
     control.set_pace(options.pace);
-    let interrupted = stop_on_signals(&control)?;
+    // The run ends between two steps.
+    let stopped = control.clone();
+    let interrupted = signals::on_first(move || stopped.stop())?;
     let mut results = Vec::new();
     for plan in plans {
         let watch = if options.sealed { Watch::sealed() } else { Watch::open() };
@@ -147,23 +148,6 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
 
 fn finish(options: &Options, results: &[Value]) -> Result<()> {
     if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
-}
-
-/// Ctrl-C and friends end the run between two steps; a second one ends the process.
-fn stop_on_signals(control: &Control) -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))?;
-    let (control, seen) = (control.clone(), Arc::clone(&interrupted));
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if seen.swap(true, Ordering::Relaxed) {
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
-            }
-            control.stop();
-        }
-    });
-    Ok(interrupted)
 }
 
 /// A line of progress now and then, on standard error.

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Task;
+use super::missing::Missing;
+use super::preparation::{class_of, declared_classes};
+use super::selection::{is_pattern, matches};
+use crate::error::{Error, Result};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -15,8 +21,27 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A CSV or TSV file, relative to the session file.
+    /// A file that explains itself, relative to the session file.
     File(String),
+    /// A text table that needs a word of explanation.
+    Delimited {
+        file: String,
+        /// What separates cells; found from the first lines where it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delimiter: Option<char>,
+        /// Column names of a file without a header line.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
+    },
+    /// These arrays of an NPZ or safetensors file, one entry per record each.
+    Arrays { file: String, arrays: Vec<String> },
+    /// A LIBSVM file whose vectors have this many numbers, whatever its largest index.
+    Sparse { file: String, width: usize },
+    /// The rows of several sources with the same columns, one after the other.
+    Several(Vec<Source>),
+    /// Files that belong together row by row, such as images and their labels:
+    /// column name → file with one array.
+    Together(BTreeMap<String, String>),
     /// A dataset inside the program, such as `bikeshare`.
     Builtin(String),
     /// The papers' synthetic setup; `part` is `source` or `target`.
@@ -29,6 +54,34 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// The files that it names.
+    pub fn files(&self) -> Vec<&str> {
+        match self {
+            Self::File(file)
+            | Self::Delimited { file, .. }
+            | Self::Arrays { file, .. }
+            | Self::Sparse { file, .. } => vec![file],
+            Self::Together(files) => files.values().map(String::as_str).collect(),
+            Self::Several(sources) => sources.iter().flat_map(Self::files).collect(),
+            Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
+        }
+    }
+
+    /// The files that it names, to be named otherwise.
+    pub fn files_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::File(file)
+            | Self::Delimited { file, .. }
+            | Self::Arrays { file, .. }
+            | Self::Sparse { file, .. } => vec![file],
+            Self::Together(files) => files.values_mut().collect(),
+            Self::Several(sources) => sources.iter_mut().flat_map(Self::files_mut).collect(),
+            Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
+        }
+    }
+}
+
 /// Which columns become features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
@@ -36,8 +89,30 @@ pub enum Columns {
     /// Every column but the label.
     #[default]
     All,
+    /// By name or by pattern, such as `px*`.
     Only(Vec<String>),
     Except(Vec<String>),
+}
+
+/// What becomes of a label that is none of the classes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownLabels {
+    #[default]
+    Refuse,
+    /// It counts as this class. How many of them were private is nobody's to see
+    /// but the curator's.
+    CountAs(String),
+}
+
+/// A random part of the rows, after filtering: which rows is a matter of their
+/// number and the seed alone, so that it is safe for private data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    pub rows: usize,
+    #[serde(default)]
+    pub seed: u64,
 }
 
 /// One dataset of the session.
@@ -49,16 +124,94 @@ pub struct DatasetDefinition {
     pub source: Source,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Row filter, such as `season != 1`.
+    /// What its label is: a number or a class.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub task: Task,
+    /// The classes of a classification, in order; none takes those of the public data.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub classes: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unknown_labels: UnknownLabels,
+    /// What becomes of records in which a value is missing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub missing: Missing,
+    /// Row filter, such as `season != 1`. It says which records the dataset
+    /// *is*: how many there are is public, as the number of records of a file is,
+    /// and the guarantee is for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
     #[serde(default)]
     pub columns: Columns,
     /// Columns that are categories even where they look like numbers, with
     /// their declared values; an empty list takes the values of the public data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub categories: BTreeMap<String, Vec<String>>,
+    /// Units of columns, such as `{"temp": "°C"}`; for the reader's eyes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
+    /// Remarks on columns; for the reader's eyes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
     /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl DatasetDefinition {
+    /// Every row and column of `source`, without a label.
+    pub fn new(name: impl Into<String>, role: Role, source: Source) -> Self {
+        Self {
+            name: name.into(),
+            role,
+            source,
+            label: None,
+            task: Task::default(),
+            classes: Vec::new(),
+            unknown_labels: UnknownLabels::default(),
+            missing: Missing::default(),
+            filter: None,
+            sample: None,
+            columns: Columns::default(),
+            categories: BTreeMap::new(),
+            units: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            fingerprint: None,
+        }
+    }
+
+    /// The values declared for a column that is a category, by name or pattern;
+    /// an empty list means those of the public data.
+    pub fn category(&self, column: &str) -> Option<&[String]> {
+        let by_name = self.categories.get(column);
+        let mut patterns = self.categories.iter().filter(|(name, _)| is_pattern(name));
+        let by_pattern = || patterns.find(|(name, _)| matches(name, column)).map(|(_, v)| v);
+        by_name.or_else(by_pattern).map(Vec::as_slice)
+    }
+
+    /// Everything that can be checked without data.
+    pub fn check(&self) -> Result<()> {
+        self.check_classes().map_err(|error| error.within(&format!("dataset '{}'", self.name)))
+    }
+
+    fn check_classes(&self) -> Result<()> {
+        let ruled = self.unknown_labels != UnknownLabels::Refuse;
+        if self.task == Task::Regression && (ruled || !self.classes.is_empty()) {
+            return Err(Error::usage("it speaks of classes, and its task is a regression")
+                .cure("set `task: classification`, or leave `classes` and `unknown_labels` out"));
+        }
+        if self.classes.is_empty() {
+            return Ok(());
+        }
+        let classes = declared_classes(&self.classes)?;
+        match &self.unknown_labels {
+            UnknownLabels::CountAs(class) => class_of(class, &classes).map(|_| ()),
+            UnknownLabels::Refuse => Ok(()),
+        }
+    }
 }

@@ -126,6 +126,12 @@ impl Comparison {
         })?;
         match (column, &self.value) {
             (Column::Numbers(cells), Value::Number(number)) => {
+                if let Some(row) = cells.iter().position(|cell| cell.is_nan()) {
+                    let what = format!("missing values, for instance at {}", table.place(row));
+                    return Err(Error::usage(format!("column '{}' holds {what}", self.column))
+                        .at(place(self.column_at))
+                        .cure("complete the file, or filter by another column"));
+                }
                 Ok(cells.iter().map(|cell| self.operator.holds(cell, number)).collect())
             }
             (Column::Text(cells), Value::Text(text)) => {
@@ -139,6 +145,10 @@ impl Comparison {
                 Err(self
                     .mismatch(&format!("numbers, but is compared with the text '{text}'"), cure))
             }
+            (Column::Vectors(_), _) => Err(self.mismatch(
+                "vectors, which cannot be compared",
+                "filter by a column of numbers or text".to_owned(),
+            )),
             (Column::Text(cells), Value::Number(number)) => {
                 let quoted = self.rewritten(&format!("\"{number}\""));
                 let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
@@ -545,7 +555,7 @@ mod tests {
             ("age == 'old'", 8, "compare it with a number"),
             ("sex == 1", 8, "write sex == \"1\""),
             ("`blood group` != 0", 18, "people.csv:2 has 'A' in it"),
-            ("height > 1.5", 10, "people.csv:3 has 'NA' in it"),
+            ("height > 1.5", 1, "missing values, for instance at people.csv:3"),
             ("`2nd` == '4'", 10, "write 2nd == 4"),
         ] {
             let error = refusal(filter);

@@ -82,6 +82,11 @@ fn encode(cell: Cell<'_>, bytes: &mut Vec<u8>) {
             bytes.extend((text.len() as u64).to_le_bytes());
             bytes.extend(text.as_bytes());
         }
+        Cell::Vector(vector) => {
+            bytes.push(2);
+            bytes.extend((vector.width() as u64).to_le_bytes());
+            bytes.extend(vector.numbers().flat_map(|number| number.to_bits().to_le_bytes()));
+        }
     }
 }
 

@@ -3,33 +3,45 @@
 //! | module | holds |
 //! |---|---|
 //! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
+//! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
-//! | [`csv`] | the CSV/TSV reader |
+//! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`selection`] | which columns are meant and which become features |
+//! | [`missing`] | cells without a value, and what becomes of their records |
+//! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //!
 //! Used by `adapt` and everything above; uses only `numeric`. Private files are
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
 
-pub mod csv;
+pub mod align;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
+pub mod missing;
 pub(crate) mod names;
 pub mod preparation;
+pub mod read;
+pub mod selection;
 pub mod synthetic;
 pub mod table;
+pub mod vectors;
 
 use serde::{Deserialize, Serialize};
 
 use crate::numeric::Matrix;
 
-pub use definition::{Columns, DatasetDefinition, Role, Source};
+pub use align::Compatibility;
+pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
+pub use missing::Missing;
 pub use preparation::{Preparation, PreparationSettings};
+pub use read::csv;
 pub use table::{Column, Table};
+pub use vectors::{Values, Vectors};
 
 /// Limits that every prepared record obeys because it was clipped to them.
 /// Sensitivities are computed from these and nothing else.
@@ -49,10 +61,42 @@ pub struct Dataset {
     /// d × n.
     pub features: Matrix,
     pub feature_names: Vec<String>,
+    /// Labels of a regression.
     pub target: Option<Vec<f64>>,
+    /// Labels of a classification; never together with `target`.
+    pub classes: Option<Classes>,
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
+}
+
+/// The class of every record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classes {
+    /// Indices into `names`.
+    pub of: Vec<u32>,
+    /// Declared, or those of the public data, in a fixed order.
+    pub names: Vec<String>,
+}
+
+/// What is to be predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// A number.
+    #[default]
+    Regression,
+    /// One of several classes.
+    Classification,
+}
+
+impl std::fmt::Display for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Regression => "regression",
+            Self::Classification => "classification",
+        })
+    }
 }
 
 impl Dataset {
@@ -66,5 +110,23 @@ impl Dataset {
 
     pub fn dimension(&self) -> usize {
         self.features.nrows()
+    }
+
+    /// `count` records from number `first` on; fewer where there are no more.
+    pub fn records(&self, first: usize, count: usize) -> Self {
+        let first = first.min(self.len());
+        let count = count.min(self.len() - first);
+        let range = first..first + count;
+        Self {
+            features: self.features.columns(first, count).into_owned(),
+            target: self.target.as_ref().map(|target| target[range.clone()].to_vec()),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: classes.of[range].to_vec(),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            ..*self
+        }
     }
 }

@@ -20,8 +20,9 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::table::{Column, Table};
+use super::{Bounds, Dataset};
 use crate::error::{Error, Result};
-use crate::numeric::Vector;
+use crate::numeric::{Matrix, Vector};
 
 /// The share of the source that is like the target.
 pub const DEFAULT_MIXTURE: f64 = 0.2;
@@ -55,6 +56,68 @@ pub fn generate(
     mixture: f64,
     seed: u64,
 ) -> Result<Table> {
+    let (features, target) = draw(part, rows, dimension, mixture, seed)?;
+    let columns = features
+        .row_iter()
+        .map(|row| row.iter().copied().collect())
+        .chain([target])
+        .map(Column::Numbers)
+        .collect();
+    let names = names(dimension).chain(["y".to_owned()]).collect();
+    // As if a file with a header held them.
+    let lines = (2..).take(rows).collect();
+    Table::new(format!("synthetic:{}", part.name()), names, columns, lines)
+}
+
+/// The same records as they are, without the preparation that files get: their bounds
+/// hold by construction.
+pub fn dataset(
+    part: Part,
+    rows: usize,
+    dimension: usize,
+    mixture: f64,
+    seed: u64,
+) -> Result<Dataset> {
+    let (features, target) = draw(part, rows, dimension, mixture, seed)?;
+    Ok(Dataset {
+        name: part.name().to_owned(),
+        features,
+        feature_names: names(dimension).collect(),
+        target: Some(target),
+        classes: None,
+        bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+        clipped: 0,
+    })
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "target",
+        }
+    }
+
+    fn stream(self) -> u64 {
+        match self {
+            Self::Source => 1,
+            Self::Target => 2,
+        }
+    }
+}
+
+fn names(dimension: usize) -> impl Iterator<Item = String> {
+    (1..=dimension).map(|k| format!("x{k}"))
+}
+
+/// Features, one record per column, and labels.
+fn draw(
+    part: Part,
+    rows: usize,
+    dimension: usize,
+    mixture: f64,
+    seed: u64,
+) -> Result<(Matrix, Vec<f64>)> {
     if rows == 0 {
         return Err(Error::usage("synthetic data without rows").cure("ask for at least one row"));
     }
@@ -67,24 +130,16 @@ pub fn generate(
             .cure("give the share of the source that is like the target, between 0 and 1"));
     }
     let (here, there) = regions(dimension, &mut stream(seed, 0));
-    let (name, number) = match part {
-        Part::Source => ("source", 1),
-        Part::Target => ("target", 2),
-    };
-    let mut generator = stream(seed, number);
-    let mut columns = vec![Vec::with_capacity(rows); dimension + 1];
-    for _ in 0..rows {
+    let mut generator = stream(seed, part.stream());
+    let mut features = Matrix::zeros(dimension, rows);
+    let mut target = Vec::with_capacity(rows);
+    for mut column in features.column_iter_mut() {
         let elsewhere = part == Part::Source && uniform(&mut generator) >= mixture;
         let (x, y) = if elsewhere { &there } else { &here }.record(&mut generator);
-        for (column, value) in columns.iter_mut().zip(x.iter().copied().chain([y])) {
-            column.push(value);
-        }
+        column.copy_from(&x);
+        target.push(y);
     }
-    let names = (1..=dimension).map(|i| format!("x{i}")).chain(["y".to_owned()]).collect();
-    let columns = columns.into_iter().map(Column::Numbers).collect();
-    // As if a file with a header held them.
-    let lines = (2..).take(rows).collect();
-    Table::new(format!("synthetic:{name}"), names, columns, lines)
+    Ok((features, target))
 }
 
 /// Where records lie and how they are labelled.
@@ -139,7 +194,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::Matrix;
 
     fn numbers(table: &Table) -> (Matrix, Vector) {
         let columns: Vec<_> = table
@@ -147,7 +201,7 @@ mod tests {
             .iter()
             .map(|column| match column {
                 Column::Numbers(cells) => Vector::from_column_slice(cells),
-                Column::Text(_) => panic!("synthetic data are numbers"),
+                _ => panic!("synthetic data are numbers"),
             })
             .collect();
         let (y, x) = columns.split_last().unwrap();
@@ -220,6 +274,13 @@ mod tests {
         let few = generate(Part::Target, 5, 3, 0.5, 9).ok().unwrap();
         let many = generate(Part::Target, 50, 3, 0.1, 9).ok().unwrap();
         assert_eq!(many.select(&[0, 1, 2, 3, 4]).view, few.view);
+    }
+
+    #[test]
+    fn a_dataset_holds_the_records_of_the_table() {
+        let data = dataset(Part::Source, 30, 3, 0.5, 9).unwrap();
+        let (x, y) = numbers(&generate(Part::Source, 30, 3, 0.5, 9).unwrap());
+        assert_eq!((data.features.transpose(), data.target.unwrap()), (x, y.as_slice().to_vec()));
     }
 
     #[test]

@@ -8,16 +8,36 @@ use std::hash::{Hash, Hasher};
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
+use super::align::Compatibility;
 use super::fingerprint::{self, Fingerprint};
 use super::names;
+use super::vectors::{Vector, Vectors};
 use crate::error::{Error, Result};
 
 /// One column of a file.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub enum Column {
+    /// Finite numbers, and NaN where one is missing.
     Numbers(Vec<f64>),
     /// Text as it stands in the file, trimmed.
     Text(Vec<String>),
+    /// A vector of one length for every row.
+    Vectors(Vectors),
+}
+
+/// By value, so that a missing number equals a missing number.
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Numbers(a), Self::Numbers(b)) => {
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
+            }
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Vectors(a), Self::Vectors(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// One cell by what it means: `1`, `1.0` and `+1` are the same number, whether
@@ -26,11 +46,16 @@ pub enum Column {
 pub enum Cell<'a> {
     /// Finite, and never −0.
     Number(f64),
+    /// A missing number is the empty text, as it is in most files.
     Text(&'a str),
+    Vector(Vector<'a>),
 }
 
 impl<'a> Cell<'a> {
     pub fn number(number: f64) -> Self {
+        if number.is_nan() {
+            return Self::Text("");
+        }
         Self::Number(if number == 0.0 { 0.0 } else { number })
     }
 
@@ -54,14 +79,15 @@ impl PartialOrd for Cell<'_> {
     }
 }
 
-/// Numbers by size, then text by letter.
+/// Numbers by size, then text by letter, then vectors.
 impl Ord for Cell<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
-            (Self::Number(_), Self::Text(_)) => Ordering::Less,
-            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+            (Self::Vector(a), Self::Vector(b)) => a.cmp(b),
+            (Self::Number(_), _) | (Self::Text(_), Self::Vector(_)) => Ordering::Less,
+            (Self::Vector(_), _) | (Self::Text(_), Self::Number(_)) => Ordering::Greater,
         }
     }
 }
@@ -71,6 +97,7 @@ impl Hash for Cell<'_> {
         match self {
             Self::Number(number) => number.to_bits().hash(state),
             Self::Text(text) => text.hash(state),
+            Self::Vector(vector) => vector.hash(state),
         }
     }
 }
@@ -81,6 +108,7 @@ impl fmt::Display for Cell<'_> {
         match self {
             Self::Number(number) => write!(f, "{number}"),
             Self::Text(text) => f.write_str(text),
+            Self::Vector(vector) => vector.fmt(f),
         }
     }
 }
@@ -90,11 +118,18 @@ pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// What stands for a missing value in a file.
+pub(super) fn is_missing(text: &str) -> bool {
+    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
+    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+}
+
 impl Column {
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(cells) => cells.len(),
             Self::Text(cells) => cells.len(),
+            Self::Vectors(vectors) => vectors.len(),
         }
     }
 
@@ -106,6 +141,7 @@ impl Column {
         match self {
             Self::Numbers(cells) => Cell::number(cells[row]),
             Self::Text(cells) => Cell::parse(&cells[row]),
+            Self::Vectors(vectors) => Cell::Vector(vectors.row(row)),
         }
     }
 
@@ -117,29 +153,77 @@ impl Column {
         match self {
             Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
             Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
         }
     }
 
-    fn concat(parts: &[&Self]) -> Self {
+    /// How many features it makes where its cells are numbers.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Vectors(vectors) => vectors.width(),
+            Self::Numbers(_) | Self::Text(_) => 1,
+        }
+    }
+
+    /// What its cells are, for messages.
+    pub fn kind(&self) -> String {
+        match self {
+            Self::Numbers(_) => "numbers".to_owned(),
+            Self::Text(_) => "text".to_owned(),
+            Self::Vectors(vectors) => format!("vectors of {} numbers", vectors.width()),
+        }
+    }
+
+    /// The cells of all parts, one after the other; `None` where vectors would
+    /// meet other cells or vectors of another length.
+    fn concat(parts: &[&Self]) -> Option<Self> {
+        let vectors: Vec<&Vectors> = parts
+            .iter()
+            .filter_map(|part| match part {
+                Self::Vectors(vectors) => Some(vectors),
+                _ => None,
+            })
+            .collect();
+        if !vectors.is_empty() {
+            let all = vectors.len() == parts.len();
+            return Vectors::concat(&vectors).filter(|_| all).map(Self::Vectors);
+        }
         let numbers: Option<Vec<&[f64]>> = parts
             .iter()
             .map(|part| match part {
                 Self::Numbers(cells) => Some(cells.as_slice()),
-                Self::Text(_) => None,
+                _ => None,
             })
             .collect();
         if let Some(numbers) = numbers {
-            return Self::Numbers(numbers.concat());
+            return Some(Self::Numbers(numbers.concat()));
         }
         let mut text = Vec::new();
         for part in parts {
             match part {
-                Self::Numbers(_) => text.extend(part.cells().map(|cell| cell.to_string())),
                 Self::Text(cells) => text.extend_from_slice(cells),
+                _ => text.extend(part.cells().map(|cell| cell.to_string())),
             }
         }
-        Self::Text(text)
+        Some(Self::Text(text))
     }
+}
+
+/// What a row's number in `Table::lines` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Lines of a text file, from 1.
+    Lines,
+    /// Rows of a file without lines, from 1.
+    Rows,
+}
+
+/// One of the files that were put together.
+#[derive(Debug, Clone, PartialEq)]
+struct FileOfRows {
+    origin: String,
+    counted: Counted,
+    content: Fingerprint,
 }
 
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
@@ -150,20 +234,35 @@ pub struct Table {
     pub origin: String,
     pub names: Vec<String>,
     pub columns: Vec<Column>,
-    /// Line of the file that each row starts on.
+    /// Line of the file that each row starts on, or its number in a file
+    /// without lines.
     pub lines: Vec<u64>,
     /// Of the whole file, whatever was filtered since.
     pub content: Fingerprint,
     /// Of the rows in this table.
     pub view: Fingerprint,
+    /// What its reader wants the user to know; nothing about single cells.
+    pub remarks: Vec<String>,
+    counted: Counted,
     /// The files that were put together, where there are several.
-    files: Vec<String>,
+    files: Vec<FileOfRows>,
     /// For every row its place in `files`; empty where there is only one.
     file_of_row: Vec<u32>,
 }
 
 impl Table {
-    /// A whole file. `lines` says where each row starts.
+    /// A whole file without lines, such as an array or a Parquet file.
+    pub fn of_rows(
+        origin: impl Into<String>,
+        names: Vec<String>,
+        columns: Vec<Column>,
+    ) -> Result<Self> {
+        let rows = columns.first().map_or(0, Column::len) as u64;
+        let table = Self::new(origin, names, columns, (1..=rows).collect())?;
+        Ok(Self { counted: Counted::Rows, ..table })
+    }
+
+    /// A whole text file. `lines` says where each row starts.
     pub fn new(
         origin: impl Into<String>,
         names: Vec<String>,
@@ -187,9 +286,14 @@ impl Table {
                     lines.len()
                 ));
             }
-            if let Column::Numbers(cells) = column
-                && let Some(row) = cells.iter().position(|cell| !cell.is_finite())
-            {
+            let infinite = match column {
+                Column::Numbers(cells) => cells.iter().position(|cell| cell.is_infinite()),
+                Column::Vectors(vectors) => {
+                    vectors.values().first_infinite().map(|at| at / vectors.width())
+                }
+                Column::Text(_) => None,
+            };
+            if let Some(row) = infinite {
                 return broken(format!("column '{name}' is not finite in row {}", row + 1));
             }
         }
@@ -201,6 +305,8 @@ impl Table {
             lines,
             content,
             view: content,
+            remarks: Vec::new(),
+            counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
         })
@@ -226,13 +332,19 @@ impl Table {
         self.names.iter().position(|known| known == name)
     }
 
-    /// `file:line` of a row, for messages.
+    /// `file:line` or `file, row …` of a row, for messages.
     pub fn place(&self, row: usize) -> String {
-        let file = match self.file_of_row.get(row) {
-            Some(&file) => &self.files[file as usize],
-            None => &self.origin,
+        let (file, counted) = match self.file_of_row.get(row) {
+            Some(&file) => {
+                let file = &self.files[file as usize];
+                (&file.origin, file.counted)
+            }
+            None => (&self.origin, self.counted),
         };
-        format!("{file}:{}", self.lines[row])
+        match counted {
+            Counted::Lines => format!("{file}:{}", self.lines[row]),
+            Counted::Rows => format!("{file}, row {}", self.lines[row]),
+        }
     }
 
     /// These rows, in this order.
@@ -249,79 +361,93 @@ impl Table {
             columns,
             lines: rows.iter().map(|&row| self.lines[row]).collect(),
             content: self.content,
+            remarks: self.remarks.clone(),
+            counted: self.counted,
             files: self.files.clone(),
             file_of_row,
         }
     }
 
     /// The rows of all `tables`, one after the other, under the columns of the
-    /// first. A column that is text in one of them becomes text.
+    /// first, which are those of all. A column that is text in one of them
+    /// becomes text.
     pub fn concat(tables: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = tables.split_first() else {
+            return Err(Error::usage("there is no table to put together"));
+        };
+        others.iter().try_for_each(|other| Compatibility::between(first, other).check())?;
+        Self::concat_columns(tables, &first.names)
+    }
+
+    /// Like [`Self::concat`], of these columns alone, which each table has.
+    pub fn concat_columns(tables: &[&Self], names: &[String]) -> Result<Self> {
         let Some((&first, others)) = tables.split_first() else {
             return Err(Error::usage("there is no table to put together"));
         };
         if others.is_empty() {
             return Ok(first.clone());
         }
-        for other in others {
-            first.check_same_columns(other)?;
-        }
-        let columns = first.names.iter().map(|name| {
+        let columns = names.iter().map(|name| {
             let parts =
                 tables.iter().map(|table| table.column(name)).collect::<Result<Vec<_>>>()?;
-            Ok(Column::concat(&parts))
+            Column::concat(&parts).ok_or_else(|| first.unlike(tables, name))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
 
-        let mut files: Vec<String> = Vec::new();
+        let mut files = Vec::new();
         let mut file_of_row = Vec::new();
         for table in tables {
             let start = files.len() as u32;
             if table.files.is_empty() {
-                files.push(table.origin.clone());
+                files.push(table.as_file());
                 file_of_row.extend(std::iter::repeat_n(start, table.rows()));
             } else {
                 files.extend_from_slice(&table.files);
                 file_of_row.extend(table.file_of_row.iter().map(|file| start + file));
             }
         }
-        let sum = |of: fn(&Self) -> Fingerprint| {
-            tables.iter().fold(Fingerprint::EMPTY, |sum, table| sum.plus(of(table)))
-        };
+        let contents = tables.iter().map(|table| table.content);
         Ok(Self {
             origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
-            names: first.names.clone(),
+            names: names.to_vec(),
+            view: Fingerprint::of(names, &columns),
             columns,
             lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
-            content: sum(|table| table.content),
-            view: sum(|table| table.view),
+            content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
+            remarks: tables.iter().flat_map(|table| &table.remarks).cloned().collect(),
+            counted: first.counted,
             files,
             file_of_row,
         })
     }
 
-    fn check_same_columns(&self, other: &Self) -> Result<()> {
-        let lacking = |a: &Self, b: &Self| -> Vec<String> {
-            a.names.iter().filter(|name| !b.has(name)).cloned().collect()
-        };
-        let (missing, extra) = (lacking(self, other), lacking(other, self));
-        let mut complaints = Vec::new();
-        if !missing.is_empty() {
-            complaints.push(format!("lacks {}", names::quoted(&missing)));
-        }
-        if !extra.is_empty() {
-            complaints.push(format!("has {} in addition", names::quoted(&extra)));
-        }
-        if complaints.is_empty() {
-            return Ok(());
-        }
-        Err(Error::failed(format!(
-            "its columns are not those of {}: it {}",
-            self.origin,
-            complaints.join(" and ")
+    fn as_file(&self) -> FileOfRows {
+        let (origin, counted) = (self.origin.clone(), self.counted);
+        FileOfRows { origin, counted, content: self.content }
+    }
+
+    /// For every row the content of the file it came from and its line there:
+    /// the same in two tables where both hold the same record of the same file,
+    /// whatever the file's name and however the tables were made.
+    pub fn provenance(&self) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
+        (0..self.rows()).map(|row| {
+            let file = self.file_of_row.get(row).map(|&file| &self.files[file as usize]);
+            (file.map_or(self.content, |file| file.content), self.lines[row])
+        })
+    }
+
+    /// A column that has vectors here and something else in one of `tables`.
+    fn unlike(&self, tables: &[&Self], name: &str) -> Error {
+        let kind = |table: &Self| table.column(name).map(Column::kind).unwrap_or_default();
+        let here = kind(self);
+        let other = tables.iter().find(|other| kind(other) != here).unwrap_or(&self);
+        Error::failed(format!(
+            "column '{name}' holds {}, but {here} in {}",
+            kind(other),
+            self.origin
         ))
         .at(other.origin.clone())
-        .cure("give both files the same columns, or use one of them alone"))
+        .cure("vectors go together with vectors of the same length: use one of the files alone")
     }
 
     /// How many of `rows` rows a share `holdout` holds out: a matter of numbers alone.
@@ -347,6 +473,23 @@ impl Table {
         test.sort_unstable();
         train.sort_unstable();
         Ok((self.select(train), self.select(test)))
+    }
+
+    /// So many rows, chosen at random and in the order of the file. Which ones is
+    /// a matter of their number and the seed, not of what stands in them.
+    pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
+        if rows == 0 || rows > self.rows() {
+            return Err(Error::usage(format!(
+                "a sample of {rows} rows is to be taken of {}",
+                self.rows()
+            ))
+            .at(self.origin.clone())
+            .cure(format!("sample 1 to {} rows, or leave `sample` out", self.rows())));
+        }
+        let mut order = shuffled(self.rows(), seed);
+        order.truncate(rows);
+        order.sort_unstable();
+        Ok(self.select(&order))
     }
 
     /// How many rows are exact copies of an earlier one. Copies of one person's
@@ -395,6 +538,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::data::vectors::Values;
 
     fn numbers(cells: &[f64]) -> Column {
         Column::Numbers(cells.to_vec())
@@ -435,7 +579,7 @@ mod tests {
         assert!(new(&["a", "a"], vec![numbers(&[1.0, 2.0]); 2]).contains("two columns"));
         assert!(new(&["a"], vec![numbers(&[1.0])]).contains("1 cells for 2 rows"));
         assert!(new(&["a", "b"], vec![numbers(&[1.0, 2.0])]).contains("2 names"));
-        assert!(new(&["a"], vec![numbers(&[1.0, f64::NAN])]).contains("row 2"));
+        assert!(new(&["a"], vec![numbers(&[1.0, f64::INFINITY])]).contains("row 2"));
     }
 
     #[test]
@@ -472,7 +616,35 @@ mod tests {
         let b = table("b.csv", &[("x", numbers(&[1.0])), ("z", numbers(&[0.5]))]);
         let error = error(Table::concat(&[&a, &b]));
         assert!(error.starts_with("b.csv: "), "{error}");
-        assert!(error.contains("lacks 'k' and has 'z' in addition"), "{error}");
+        assert!(error.contains("do not go with those of a.csv: 'k', 'z'"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_number_is_an_empty_cell() {
+        let gap = table("a", &[("x", numbers(&[1.0, f64::NAN]))]);
+        let empty = table("b", &[("x", text(&["1", ""]))]);
+        assert!(gap == gap.clone());
+        assert_eq!(gap.view, empty.view);
+        assert_eq!(Table::concat(&[&gap, &empty]).ok().unwrap().view, gap.view.plus(gap.view));
+    }
+
+    #[test]
+    fn vectors_are_selected_and_put_together_row_by_row() {
+        let vectors = |width, values: &[f32]| {
+            Column::Vectors(Vectors::new(width, Values::F32(values.to_vec())).unwrap())
+        };
+        let make =
+            |origin, column| Table::of_rows(origin, vec!["x".into()], vec![column]).ok().unwrap();
+        let a = make("a.npy", vectors(2, &[1.0, 2.0, 3.0, 4.0]));
+        let b = make("b.npy", vectors(2, &[5.0, 6.0]));
+        let both = Table::concat(&[&a, &b]).ok().unwrap();
+        assert!(both.columns == [vectors(2, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])]);
+        assert_eq!(both.view, Fingerprint::of(&both.names, &both.columns));
+        assert_eq!((both.place(1), both.place(2)), ("a.npy, row 2".into(), "b.npy, row 1".into()));
+        assert_eq!(both.select(&[2]).view, b.view);
+        let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
+        let error = error(Table::concat(&[&a, &wide]));
+        assert!(error.starts_with("w.npy: column 'x' holds vectors of 1 numbers, but"), "{error}");
     }
 
     #[test]
@@ -509,6 +681,30 @@ mod tests {
             counts[shuffled(5, seed)[0]] += 1;
         }
         assert!(counts.iter().all(|count| (count - 1000).abs() < 150), "{counts:?}");
+    }
+
+    #[test]
+    fn a_sample_is_fixed_by_numbers_alone_and_impossible_ones_are_refused() {
+        let make = |cells: [f64; 5]| table("t", &[("x", numbers(&cells))]);
+        let lines = |cells| make(cells).sample(3, 7).ok().unwrap().lines;
+        assert_eq!(lines([1.0, 2.0, 3.0, 4.0, 5.0]), lines([9.0; 5]));
+        assert!(lines([9.0; 5]).is_sorted());
+        assert_eq!(make([9.0; 5]).sample(5, 1).ok().unwrap().rows(), 5);
+        for rows in [0, 6] {
+            assert!(error(make([9.0; 5]).sample(rows, 7)).contains("sample 1 to 5 rows"));
+        }
+    }
+
+    #[test]
+    fn provenance_names_the_same_record_in_whatever_table_it_stands() {
+        let a = table("a.csv", &[("x", numbers(&[1.0, 2.0]))]);
+        let b = table("b.csv", &[("x", numbers(&[3.0, 4.0]))]);
+        let renamed = Table { origin: "c.csv".into(), ..a.clone() };
+        let both = Table::concat(&[&b, &renamed]).ok().unwrap();
+        let of = |table: &Table| table.provenance().collect::<Vec<_>>();
+        assert_eq!(of(&both)[2..], of(&a));
+        assert_eq!(of(&both.select(&[3])), of(&a)[1..]);
+        assert_ne!(of(&both)[0], of(&a)[0]);
     }
 
     #[test]

@@ -2,8 +2,12 @@
 //! is drawn here and nothing is written: the Plan screen uses it for its cost
 //! panel, a job for its start.
 
+use std::collections::HashSet;
+
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
-use crate::data::{Dataset, Preparation, Table};
+use crate::data::preparation::{class_names, declared_classes};
+use crate::data::selection::{resolved, used_columns};
+use crate::data::{Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task};
 use crate::error::{Error, Result};
 use crate::privacy::{Calibrated, Private};
 use crate::session::{Loaded, PlanDefinition, Session};
@@ -31,13 +35,11 @@ impl std::fmt::Debug for Assembly {
 /// A row that stands on both sides would be used without any protection.
 fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     private.private()?.try_map(|rows| {
-        let same_file = publics.iter().filter(|public| public.content == rows.content);
-        let taken: std::collections::BTreeSet<_> =
-            same_file.flat_map(|public| public.lines.iter()).collect();
-        match rows.lines.iter().find(|line| taken.contains(line)) {
-            Some(line) => Err(Error::refused(format!(
-                "line {line} of {} is private in '{name}' and stands among the public rows too",
-                rows.origin
+        let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
+        match rows.provenance().position(|record| taken.contains(&record)) {
+            Some(row) => Err(Error::refused(format!(
+                "line {} of {} is private in '{name}' and stands among the public rows too",
+                rows.lines[row], rows.origin
             ))
             .cure("change the row filters so that no row is on both sides")),
             None => Ok(()),
@@ -61,7 +63,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     };
     let private = find(&plan.private)?;
     let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
-    let definition = &publics[0].definition;
+    let mut definition = publics[0].definition.clone();
     if definition.label.is_none() {
         return Err(Error::usage(format!(
             "public dataset '{}' has no label column",
@@ -89,18 +91,34 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     }
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    let pooled = Table::concat(&tables)?;
+    refuse_overlap(private, &tables, &plan.private)?;
+    definition = resolved(&definition, tables[0])?;
+    let used = used_columns(&definition, tables[0])?;
+    let pooled = pool(&tables, &used)?;
+    let features = used.iter().filter(|name| definition.label.as_ref() != Some(name));
+    let needed: HashSet<_> = features.chain(label).map(String::as_str).collect();
+    private.private()?.try_map(|table| {
+        Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
+    })?;
+    // Incomplete public rows are gone already where they are to be dropped.
+    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+    definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+    if definition.task == Task::Classification {
+        let all: Vec<_> =
+            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
+        definition.classes = shared_classes(&pooled, &all)?;
+    }
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-    let preparation = Preparation::fit(&public_train, definition, &plan.preparation)?;
+    let preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
     let public = preparation.apply(&public_train, "public", true)?;
     let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
 
-    refuse_overlap(private, &tables, &plan.private)?;
     let split = private
         .private()?
         .try_map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)))?;
     let labelled = label.is_some();
+    let preparation = preparation.under(&private.definition);
     let train = split.try_map(|(train, _)| {
         preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
     })?;
@@ -144,6 +162,33 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         private_holdout,
         warnings,
     })
+}
+
+/// All public records under the columns in use.
+fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
+    for other in &publics[1..] {
+        Compatibility::between(publics[0], other)
+            .check_for(|name| used.iter().any(|used| used == name))?;
+    }
+    Table::concat_columns(publics, used)
+}
+
+/// The classes that the datasets declare, or else those of all public records,
+/// held-out ones included; never those of the private ones.
+fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<Vec<String>> {
+    let mut declaring = definitions.iter().filter(|definition| !definition.classes.is_empty());
+    let Some(first) = declaring.next() else { return class_names(public, definitions[0]) };
+    let classes = declared_classes(&first.classes)?;
+    for other in declaring {
+        if declared_classes(&other.classes)? != classes {
+            return Err(Error::usage(format!(
+                "'{}' and '{}' declare different classes",
+                first.name, other.name
+            ))
+            .cure("declare the same classes in the same order, or only once"));
+        }
+    }
+    Ok(classes)
 }
 
 /// δ ≥ 1/n would be satisfied by publishing a random record.

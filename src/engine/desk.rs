@@ -15,7 +15,7 @@ use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
 use crate::adapt::{Plan, ProblemShape};
-use crate::data::{DatasetDefinition, Role, Source, csv};
+use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
 use crate::privacy::{Calibrated, Guarantee, Watch};
@@ -215,7 +215,7 @@ impl Clerk {
             }
             Request::Load(definition) => self.load(&definition)?,
             Request::Inspect(file) => {
-                let table = csv::read(&self.workspace.resolve(&file))?;
+                let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 self.tray.put(Report::Inspected { file, columns });
             }
@@ -225,12 +225,11 @@ impl Clerk {
             }
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
-                let loaded = self.loaded.get(&dataset).and_then(|loaded| loaded.record.as_ref());
-                let record = loaded.ok_or_else(|| {
+                let loaded = self.loaded.get(&dataset).ok_or_else(|| {
                     Error::usage(format!("'{dataset}' is not a loaded private dataset"))
                 })?;
                 let mut ledger = self.workspace.ledger()?;
-                let account = ledger.register(record)?;
+                let account = loaded.register(&mut ledger)?;
                 ledger.set_budget(&account, budget)?;
                 self.tell_ledger()?;
             }
@@ -314,7 +313,7 @@ impl Clerk {
             account: account.id.clone(),
             budget: account.budget,
             spent: account.spent(at)?,
-            after: account.with_events(events)?.guarantee(at).ok(),
+            after: account.spent_with(events, at).ok().flatten(),
             refusal: account.admit(events, plan.target).err(),
             calibrated: assembly.calibrated,
             warnings: assembly.warnings,
@@ -365,14 +364,10 @@ impl Clerk {
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
     let stem =
         std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.unwrap_or_else(|| file.to_owned());
+    let numeric = columns.iter().rev().find(|column| column.numeric);
     DatasetDefinition {
-        name: stem.unwrap_or_else(|| file.to_owned()),
-        role,
-        source: Source::File(file.to_owned()),
-        label: columns.iter().rev().find(|column| column.numeric).map(|column| column.name.clone()),
-        filter: None,
-        columns: crate::data::Columns::All,
-        categories: BTreeMap::new(),
-        fingerprint: None,
+        label: numeric.map(|column| column.name.clone()),
+        ..DatasetDefinition::new(name, role, Source::File(file.to_owned()))
     }
 }

@@ -10,12 +10,12 @@ use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Dataset, Preparation};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
+use crate::model::Model;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Watch};
-use crate::session::run_directory::Certificate;
+use crate::session::certificate::{Certificate, Facts};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
 /// A run to be made, with everything it needs.
@@ -91,12 +91,11 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let record = private
-        .and_then(|loaded| loaded.record.as_ref())
+    let private = private
         .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", job.plan.private)))?;
 
     let mut ledger = job.workspace.ledger()?;
-    let account = ledger.register(record)?;
+    let account = private.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     let run = new_run_id(&job.plan.method);
     let mut directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
@@ -170,22 +169,18 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
     let peeked = job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), baselines);
-    let certificate = Certificate {
-        halflight: env!("CARGO_PKG_VERSION"),
+    let certificate = Certificate::of(Facts {
         run: run.clone(),
         account,
         method: job.plan.method.clone(),
         outcome,
         records: private_records,
         target: job.plan.target,
-        statement: statement(&guarantee, private_records),
         guarantee: guarantee.clone(),
         mechanisms,
-        accountant: Certificate::ACCOUNTANT,
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
-        not_covered: Certificate::NOT_COVERED.to_vec(),
-    };
+    });
     let written = match &model {
         Some(model) => directory.write_model(model, &preparation),
         None => Ok(()),
@@ -228,7 +223,7 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Targe
 }
 
 fn epsilon_of(spender: &Spender, delta: f64) -> Result<f64> {
-    Ok(Composition::of(&spender.drawn())?.guarantee(delta)?.epsilon)
+    Ok(Composition::of(&spender.drawn())?.running(delta)?.epsilon)
 }
 
 /// Evaluates models on the records held out of training.
@@ -240,16 +235,19 @@ struct Judge<'a> {
 }
 
 struct Baselines {
-    source_only: LinearModel,
-    target_only: Option<CuratorOnly<LinearModel>>,
+    source_only: Model,
+    target_only: Option<CuratorOnly<Model>>,
 }
 
 impl Judge<'_> {
     fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
         let ridge = baseline::DEFAULT_RIDGE;
         Some(Baselines {
-            source_only: baseline::source_only(public, ridge).ok()?,
-            target_only: baseline::target_only(private, ridge, self.watch).ok().flatten(),
+            source_only: baseline::source_only(public, ridge).ok()?.into(),
+            target_only: baseline::target_only(private, ridge, self.watch)
+                .ok()
+                .flatten()
+                .map(|model| model.map(Model::from)),
         })
     }
 
@@ -266,11 +264,7 @@ impl Judge<'_> {
         }
     }
 
-    fn scores(
-        &self,
-        model: Option<&Released<LinearModel>>,
-        baselines: Option<Baselines>,
-    ) -> Scores {
+    fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
         let mut scores = Scores::default();
         if let Some(model) = model {
             scores.model_on_public = self.error(model.get(), self.public);
@@ -287,32 +281,26 @@ impl Judge<'_> {
         scores
     }
 
-    fn private_error(&self, model: &LinearModel) -> Option<CuratorOnly<f64>> {
+    fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
         let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
         error?.transpose()
     }
 
-    fn error(&self, model: &LinearModel, holdout: &Dataset) -> Option<f64> {
+    /// Root mean squared error in label units, or the share of wrong classes.
+    fn error(&self, model: &Model, holdout: &Dataset) -> Option<f64> {
+        if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
+            let predicted = model.classes(&holdout.features)?;
+            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
+            return Some(wrong.count() as f64 / classes.of.len() as f64);
+        }
         let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
         let errors = model
-            .predict(&holdout.features)
+            .numbers(&holdout.features)?
             .into_iter()
             .zip(target)
             .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
         Some((errors.sum::<f64>() / target.len() as f64).sqrt())
     }
-}
-
-fn statement(guarantee: &Guarantee, records: usize) -> String {
-    use crate::privacy::accountant::round_up;
-    format!(
-        "For any two private datasets of {records} training records that differ in one record \
-         ({}), the probability of any set of outputs of this run (model, released numbers) \
-         differs by at most a factor e^{} plus {:e}.",
-        guarantee.adjacency.words(),
-        round_up(guarantee.epsilon, 4),
-        guarantee.delta
-    )
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -4,12 +4,15 @@
 //! Vocabulary: [`Matrix`] and [`Vector`] are nalgebra's; a data matrix holds one
 //! example per *column*, so an example is contiguous in memory.
 
+pub mod accelerated;
 pub mod convolution;
 pub mod least_squares;
 pub mod projection;
+pub mod prox;
 pub mod rounding;
 pub mod special;
 pub mod symmetric;
+pub mod trust_region;
 
 /// A dense column-major matrix.
 pub type Matrix = nalgebra::DMatrix<f64>;

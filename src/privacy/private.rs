@@ -43,6 +43,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::mechanism::PoissonSample;
 use super::spender::Spender;
 use crate::error::Result;
 
@@ -83,6 +84,33 @@ impl<T> Private<T> {
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
         spender.gaussian(release, || query(&self.0)).map(Released::new)
+    }
+
+    /// The same on a Poisson sample of the records, drawn here and anew each time, at the rate
+    /// that the plan announced. `records` counts them; `query` sums the contributions of the
+    /// sample's members, each clipped to the planned sensitivity. The sample is secret, like
+    /// the data.
+    pub fn release_subsampled_gaussian(
+        &self,
+        spender: &mut Spender,
+        release: &str,
+        records: impl Fn(&T) -> usize,
+        query: impl Fn(&T, &PoissonSample) -> Vec<f64>,
+    ) -> Result<Released<Vec<f64>>> {
+        let records = records(&self.0);
+        spender
+            .subsampled_gaussian(release, records, |sample| query(&self.0, sample))
+            .map(Released::new)
+    }
+
+    /// Releases a vector with Laplace noise, as [`Self::release_gaussian`] does with Gaussian.
+    pub fn release_laplace(
+        &self,
+        spender: &mut Spender,
+        release: &str,
+        query: impl Fn(&T) -> Vec<f64>,
+    ) -> Result<Released<Vec<f64>>> {
+        spender.laplace(release, || query(&self.0)).map(Released::new)
     }
 
     /// Releases one of the candidates, the larger its score the likelier, by the

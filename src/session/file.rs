@@ -8,7 +8,7 @@ use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
 use super::atomic;
-use crate::adapt::{self, Settings, Value};
+use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
@@ -141,20 +141,15 @@ impl Session {
                 return Err(Error::usage(format!("two datasets are called '{}'", dataset.name))
                     .cure("rename one of them"));
             }
+            dataset.check()?;
         }
         for (index, plan) in self.plans.iter().enumerate() {
             if self.plans[..index].iter().any(|other| other.name == plan.name) {
                 return Err(Error::usage(format!("two plans are called '{}'", plan.name))
                     .cure("rename one of them"));
             }
-            self.check_plan(plan).map_err(|error| {
-                let what = format!("plan '{}': {}", plan.name, error.what());
-                let moved = Error::new(error.kind(), what);
-                match error.cure_text() {
-                    Some(cure) => moved.cure(cure),
-                    None => moved,
-                }
-            })?;
+            self.check_plan(plan)
+                .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
         }
         for name in self.budgets.keys() {
             self.dataset(name)?;
@@ -185,8 +180,31 @@ impl Session {
             return Err(Error::usage(format!("the hold-out share is {}", plan.holdout))
                 .cure("give a number from 0.05 to 0.9"));
         }
-        adapt::method(&plan.method)?.spec().check(&plan.settings)
+        let spec = adapt::method(&plan.method)?.spec();
+        for name in plan.public.iter().chain([&plan.private]) {
+            check_task(self.dataset(name)?, spec)?;
+        }
+        spec.check(&plan.settings)
     }
+}
+
+/// A method that learns numbers cannot learn classes. Records without labels fit any.
+fn check_task(dataset: &DatasetDefinition, spec: &Spec) -> Result<()> {
+    if dataset.label.is_none() || dataset.task == spec.task {
+        return Ok(());
+    }
+    let methods = adapt::methods();
+    let fitting = methods.iter().filter(|method| method.spec().task == dataset.task);
+    let fitting: Vec<_> = fitting.map(|method| method.spec().id).collect();
+    let choice = match fitting.as_slice() {
+        [] => String::new(),
+        fitting => format!("choose a method for it ({}), or ", fitting.join(", ")),
+    };
+    Err(Error::usage(format!(
+        "{} is a method for {}, and dataset '{}' is a {}",
+        spec.id, spec.task, dataset.name, dataset.task
+    ))
+    .cure(format!("{choice}set `task: {}` on the dataset", spec.task)))
 }
 
 fn options() -> ron::Options {
@@ -204,4 +222,55 @@ fn parse_error(error: &ron::error::SpannedError, origin: &str) -> Error {
             report.cure("correct the file at this place, or go back to the copy in NAME.previous");
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session with a private and a public dataset, each with further fields.
+    fn session(private: &str, public: &str) -> Result<Session> {
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"ours\", role: private, source: file(\"a.csv\"){private}),
+              (name: \"theirs\", role: public, source: file(\"b.csv\"), label: \"y\"{public}),
+            ], plans: [(name: \"first\", method: \"profiled_cnvx_adap\", private: \"ours\",
+              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])"
+        );
+        Session::parse(&text, "s.ron")
+    }
+
+    fn refusal(private: &str, public: &str) -> String {
+        session(private, public).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plan_whose_method_has_another_task_is_refused_with_both_cures() {
+        assert!(session(", label: \"y\"", "").is_ok());
+        let error = refusal("", ", task: classification");
+        assert!(
+            error.contains(
+                "plan 'first': profiled_cnvx_adap is a method for regression, and dataset \
+                 'theirs' is a classification"
+            ),
+            "{error}"
+        );
+        assert!(error.contains("set `task: regression` on the dataset"), "{error}");
+        assert!(refusal(", label: \"y\", task: classification", "").contains("'ours' is a class"));
+        // Records without labels have no task.
+        assert!(session(", task: classification", "").is_ok());
+    }
+
+    #[test]
+    fn definitions_that_contradict_themselves_are_refused_by_name() {
+        let error = refusal("", ", classes: [\"no\", \"yes\"]");
+        assert!(error.contains("dataset 'theirs': it speaks of classes"), "{error}");
+        let error = refusal(", unknown_labels: count_as(\"no\")", "");
+        assert!(error.contains("dataset 'ours': it speaks of classes"), "{error}");
+        let task = ", task: classification, classes: [\"no\", \"yes\"]";
+        let error = refusal(&format!("{task}, unknown_labels: count_as(\"never\")"), "");
+        assert!(error.contains("count as 'never', which is no class"), "{error}");
+        let error = refusal(", task: classification, classes: [\"no\"]", "");
+        assert!(error.contains("only one class"), "{error}");
+    }
 }

@@ -7,18 +7,21 @@
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`certificate`] | what the outside may be told about a run, in words |
 //! | [`atomic`] | files that are either the old or the new one |
 //! | [`demo`] | the embedded demo sessions |
 //!
 //! Used by `engine`, `cli`; uses everything below.
 
 pub mod atomic;
+pub mod certificate;
 pub mod dataset;
 pub mod demo;
 pub mod file;
 pub mod run_directory;
 pub mod workspace;
 
+pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
 pub use run_directory::RunDirectory;

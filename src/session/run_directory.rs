@@ -2,22 +2,25 @@
 //! public and released numbers, `curator.jsonl` with the exact ones (exports
 //! leave it out), the model, and the certificate.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use safetensors::tensor::{Dtype, TensorView};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::atomic;
+use super::certificate::Certificate;
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
-use crate::data::{Preparation, Role, Source};
+use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
-use crate::model::LinearModel;
-use crate::privacy::ledger::{AccountId, Outcome, RunId};
-use crate::privacy::{Event, Guarantee, Released, Target, Watch};
+use crate::model::Model;
+use crate::privacy::ledger::RunId;
+use crate::privacy::{Released, Watch};
 
 /// The files of one run, open for writing.
 #[derive(Debug)]
@@ -25,43 +28,6 @@ pub struct RunDirectory {
     path: PathBuf,
     events: File,
     curator: File,
-}
-
-/// What the outside may be told about a finished run, and what it may not
-/// conclude. Everything in it is public or released.
-#[derive(Debug, Clone, Serialize)]
-pub struct Certificate {
-    pub halflight: &'static str,
-    pub run: RunId,
-    /// Random name of the private dataset; its fingerprint would be a leak.
-    pub account: AccountId,
-    pub method: String,
-    pub outcome: Outcome,
-    pub records: usize,
-    /// What was asked for.
-    pub target: Target,
-    /// What the noise that was drawn guarantees.
-    pub guarantee: Guarantee,
-    pub statement: String,
-    pub mechanisms: Vec<Event>,
-    pub accountant: &'static str,
-    /// The curator saw exact numbers while it ran and may have acted on them.
-    pub peeked: bool,
-    pub allow_large_delta: bool,
-    pub not_covered: Vec<&'static str>,
-}
-
-impl Certificate {
-    pub const ACCOUNTANT: &'static str =
-        "exact Gaussian differential privacy with discretisation slack, halflight 1";
-
-    pub const NOT_COVERED: [&'static str; 5] = [
-        "the choice of this run among several: other runs on the same data compose (see the ledger)",
-        "decisions taken on exact numbers shown to the curator (see 'peeked')",
-        "timing and memory of the machine that ran it",
-        "dependence of the public data on the private data",
-        "bounds or settings that were taken from the private data by hand",
-    ];
 }
 
 impl RunDirectory {
@@ -122,34 +88,50 @@ impl RunDirectory {
 
     /// Writes the model twice: weights for any reader, and with the preparation
     /// that turns a raw row into its input.
-    pub fn write_model(
-        &self,
-        model: &Released<LinearModel>,
-        preparation: &Preparation,
-    ) -> Result<()> {
+    pub fn write_model(&self, model: &Released<Model>, preparation: &Preparation) -> Result<()> {
         #[derive(Serialize)]
         struct ModelFile<'a> {
             version: u32,
             kind: &'a str,
-            weights: &'a [f64],
+            tensors: BTreeMap<&'a str, TensorFile<'a>>,
             preparation: &'a Preparation,
         }
-        let weights = &model.get().weights;
-        let file = ModelFile { version: 1, kind: "linear", weights, preparation };
-        let text =
-            ron::ser::to_string_pretty(&file, ron::ser::PrettyConfig::new().compact_arrays(true))
-                .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        #[derive(Serialize)]
+        struct TensorFile<'a> {
+            shape: &'a [usize],
+            values: &'a [f64],
+        }
+        let failed = |error: &dyn std::fmt::Display| {
+            Error::failed(format!("the model cannot be written: {error}"))
+        };
+        let tensors = model.get().tensors();
+        let named = tensors.iter().map(|tensor| {
+            (tensor.name, TensorFile { shape: &tensor.shape, values: &tensor.values })
+        });
+        let file = ModelFile {
+            version: 1,
+            kind: model.get().kind(),
+            tensors: named.collect(),
+            preparation,
+        };
+        let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
+        let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
         atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
 
-        let bytes: Vec<u8> = weights.iter().flat_map(|weight| weight.to_le_bytes()).collect();
-        let tensor = safetensors::tensor::TensorView::new(
-            safetensors::Dtype::F64,
-            vec![weights.len()],
-            &bytes,
-        );
-        let tensors = tensor
-            .and_then(|tensor| safetensors::serialize([("weights", tensor)], None))
-            .map_err(|error| Error::failed(format!("the model cannot be written: {error}")))?;
+        let bytes: Vec<Vec<u8>> = tensors
+            .iter()
+            .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
+            .collect();
+        let views = tensors
+            .iter()
+            .zip(&bytes)
+            .map(|(tensor, bytes)| {
+                let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?;
+                Ok((tensor.name, view))
+            })
+            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+            .map_err(|error| failed(&error))?;
+        let tensors = safetensors::serialize(views, None).map_err(|error| failed(&error))?;
         atomic::write(&self.path.join("model.safetensors"), &tensors)
     }
 
@@ -167,7 +149,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
-        if let Source::File(file) = &mut dataset.source {
+        for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
         if dataset.role == Role::Private {

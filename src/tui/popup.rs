@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::widgets::field::Field as TextField;
+use crate::data::selection::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Role};
 use crate::engine::desk::JobId;
 use crate::error::{Error, Result};
@@ -147,7 +148,8 @@ impl DatasetForm {
         }
         let columns = parse_columns(&text(3).unwrap_or_default())?;
         if let Columns::Only(names) | Columns::Except(names) = &columns {
-            names.iter().try_for_each(|name| self.check_column(name))?;
+            let mut plain = names.iter().filter(|name| !is_pattern(name));
+            plain.try_for_each(|name| self.check_column(name))?;
         }
         let mut categories = std::collections::BTreeMap::new();
         for part in list(&text(4).unwrap_or_default()) {
@@ -159,12 +161,12 @@ impl DatasetForm {
         Ok(DatasetDefinition {
             name,
             role: self.role,
-            source: self.original.source.clone(),
             label,
             filter,
             columns,
             categories,
             fingerprint: None,
+            ..self.original.clone()
         })
     }
 

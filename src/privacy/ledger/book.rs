@@ -72,11 +72,25 @@ impl Account {
 
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
-        guarantee_of(&self.charged_events(), delta)
+        self.spent_with(&[], delta)
+    }
+
+    /// The same with these further events, as one more run.
+    ///
+    /// One run is a plan that was fixed before any output was seen. Of several, the later
+    /// ones may have been chosen by what the earlier ones put out: their sum is the gate's.
+    pub fn spent_with(&self, events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
+        let spending = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        let runs = spending.count() + usize::from(!events.is_empty());
+        if runs == 0 {
+            return Ok(None);
+        }
+        let sum = self.with_events(events)?;
+        if runs == 1 { sum.guarantee(delta).map(Some) } else { sum.gate(delta).map(Some) }
     }
 
     /// What these further events would make it.
-    pub fn with_events(&self, events: &[Event]) -> Result<Composition> {
+    fn with_events(&self, events: &[Event]) -> Result<Composition> {
         let mut all = self.charged_events();
         all.extend_from_slice(events);
         Composition::of(&all)
@@ -119,7 +133,7 @@ impl Account {
                 "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             )));
         };
-        let all = self.with_events(events)?.guarantee(budget.delta)?;
+        let Some(all) = self.spent_with(events, budget.delta)? else { return Ok(()) };
         if all.epsilon <= budget.epsilon {
             return Ok(());
         }

@@ -1,121 +1,58 @@
 //! The discrete Gaussian on a dyadic grid (Canonne, Kamath, Steinke, "The Discrete
-//! Gaussian for Differential Privacy", 2020), sampled exactly.
-//!
-//! A floating-point Gaussian leaks through its last bits, and so does adding noise
-//! to an off-grid value in floating point. Here values are first rounded to a grid
-//! of power-of-two step, and both the noise and the addition are integers; only the
-//! sum is turned into a double, as post-processing.
+//! Gaussian for Differential Privacy", 2020), sampled exactly; why on a grid: module `grid`.
 //!
 //! All arithmetic is of fixed width and cannot overflow: σ ≤ 2²⁹ steps, so Laplace
 //! proposals stay below 1024·2²⁹ = 2³⁹ (larger ones are rejected), their squares
-//! below 2⁷⁸ in a `u128`, 2σ² ≤ 2⁵⁹ in a `u64`, values at or below 2⁶¹, and the sum
-//! below 2⁶² in an `i64`. Rejecting larger proposals conditions the noise on
-//! |Z| < 1024σ, which leaves out a mass below e^{−500 000}: no guarantee that can be
-//! written as a double notices.
+//! below 2⁷⁸ in a `u128`, and 2σ² ≤ 2⁵⁹ in a `u64`. Rejecting larger proposals conditions
+//! the noise on |Z| < 1024σ, which leaves out a mass below e^{−500 000}: no guarantee that
+//! can be written as a double notices.
 //!
 //! The time a draw takes depends on the noise drawn. This is one of the side channels
 //! that halflight does not close.
 
+use super::coin::bernoulli_exp;
+use super::discrete_laplace::draw_laplace;
 use super::generator::NoiseGenerator;
-use crate::error::{Error, Result};
+use super::grid::GriddedScale;
+use crate::error::Result;
 
-/// σ lies between 2^`FINENESS` and twice that many grid steps.
-const FINENESS: i32 = 28;
-/// Values are held within ± this many grid steps: 2⁶¹.
-const REACH: f64 = (1_u64 << 61) as f64;
 /// Laplace proposals from this many scales on are rejected.
 const PROPOSAL_LIMIT: u64 = 1024;
-const SMALLEST_SIGMA: f64 = 1e-150;
-const LARGEST_SIGMA: f64 = 1e150;
 
-/// Noise `grid · Z` with Z an exact discrete Gaussian of integer scale `steps`.
+/// Noise `grid · Z` with Z an exact discrete Gaussian of 2²⁸ to 2²⁹ grid steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DiscreteGaussian {
-    /// σ in grid steps, in [2²⁸, 2²⁹].
-    steps: u64,
-    /// The grid step is 2^exponent.
-    exponent: i32,
-}
+pub struct DiscreteGaussian(GriddedScale);
 
 impl DiscreteGaussian {
     /// The finest grid for a wanted σ; the resulting σ is never smaller, and larger
     /// by at most one part in 2²⁸.
     pub fn at_least(sigma: f64) -> Result<Self> {
-        if !(SMALLEST_SIGMA..=LARGEST_SIGMA).contains(&sigma) {
-            return Err(Error::usage(format!("noise of σ = {sigma} cannot be drawn"))
-                .cure("σ must be between 1e-150 and 1e150: change the unit of the data"));
-        }
-        let exponent = exponent_of(sigma) - FINENESS;
-        let steps = (sigma * power_of_two(-exponent)).ceil() as u64;
-        Ok(Self { steps, exponent })
+        GriddedScale::at_least("σ", sigma).map(Self)
     }
 
     /// Reads an event's scale back; refuses a σ that is not on the grid.
     pub fn from_event(sigma: f64, grid: f64) -> Result<Self> {
-        let refuse = |why: &str| {
-            Err(Error::refused(format!(
-                "noise of σ = {sigma} on a grid of {grid} cannot be drawn: {why}"
-            )))
-        };
-        if grid == 0.0 {
-            return refuse("ideal continuous noise exists on paper only");
-        }
-        if !(SMALLEST_SIGMA..=2.0 * LARGEST_SIGMA).contains(&sigma) {
-            return refuse("σ must be between 1e-150 and 1e150");
-        }
-        // σ is in range, so a grid that passes the next test is an ordinary number.
-        let ratio = sigma / grid;
-        let range = power_of_two(FINENESS)..=power_of_two(FINENESS + 1);
-        if !range.contains(&ratio) {
-            return refuse("σ must be 2^28 to 2^29 grid steps");
-        }
-        let exponent = exponent_of(grid);
-        if grid != power_of_two(exponent) {
-            return refuse("the grid must be a power of two");
-        }
-        // Dividing by a power of two is exact.
-        if ratio.fract() != 0.0 {
-            return refuse("σ must be an integer number of grid steps");
-        }
-        Ok(Self { steps: ratio as u64, exponent })
+        GriddedScale::from_event("σ", sigma, grid).map(Self)
     }
 
     pub fn sigma(&self) -> f64 {
-        self.steps as f64 * self.grid()
+        self.0.scale()
     }
 
     pub fn grid(&self) -> f64 {
-        power_of_two(self.exponent)
+        self.0.grid()
+    }
+
+    /// What rounding adds to the ℓ₂ distance of neighbours: one step per coordinate.
+    pub fn sensitivity_slack(&self, coordinates: u64) -> f64 {
+        self.grid() * (coordinates as f64).sqrt()
     }
 
     /// Rounds `values` to the grid and adds independent noise. Values beyond ±2⁶¹
     /// grid steps are moved there, which brings neighbours only closer.
     pub fn perturb(&self, generator: &mut NoiseGenerator, values: &[f64]) -> Result<Vec<f64>> {
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            return Err(Error::failed(format!(
-                "number {} of a release is {}, before any noise",
-                index + 1,
-                values[index]
-            ))
-            .cure("check the data for values that are not numbers, and the bounds for overflow"));
-        }
-        let (grid, per_grid) = (self.grid(), power_of_two(-self.exponent));
-        let noisy = values.iter().map(|value| {
-            let point = (value * per_grid).round_ties_even().clamp(-REACH, REACH) as i64;
-            (point + draw(generator, self.steps)) as f64 * grid
-        });
-        Ok(noisy.collect())
+        self.0.perturb(generator, values, draw)
     }
-}
-
-/// The e with 2^e ≤ value < 2^(e+1), for an ordinary (normal, positive) value.
-fn exponent_of(value: f64) -> i32 {
-    ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023
-}
-
-/// 2^exponent exactly, for −1022 ≤ exponent ≤ 1023.
-fn power_of_two(exponent: i32) -> f64 {
-    f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
 /// One draw with P(k) ∝ e^{−k²/2σ²}, for 1 ≤ σ ≤ 2²⁹.
@@ -125,57 +62,14 @@ fn power_of_two(exponent: i32) -> f64 {
 fn draw(generator: &mut NoiseGenerator, sigma: u64) -> i64 {
     loop {
         let proposal = draw_laplace(generator, sigma);
+        if proposal.unsigned_abs() >= PROPOSAL_LIMIT * sigma {
+            continue;
+        }
         let excess = u128::from(proposal.unsigned_abs().abs_diff(sigma));
         if bernoulli_exp(generator, excess * excess, 2 * sigma * sigma) {
             return proposal;
         }
     }
-}
-
-/// One draw with P(k) ∝ e^{−|k|/scale}, for |k| < 1024·scale.
-fn draw_laplace(generator: &mut NoiseGenerator, scale: u64) -> i64 {
-    loop {
-        // |k| = remainder + scale·multiple, and e^{−|k|/scale} factors accordingly.
-        let remainder = generator.below(scale);
-        if !bernoulli_exp_fraction(generator, remainder, scale) {
-            continue;
-        }
-        let mut multiple = 0;
-        while multiple < PROPOSAL_LIMIT && bernoulli_exp_fraction(generator, 1, 1) {
-            multiple += 1;
-        }
-        let negative = generator.below(2) == 1;
-        let magnitude = (remainder + scale * multiple) as i64;
-        // Zero has one sign only.
-        if multiple < PROPOSAL_LIMIT && !(negative && magnitude == 0) {
-            return if negative { -magnitude } else { magnitude };
-        }
-    }
-}
-
-/// True with probability e^{−numerator/denominator}, exactly.
-fn bernoulli_exp(generator: &mut NoiseGenerator, numerator: u128, denominator: u64) -> bool {
-    let whole = numerator / u128::from(denominator);
-    let rest = (numerator % u128::from(denominator)) as u64;
-    (0..whole).all(|_| bernoulli_exp_fraction(generator, 1, 1))
-        && bernoulli_exp_fraction(generator, rest, denominator)
-}
-
-/// True with probability e^{−x}, x = numerator/denominator ≤ 1, exactly.
-///
-/// Forsyth's and von Neumann's series: round k is passed with probability x/k, so
-/// at least k rounds are with x^k/k!, and an even number in all with
-/// 1 − x + x²/2! − … = e^{−x}. Drawing 1/k apart from x keeps every bound a `u64`.
-fn bernoulli_exp_fraction(
-    generator: &mut NoiseGenerator,
-    numerator: u64,
-    denominator: u64,
-) -> bool {
-    let mut round = 1;
-    while generator.below(round) == 0 && generator.below(denominator) < numerator {
-        round += 1;
-    }
-    round % 2 == 1
 }
 
 #[cfg(test)]
@@ -184,70 +78,43 @@ mod tests {
 
     use super::*;
     use crate::numeric::special::log_normal_cdf;
+    use crate::privacy::mechanism::statistics::{
+        KOLMOGOROV_THRESHOLD, chi_square, histogram, kolmogorov_smirnov, standardised,
+        symmetric_masses,
+    };
 
     fn draws(seed: u64, sigma: u64, count: usize) -> Vec<i64> {
         let mut generator = NoiseGenerator::insecure_from_seed(seed);
         (0..count).map(|_| draw(&mut generator, sigma)).collect()
     }
 
-    /// χ² of `sample` against the discrete Gaussian of scale `sigma`, and its degrees
-    /// of freedom. Cells that expect fewer than ten are pooled.
-    fn chi_square(sample: &[i64], sigma: f64) -> (f64, f64) {
-        let weight = |k: i64| (-0.5 * (k as f64 / sigma).powi(2)).exp();
-        let total: f64 = (-200..=200).map(weight).sum();
-        let (mut statistic, mut cells) = (0.0, 0.0);
-        let (mut pooled_seen, mut pooled_expected) = (sample.len() as f64, sample.len() as f64);
-        for k in -200..=200 {
-            let expected = sample.len() as f64 * weight(k) / total;
-            if expected >= 10.0 {
-                let seen = sample.iter().filter(|drawn| **drawn == k).count() as f64;
-                statistic += (seen - expected).powi(2) / expected;
-                cells += 1.0;
-                pooled_seen -= seen;
-                pooled_expected -= expected;
-            }
-        }
-        (statistic + (pooled_seen - pooled_expected).powi(2) / pooled_expected.max(1.0), cells)
-    }
-
     #[test]
-    fn small_scales_follow_the_exact_masses_and_would_not_at_a_scale_three_percent_off() {
+    fn small_scales_follow_the_exact_masses_and_would_not_at_a_scale_one_percent_off() {
+        let masses = |sigma: f64| symmetric_masses(60, |k| (-0.5 * (k / sigma).powi(2)).exp());
         for sigma in [1, 2, 3, 7] {
-            let sample = draws(sigma, sigma, 200_000);
-            let (statistic, freedom) = chi_square(&sample, sigma as f64);
-            // Six standard deviations of χ².
-            let threshold = freedom + 6.0 * (2.0 * freedom).sqrt();
-            assert!(statistic < threshold, "σ = {sigma}: χ² = {statistic}, {freedom} cells");
-            for wrong in [0.97, 1.03] {
-                let (statistic, _) = chi_square(&sample, wrong * sigma as f64);
-                assert!(statistic > threshold, "σ = {sigma} × {wrong}: χ² = {statistic}");
+            let seen = histogram(60, &draws(sigma, sigma, 400_000));
+            let right = chi_square(&seen, &masses(sigma as f64));
+            assert!(right.is_plausible(), "σ = {sigma}: {right:?}");
+            for wrong in [0.99, 1.01] {
+                let off = chi_square(&seen, &masses(wrong * sigma as f64));
+                assert!(!off.is_plausible(), "σ = {sigma} × {wrong}: {off:?}");
             }
         }
     }
 
-    /// Kolmogorov–Smirnov distance to N(0, scale²), times the root of the sample size.
-    fn kolmogorov_smirnov(sorted: &[i64], scale: f64) -> f64 {
-        let n = sorted.len() as f64;
-        let distances = sorted.iter().enumerate().map(|(index, drawn)| {
-            let expected = log_normal_cdf(*drawn as f64 / scale).exp();
-            (expected - index as f64 / n).abs().max((expected - (index + 1) as f64 / n).abs())
-        });
-        distances.fold(0.0, f64::max) * n.sqrt()
+    fn normal_cdf(x: f64) -> f64 {
+        log_normal_cdf(x).exp()
     }
 
     #[test]
-    fn full_scale_noise_is_gaussian_and_would_not_be_at_a_scale_three_percent_off() {
-        for (seed, sigma) in [(1, 1 << 28), (2, (1 << 28) + 1), (3, 1 << 29)] {
-            let mut sample = draws(seed, sigma, 200_000);
-            sample.sort_unstable();
-            // Exceeded once in a thousand.
-            let threshold = 1.95;
-            let right = kolmogorov_smirnov(&sample, sigma as f64);
-            assert!(right < threshold, "σ = {sigma}: {right}");
-            for wrong in [0.97, 1.03] {
-                let statistic = kolmogorov_smirnov(&sample, wrong * sigma as f64);
-                assert!(statistic > threshold, "σ = {sigma} × {wrong}: {statistic}");
-            }
+    fn full_scale_noise_is_gaussian_and_would_not_be_at_a_scale_one_percent_off() {
+        let scale = (1 << 28) + 1;
+        let sample = standardised(&draws(1, scale, 3_000_000), scale);
+        let right = kolmogorov_smirnov(&sample, normal_cdf);
+        assert!(right < KOLMOGOROV_THRESHOLD, "{right}");
+        for wrong in [0.99, 1.01] {
+            let off = kolmogorov_smirnov(&sample, |z| normal_cdf(z / wrong));
+            assert!(off > KOLMOGOROV_THRESHOLD, "× {wrong}: {off}");
         }
     }
 
@@ -266,30 +133,6 @@ mod tests {
         // A floating-point sampler shows in the last bits.
         let odd = sample.iter().filter(|drawn| *drawn % 2 != 0).count() as f64;
         assert!((odd / n - 0.5).abs() < 2.5 / n.sqrt(), "{odd}");
-    }
-
-    #[test]
-    fn coins_of_exponential_bias_have_it() {
-        let mut generator = NoiseGenerator::insecure_from_seed(5);
-        let huge = 1_u64 << 59;
-        let fractions: [(u128, u64); 7] = [
-            (0, 7),
-            (1, 1),
-            (1, 3),
-            (5, 2),
-            (u128::from(huge) / 3, huge),
-            (u128::from(huge) + 1, huge),
-            (1 << 78, huge),
-        ];
-        for (numerator, denominator) in fractions {
-            let expected = (-(numerator as f64) / denominator as f64).exp();
-            let n = 100_000;
-            let hits =
-                (0..n).filter(|_| bernoulli_exp(&mut generator, numerator, denominator)).count();
-            let error = (hits as f64 / f64::from(n) - expected).abs();
-            let allowed = 5.0 * (expected * (1.0 - expected) / f64::from(n)).sqrt();
-            assert!(error <= allowed, "e^-({numerator}/{denominator}): {hits} of {n}");
-        }
     }
 
     #[test]

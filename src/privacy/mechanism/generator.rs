@@ -7,12 +7,15 @@ use crate::error::{Error, Result};
 
 /// A ChaCha20 stream. Private runs seed it from the operating system and keep
 /// no copy of the seed; tests inject one.
-pub struct NoiseGenerator(ChaCha20Rng);
+pub struct NoiseGenerator {
+    stream: ChaCha20Rng,
+    words: u64,
+}
 
 impl NoiseGenerator {
     /// Seeded with 32 bytes of the operating system. The seed is not stored anywhere.
     pub fn from_os() -> Result<Self> {
-        ChaCha20Rng::try_from_rng(&mut SysRng).map(Self).map_err(|source| {
+        ChaCha20Rng::try_from_rng(&mut SysRng).map(Self::new).map_err(|source| {
             Error::failed(format!("the operating system gives no random bytes: {source}"))
                 .cure("private noise needs them; check that /dev/urandom is readable")
         })
@@ -20,7 +23,23 @@ impl NoiseGenerator {
 
     /// A known stream: no privacy at all. For tests only.
     pub fn insecure_from_seed(seed: u64) -> Self {
-        Self(ChaCha20Rng::seed_from_u64(seed))
+        Self::new(ChaCha20Rng::seed_from_u64(seed))
+    }
+
+    fn new(stream: ChaCha20Rng) -> Self {
+        Self { stream, words: 0 }
+    }
+
+    /// How many words of the stream have been used: every draw moves on, so no noise is
+    /// used twice.
+    pub fn words(&self) -> u64 {
+        self.words
+    }
+
+    /// The next 64 bits.
+    pub(super) fn word(&mut self) -> u64 {
+        self.words += 1;
+        self.stream.next_u64()
     }
 
     /// Uniform on {0, …, `bound` − 1}, exactly; 0 for a bound of 0 or 1.
@@ -33,7 +52,7 @@ impl NoiseGenerator {
             return 0;
         }
         loop {
-            let product = u128::from(self.0.next_u64()) * u128::from(bound);
+            let product = u128::from(self.word()) * u128::from(bound);
             let low = product as u64;
             // The remainder is below `bound`: the division is rarely needed.
             if low >= bound || low >= bound.wrapping_neg() % bound {

@@ -97,11 +97,11 @@ fn table(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
 fn details(app: &App, frame: &mut Frame, area: Rect, definition: &DatasetDefinition) {
     let inner = boxed(app, frame, area, &definition.name);
     let origin = match &definition.source {
-        Source::File(file) => file.clone(),
         Source::Builtin(name) => format!("{name} (inside the program)"),
         Source::Synthetic { rows, dimension, mixture, seed, .. } => {
             format!("synthetic: {rows} rows, {dimension} features, mixture {mixture}, seed {seed}")
         }
+        files => files.files().join(" + "),
     };
     let features = match &definition.columns {
         Columns::All => "every column but the label".to_owned(),

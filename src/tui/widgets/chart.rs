@@ -20,11 +20,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::axis::{Axis, Scale};
 use super::dots::{Dots, Ink, Owner};
-use super::number::compact;
 use super::series::{Bin, Point, bins, extent};
 use super::{put, shortened, width, write};
+use crate::plot::axis::{Axis, Scale};
+use crate::plot::number::compact;
 use crate::tui::theme::{Glyphs, Theme};
 
 pub use super::series::{nearest, smooth};

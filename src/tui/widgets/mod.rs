@@ -1,13 +1,13 @@
 //! What screens are made of. Each widget draws values that it is given into a
 //! buffer: no files, no clock, no terminal, no state of its own.
 
-mod axis;
 pub mod chart;
 mod dots;
 pub mod field;
 pub mod gauge;
-pub mod number;
 pub mod series;
+
+pub use crate::plot::number;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

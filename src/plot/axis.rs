@@ -9,7 +9,7 @@ const FLAT: f64 = 1e-9;
 const MARGIN: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
     Linear,
     Log,
 }
@@ -17,14 +17,14 @@ pub(super) enum Scale {
 /// A range with `lo < hi`, both finite, in decimal logarithms if the scale is
 /// logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub struct Axis {
     lo: f64,
     hi: f64,
     scale: Scale,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
+pub struct Tick {
     pub value: f64,
     pub label: String,
 }
@@ -88,6 +88,22 @@ impl Axis {
 
     pub fn ends(&self) -> (f64, f64) {
         (self.lo, self.hi)
+    }
+
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// The places between the powers of ten of a logarithmic axis: 2, 3 … 9 times each.
+    pub fn between_decades(&self) -> Vec<f64> {
+        if self.scale == Scale::Linear {
+            return Vec::new();
+        }
+        let within = |value: &f64| (self.lo..=self.hi).contains(&value.log10());
+        (self.lo.floor() as i32..=self.hi.ceil() as i32)
+            .flat_map(|k| (2..10).map(move |n| power(n, k)))
+            .filter(within)
+            .collect()
     }
 
     pub fn contains(&self, value: f64) -> bool {
@@ -199,6 +215,14 @@ mod tests {
             labels(Axis::around(0.61, 0.68, Scale::Log), 3),
             ["0.62", "0.64", "0.66", "0.68"]
         );
+    }
+
+    #[test]
+    fn between_decades_there_are_eight_places() {
+        let places = Axis::around(0.01, 1.0, Scale::Log).between_decades();
+        assert_eq!(places.len(), 2 + 8 + 8, "0.008 and 0.009 below, none above");
+        assert_eq!(places[..3], [0.008, 0.009, 0.02]);
+        assert!(Axis::exactly(0.01, 1.0).between_decades().is_empty());
     }
 
     #[test]

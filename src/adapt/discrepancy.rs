@@ -1,0 +1,225 @@
+//! The discrepancy between a private moment and re-weighted public records, [A].
+//!
+//! With M(q) = M₀ − Σ qᵢxᵢxᵢᵀ, no linear model in the ball of radius Λ has squared losses
+//! on the two that differ by more than dis(q) = 4Λ²‖M(q)‖₂. The norm is smoothed to
+//!
+//! > F̃(q) = (1/μ) log Tr exp(μ·diag(M, −M)),  ‖M‖₂ ≤ F̃ ≤ ‖M‖₂ + log(2d)/μ,
+//!
+//! whose slope in M is E = [exp(μM) − exp(−μM)]/Tr exp(μ·diag(M, −M)), so that
+//! ∂F̃/∂qᵢ = −xᵢᵀExᵢ. Both go through the eigenvalues of M, less the largest of them:
+//! every exponent is at most 0 and nothing overflows, however large μ is.
+//!
+//! *Sensitivity.* Replacing a private record moves M by (aaᵀ − bbᵀ)/n, of spectral norm at
+//! most r²/n. F̃ is μ-smooth in that norm, so E moves by at most μr²/n in *trace* norm (and
+//! by at most 2, because ‖E‖_tr ≤ 1). Hence the scores xᵢᵀExᵢ of public records of norm at
+//! most r̂ move by amounts that differ from one another by at most
+//!
+//! > R = r̂²·min(μr²/n, 2),
+//!
+//! and what they have in common changes no choice between them.
+
+use crate::error::{Error, Result};
+use crate::numeric::rounding::summation_error;
+use crate::numeric::symmetric::{eigen, quadratic_forms};
+use crate::numeric::{Matrix, Vector};
+
+use super::ProblemShape;
+
+/// The smoothed spectral norm of one symmetric matrix and its slope.
+#[derive(Debug, Clone)]
+pub struct Smoothed {
+    /// F̃
+    pub value: f64,
+    /// E
+    pub slope: Matrix,
+    /// ‖M‖₂
+    pub norm: f64,
+}
+
+impl Smoothed {
+    /// `None` for a matrix that holds something else than numbers.
+    pub fn of(matrix: &Matrix, temperature: f64) -> Option<Self> {
+        let (values, axes) = eigen(matrix)?;
+        let norm = values.amax();
+        let up = values.map(|value| (temperature * (value - norm)).exp());
+        let down = values.map(|value| (-temperature * (value + norm)).exp());
+        let total = up.sum() + down.sum();
+        let mut scaled = axes.clone();
+        for (k, mut column) in scaled.column_iter_mut().enumerate() {
+            column *= (up[k] - down[k]) / total;
+        }
+        let mut slope = Matrix::zeros(matrix.nrows(), matrix.ncols());
+        slope.gemm(1.0, &scaled, &axes.transpose(), 0.0);
+        Some(Self { value: norm + total.ln() / temperature, slope, norm })
+    }
+
+    /// xᵢᵀExᵢ of every public record: minus the gradient in q.
+    pub fn scores(&self, features: &Matrix) -> Vector {
+        quadratic_forms(features, &self.slope)
+    }
+}
+
+/// F̃ alone.
+pub fn smoothed_value(matrix: &Matrix, temperature: f64) -> f64 {
+    if !matrix.iter().all(|entry| entry.is_finite()) {
+        return f64::NAN;
+    }
+    let values = matrix.symmetric_eigenvalues();
+    let norm = values.amax();
+    let sum: f64 = values
+        .iter()
+        .map(|value| (temperature * (value - norm)).exp() + (-temperature * (value + norm)).exp())
+        .sum();
+    norm + sum.ln() / temperature
+}
+
+/// r̂², the largest squared norm of a public record.
+pub fn largest_square(features: &Matrix) -> Result<f64> {
+    let largest = features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+    if largest > 0.0 && largest.is_finite() {
+        Ok(largest)
+    } else {
+        Err(Error::failed(
+            "every feature of every public record is zero: no weights can match a moment",
+        )
+        .at("public datasets")
+        .cure("check the selected feature columns"))
+    }
+}
+
+/// How far a neighbour moves E, and scores made of it, *as they are computed*.
+#[derive(Debug, Clone, Copy)]
+pub struct Sensitivity {
+    /// In trace norm, and so in Frobenius norm.
+    pub slope: f64,
+    /// R
+    pub range: f64,
+}
+
+impl Sensitivity {
+    /// `square` is r̂².
+    pub fn of(shape: &ProblemShape, square: f64, temperature: f64) -> Self {
+        let (n, d) = (shape.private_records, shape.dimension);
+        let r2 = shape.bounds.feature_norm.powi(2);
+        let exact = (temperature * r2 / n as f64).min(2.0);
+        // The computed eigenvalues and vectors are those of a matrix that differs from M by
+        // a modest multiple of d roundings; the sum that M₀ is, by n of them. The products
+        // and sums that make E and the scores of them round again. Either neighbour errs.
+        let moment = summation_error(n + 100 * d + 100) * (r2 + square);
+        let products = summation_error(100 * d + 100);
+        let rounding = 2.0 * (temperature * moment + products);
+        let slope = (exact + rounding).min(2.0 + rounding);
+        let range = square * (slope + 2.0 * products);
+        Self { slope, range }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::adapt::moment::{bounded_moment, difference};
+    use crate::numeric::accelerated::simplex_gap;
+    use crate::numeric::golden;
+    use crate::numeric::symmetric::spectral_norm;
+
+    #[test]
+    fn value_slope_gradient_gap_and_lower_bound_agree_with_the_reference() {
+        let golden = golden::discrepancy();
+        let (x, q) = (golden.records("inputs.X"), golden.vector("inputs.q"));
+        let (moment, mu) = (golden.rows("M0"), golden.number("inputs.mu"));
+        let m = difference(&moment, &x, &q);
+        let smoothed = Smoothed::of(&m, mu).unwrap();
+        assert!((smoothed.value - golden.number("F_tilde")).abs() < 1e-12);
+        assert!((smoothed_value(&m, mu) - smoothed.value).abs() < 1e-14);
+        assert!((smoothed.norm - golden.number("spec_norm")).abs() < 1e-12);
+        golden::assert_close(&smoothed.slope, &golden.rows("E"), 1e-12);
+        let gradient = -smoothed.scores(&x);
+        golden::assert_near(&gradient, &golden.vector("grad_F"), 1e-12);
+        let ridge = gradient + golden.number("inputs.lam") * &q;
+        golden::assert_near(&ridge, &golden.vector("grad_F_lambda"), 1e-12);
+        assert!((simplex_gap(&ridge, &q) - golden.number("fw_gap_F_lambda")).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_temperature_overflows() {
+        let golden = golden::discrepancy();
+        let m = golden.rows("M_q");
+        for temperature in [1e-9, 1e3, 1e9, 1e300] {
+            let smoothed = Smoothed::of(&m, temperature).unwrap();
+            assert!(smoothed.value.is_finite() && smoothed.slope.iter().all(|e| e.is_finite()));
+        }
+        let cold = Smoothed::of(&m, 1e9).unwrap();
+        assert!((cold.value - golden.number("spec_norm")).abs() < 1e-8);
+        assert!(Smoothed::of(&Matrix::from_element(2, 2, f64::NAN), 1.0).is_none());
+        assert!(smoothed_value(&Matrix::from_element(2, 2, f64::INFINITY), 1.0).is_nan());
+    }
+
+    #[test]
+    fn records_without_any_feature_are_refused() {
+        let error = largest_square(&Matrix::zeros(3, 5)).unwrap_err();
+        assert!(error.to_string().contains("zero"), "{error}");
+    }
+
+    #[test]
+    fn one_direction_and_a_null_record_nearly_attain_the_range() {
+        // One feature, M = 0: the slope of E is μ there.
+        let n = 400;
+        let (mut shape, _, _) = example::shifted(2, 5, 400, 1);
+        shape.dimension = 1;
+        let moved = 1.0 / f64::from(n);
+        let slope = |m: f64| Smoothed::of(&Matrix::from_element(1, 1, m), 3.0).unwrap().slope[0];
+        let change = slope(moved / 2.0) - slope(-moved / 2.0);
+        let sensitivity = Sensitivity::of(&shape, 1.0, 3.0);
+        assert!(change <= sensitivity.range && change > 0.999 * sensitivity.range);
+    }
+
+    proptest! {
+        #[test]
+        fn no_neighbour_moves_two_scores_apart_by_more_than_the_range(
+            seed in 0_u64..1000, log_temperature in -1.0..6.0_f64, shift in 0.0..1.0_f64,
+        ) {
+            let (shape, public, private) = example::shifted(3, 25, 20, seed);
+            let temperature = f64::exp(log_temperature);
+            let square = largest_square(&public.features).unwrap();
+            let mut neighbour = private.features.clone();
+            let mut generator = example::generator(seed);
+            neighbour.set_column(0, &(2.0 * example::normals(&mut generator, 3)));
+            let uniform = Vector::from_element(25, shift / 25.0);
+            let smoothed = |features: &Matrix| {
+                let moment = bounded_moment(features, 1.0);
+                Smoothed::of(&difference(&moment, &public.features, &uniform), temperature).unwrap()
+            };
+            let (one, two) = (smoothed(&private.features), smoothed(&neighbour));
+            let bound = Sensitivity::of(&shape, square, temperature);
+            let change = two.scores(&public.features) - one.scores(&public.features);
+            prop_assert!(change.max() - change.min() <= bound.range);
+            let (axes, _) = eigen(&(&two.slope - &one.slope)).unwrap();
+            prop_assert!(axes.iter().map(|value| value.abs()).sum::<f64>() <= bound.slope);
+        }
+
+        #[test]
+        fn the_smoothed_norm_lies_within_its_band_and_its_slope_is_a_slope(
+            entries in proptest::collection::vec(-1.0..1.0_f64, 9),
+            way in proptest::collection::vec(-1.0..1.0_f64, 9),
+            log_temperature in -2.0..4.0_f64,
+        ) {
+            let symmetric = |entries: Vec<f64>| {
+                let square = Matrix::from_vec(3, 3, entries);
+                &square + square.transpose()
+            };
+            let (m, way) = (symmetric(entries), symmetric(way));
+            let temperature = f64::exp(log_temperature);
+            let smoothed = Smoothed::of(&m, temperature).unwrap();
+            let norm = spectral_norm(&m);
+            prop_assert!(smoothed.value >= norm - 1e-12);
+            prop_assert!(smoothed.value <= norm + 6.0_f64.ln() / temperature + 1e-12);
+            let value = |t: f64| smoothed_value(&(&m + t * &way), temperature);
+            let tiny = 1e-5;
+            let rise = (value(tiny) - value(-tiny)) / (2.0 * tiny);
+            prop_assert!((rise - smoothed.slope.dot(&way)).abs() < 1e-6 * (1.0 + temperature));
+        }
+    }
+}

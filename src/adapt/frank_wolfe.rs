@@ -1,0 +1,399 @@
+//! Private Frank–Wolfe on the weights of public records: [A] Algorithm 1 (single-stage, the
+//! model moves along) and Algorithm 2 (two-stage, the model is fitted afterwards).
+//!
+//! In every round one public record is chosen to receive weight, the better it lowers the
+//! objective the likelier: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.
+//!
+//! *Rigorous.* The exponential mechanism with the range R of [`super::discrepancy`] (times
+//! 4Λ² in the full objective). Step sizes η_k = 1/(k + 1), which give every chosen record
+//! and the uniform start the same weight: noise has to be averaged out more than
+//! the classic 2/(k + 2), also offered, does. K follows from n, ε and m. The classic bound
+//! on the gap, C/K + (noise of a score)·ln m with a noise that grows as √K, would suggest
+//! (n·μ_GDP/ln m)^{2/3} up to its constants, but is pessimistic about noise that points
+//! nowhere: in the papers' setup √(2n·μ_GDP/ln m) was near the best K at all of
+//! n = 1000, 8000 and ε = 1, 4, 16.
+//!
+//! *As printed.* A reconstruction, because the paper's text is not at hand; what is known
+//! are its sensitivity 2τ = 4μr²r̂²/n, its parameters K = 1000, μ = 10, and its results, which
+//! the reconstruction meets within its sampling error. Algorithm 2 takes the smallest of
+//! the partial derivatives plus Laplace noise of scale b = 2τ√(2K ln(1/δ))/ε; Algorithm 1
+//! the exponential mechanism at the same ε per round, of scale 2·4Λ²·b. Step sizes are
+//! 2/(k + 2). Algorithm 2's own proof undercounts by a factor two (the largest of noisy
+//! scores is a pair of Laplace mechanisms), and its sensitivity overcounts by four; the
+//! certificate has what is true. Algorithm 1 prints the iterate with the least exact gap as
+//! its result, which nothing proves; the last is returned instead.
+//!
+//! *Sensitivity of the noisy maximum.* Scores that all move by the same amount leave every
+//! choice as it is. Scores that move by amounts within a range of R move, up to such a common
+//! shift, by at most R/2 each.
+//!
+//! *The best iterate* has the least stationarity gap max_j s_j − ⟨s, q⟩, of scores s. Both
+//! parts move within the range that the scores move in, so a gap moves by at most R either
+//! way, and gaps of different iterates by amounts within a range of 2R.
+
+use super::discrepancy::{Sensitivity, largest_square};
+use super::reweighting::{
+    AS_PRINTED, MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Returned, Reweighting, State,
+    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, temperature,
+};
+use super::spec::{Field, FieldKind};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
+use crate::data::{Dataset, Task};
+use crate::error::Result;
+use crate::model::Model;
+use crate::privacy::accountant::{PlannedMechanism, gaussian};
+use crate::privacy::{
+    Adjacency, Allotment, Calibrated, PlannedRelease, Released, Spender, Target, Watch,
+};
+
+const VERTEX: &str = "vertex";
+const ITERATE: &str = "iterate";
+
+const SCHEDULE: Field = Field {
+    key: "schedule",
+    name: "step sizes",
+    unit: "",
+    help: "equal gives every chosen record the same weight in the end; classic is 2/(k + 2), \
+           which forgets early rounds and is what as_printed takes.",
+    kind: FieldKind::Choice { options: &["equal", "classic"], default: "equal" },
+};
+
+const MODEL_STEP: Field = Field {
+    key: "model_step",
+    name: "model step",
+    unit: "",
+    help: "The model after each round: the best for the current weights, or a Frank–Wolfe \
+           step towards the edge of the ball as printed. Both see public data only.",
+    kind: FieldKind::Choice { options: &["best", "frank_wolfe"], default: "best" },
+};
+
+static SINGLE_STAGE: Spec = Spec {
+    id: "frank_wolfe",
+    name: "Frank–Wolfe",
+    summary: "Linear regression for a private target without labels: weights on public \
+              records and the model are found together, one privately chosen record a round.",
+    task: Task::Regression,
+    needs_private_labels: false,
+    fields: &[
+        MODE,
+        ROUNDS,
+        TEMPERATURE,
+        SCHEDULE,
+        MODEL_STEP,
+        Returned::field("last"),
+        radius(1.0),
+        RIDGE,
+    ],
+};
+
+static TWO_STAGE: Spec = Spec {
+    id: "two_stage_frank_wolfe",
+    name: "Two-stage Frank–Wolfe",
+    summary: "Linear regression for a private target without labels: first weights on public \
+              records, one privately chosen record a round, then weighted least squares.",
+    task: Task::Regression,
+    needs_private_labels: false,
+    fields: &[
+        MODE,
+        ROUNDS,
+        TEMPERATURE,
+        SCHEDULE,
+        WEIGHT_RIDGE,
+        Returned::field("last"),
+        radius(10.0),
+        RIDGE,
+    ],
+};
+
+/// [A] Algorithm 1.
+pub struct FrankWolfe;
+
+/// [A] Algorithm 2.
+pub struct TwoStageFrankWolfe;
+
+impl Method for FrankWolfe {
+    fn spec(&self) -> &'static Spec {
+        &SINGLE_STAGE
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check(public, Task::Regression, false)?;
+        plan(shape, public, target, settings, Objective::SingleStage, None)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        start(problem, settings, noise, Objective::SingleStage)
+    }
+}
+
+impl TwoStageFrankWolfe {
+    fn objective(settings: &Settings) -> Result<Objective> {
+        Ok(Objective::TwoStage { weight_ridge: settings.number("weight_ridge")? })
+    }
+}
+
+impl Method for TwoStageFrankWolfe {
+    fn spec(&self) -> &'static Spec {
+        &TWO_STAGE
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check(public, Task::Regression, false)?;
+        plan(shape, public, target, settings, Self::objective(settings)?, None)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        start(problem, settings, noise, Self::objective(settings)?)
+    }
+}
+
+/// K for a target: see the module.
+fn automatic_rounds(shape: &ProblemShape, target: Target) -> u64 {
+    let budget = gaussian::mu(target.epsilon, target.delta);
+    let candidates = (shape.public_records.max(3) as f64).ln();
+    let rounds = (2.0 * shape.private_records as f64 * budget / candidates).sqrt();
+    rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
+}
+
+/// `rounds` where they are already known.
+fn plan(
+    shape: &ProblemShape,
+    public: &Dataset,
+    target: Target,
+    settings: &Settings,
+    objective: Objective,
+    rounds: Option<u64>,
+) -> Result<Plan> {
+    let printed = settings.text("mode")? == AS_PRINTED;
+    let rounds = match (settings.whole("rounds")?, rounds) {
+        (0, Some(known)) => known,
+        (0, None) if printed => PRINTED_ROUNDS,
+        (0, None) => automatic_rounds(shape, target),
+        (given, _) => given,
+    };
+    let square = largest_square(&public.features)?;
+    let temperature = temperature(settings, shape.bounds.feature_norm)?;
+    let weight = match objective {
+        Objective::SingleStage => 4.0 * settings.number("lambda")?.powi(2),
+        Objective::TwoStage { .. } => 1.0,
+    };
+    let range = weight * Sensitivity::of(shape, square, temperature).range;
+    let candidates = public.len() as u64;
+    // b of the module's text.
+    let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
+        / shape.private_records as f64
+        * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
+        / target.epsilon;
+    let (mechanism, noise) = match (printed, objective) {
+        (false, _) => {
+            (PlannedMechanism::Selection { range, candidates }, Allotment::Share(rounds as f64))
+        }
+        (true, Objective::SingleStage) => (
+            PlannedMechanism::Selection { range, candidates },
+            Allotment::AsPrinted(2.0 * weight * laplace),
+        ),
+        (true, Objective::TwoStage { .. }) => (
+            PlannedMechanism::NoisySelection { sensitivity: 0.5 * range, candidates },
+            Allotment::AsPrinted(laplace),
+        ),
+    };
+    let mut releases = vec![PlannedRelease {
+        label: VERTEX,
+        what: "which public record receives weight, one in each round".to_owned(),
+        mechanism,
+        count: rounds,
+        noise,
+        adjacency: Adjacency::ReplaceOne,
+    }];
+    let best = Returned::of(settings)? == Returned::Best;
+    if best {
+        releases.push(PlannedRelease {
+            label: ITERATE,
+            what: "which round's weights come closest to a stationary point".to_owned(),
+            mechanism: PlannedMechanism::Selection { range: 2.0 * range, candidates: rounds },
+            count: 1,
+            // Twice the range at the scale of the rounds costs as much as four of them.
+            noise: match noise {
+                Allotment::Share(_) => Allotment::Share(4.0),
+                printed @ Allotment::AsPrinted(_) => printed,
+            },
+            adjacency: Adjacency::ReplaceOne,
+        });
+    }
+    let mut warnings = Vec::new();
+    if !printed && settings.whole("rounds")? > 20 * automatic_rounds(shape, target) {
+        warnings.push(format!(
+            "in {rounds} rounds the noise of each will hide which record is better; about {} \
+             would suit {} private records at this ε",
+            automatic_rounds(shape, target),
+            shape.private_records
+        ));
+    }
+    Ok(Plan {
+        releases,
+        steps: rounds + u64::from(best),
+        // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
+        signal: weight * square / (candidates.max(2) as f64).ln(),
+        warnings,
+    })
+}
+
+fn start(
+    problem: Problem,
+    settings: &Settings,
+    noise: &Calibrated,
+    objective: Objective,
+) -> Result<Box<dyn Run>> {
+    problem.check(Task::Regression, false)?;
+    let rounds = noise.events.iter().find(|event| event.label == VERTEX).map(|event| event.count);
+    let shape = &problem.shape;
+    let plan = plan(shape, &problem.public, noise.target, settings, objective, rounds)?;
+    let scale = plan.scale(noise, VERTEX)?;
+    let returned = Returned::of(settings)?;
+    let rounds = plan.steps - u64::from(returned == Returned::Best);
+    let printed = settings.text("mode")? == AS_PRINTED;
+    let candidates = (problem.public.len().max(2) as f64).ln();
+    let best_model =
+        objective == Objective::SingleStage && !printed && settings.text("model_step")? == "best";
+    let reweighting = Reweighting::new(problem, settings, objective)?;
+    Ok(Box::new(Search {
+        state: reweighting.start()?,
+        reweighting,
+        rounds,
+        classic: printed || settings.text("schedule")? == "classic",
+        best_model,
+        returned,
+        shortfall: scale * candidates,
+        index: 0,
+        iterates: Vec::new(),
+        sum: None,
+        result: None,
+    }))
+}
+
+struct Search {
+    reweighting: Reweighting,
+    rounds: u64,
+    /// Step sizes 2/(k + 2) instead of 1/(k + 1).
+    classic: bool,
+    /// The model is fitted anew instead of moved.
+    best_model: bool,
+    returned: Returned,
+    /// By how much a chosen record's score is expected to fall short of the best.
+    shortfall: f64,
+    index: u64,
+    /// Starts at public values and moves by released choices.
+    state: State,
+    /// Earlier states, where the best of them is sought.
+    iterates: Vec<State>,
+    /// Sums of q and w, where their average is sought.
+    sum: Option<State>,
+    /// What a stopped run delivers.
+    result: Option<Released<State>>,
+}
+
+impl Search {
+    fn round(&mut self, spender: &mut Spender) -> Result<()> {
+        let problem = &self.reweighting;
+        let public = problem.public_slope(&self.state);
+        let state = &self.state;
+        let vertex = problem.moment.select(spender, VERTEX, |moment| {
+            // A bounded moment has no entry that is not a number, and then there are scores.
+            let scores = problem.scores(moment, state, &public);
+            scores.unwrap_or_else(|| -&public).as_slice().to_vec()
+        })?;
+        let k = self.index as f64;
+        let eta = if self.classic { 2.0 / (k + 2.0) } else { 1.0 / (k + 2.0) };
+        let towards = (problem.objective == Objective::SingleStage && !self.best_model)
+            .then(|| problem.model_vertex(&self.state));
+        self.state.towards(&problem.features, *vertex.get(), towards.as_ref(), eta);
+        if self.best_model {
+            self.state.w = problem.fit(&self.state.q)?;
+        }
+        let delivered = match self.returned {
+            Returned::Last => self.state.clone(),
+            Returned::Best => {
+                self.iterates.push(self.state.clone());
+                self.state.clone()
+            }
+            Returned::Average => {
+                let sum = match self.sum.take() {
+                    None => self.state.clone(),
+                    Some(mut sum) => {
+                        sum.q += &self.state.q;
+                        sum.w += &self.state.w;
+                        sum
+                    }
+                };
+                let share = 1.0 / (k + 1.0);
+                let q = share * &sum.q;
+                let w = if self.best_model { problem.fit(&q)? } else { share * &sum.w };
+                self.sum = Some(sum);
+                problem.state(q, w)
+            }
+        };
+        self.result = Some(vertex.map(|_| delivered));
+        Ok(())
+    }
+
+    fn choose(&mut self, spender: &mut Spender) -> Result<()> {
+        let problem = &self.reweighting;
+        let iterates = &self.iterates;
+        let chosen = problem.moment.select(spender, ITERATE, |moment| {
+            let gap = |state: &State| {
+                let gap = problem.exact(moment, state).map_or(0.0, |exact| exact.weight_gap);
+                -(gap + problem.model_gap(state))
+            };
+            iterates.iter().map(gap).collect()
+        })?;
+        self.result = Some(chosen.map(|chosen| iterates[chosen].clone()));
+        Ok(())
+    }
+}
+
+impl Run for Search {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let phase = if self.index < self.rounds {
+            self.round(spender)?;
+            "choose a record"
+        } else {
+            self.choose(spender)?;
+            "choose an iterate"
+        };
+        self.index += 1;
+        let total = self.rounds + u64::from(self.returned == Returned::Best);
+        let delivered = self.result.as_ref().map_or(&self.state, Released::get);
+        let measures = self.reweighting.measures(delivered, watch, Some(self.shortfall));
+        Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        released_model(&self.reweighting, self.result.as_ref())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model().ok_or_else(no_model)
+    }
+}

@@ -1,0 +1,119 @@
+//! The penalty d̂ on public records: declared, or released from the data.
+
+use super::ProblemShape;
+use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
+use super::spec::{Field, FieldKind, Settings};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::numeric::Vector;
+use crate::privacy::accountant::PlannedMechanism;
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+
+const DISCREPANCY: &str = "discrepancy";
+
+/// Where a method takes the penalty d̂ of public records from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PenaltySource {
+    /// Known without looking at the private data.
+    Declared(f64),
+    /// Measured on the private data, in this ball around the public solution, for this
+    /// share of the budget.
+    Released { radius: f64, share: f64 },
+}
+
+/// The fields that [`PenaltySource::of`] reads, for a method's spec.
+pub(super) const SOURCE_FIELD: Field = Field {
+    key: "penalty_from",
+    name: "penalty from",
+    unit: "",
+    help: "Where the public penalty d̂ comes from: declared (the number given here), or \
+           released (the labelled discrepancy of the data around the public solution, under \
+           Laplace noise, for a share of the budget).",
+    kind: FieldKind::Choice { options: &["declared", "released"], default: "declared" },
+};
+pub(super) const PENALTY_FIELD: Field = Field {
+    key: "public_penalty",
+    name: "public penalty d̂",
+    unit: "squared loss",
+    help: "Added to the loss of every public record before it is weighted, where it is \
+           declared: a known discrepancy between public and private data. It must be known \
+           without looking at the private data.",
+    kind: FieldKind::Real { min: 0.0, max: 4.0, default: 0.0 },
+};
+pub(super) const RADIUS_FIELD: Field = Field {
+    key: "penalty_radius",
+    name: "discrepancy radius",
+    unit: "norm of weights",
+    help: "A released penalty is the largest difference of losses this close to the public \
+           solution. Far away it is dominated by models that nobody would use.",
+    kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+};
+pub(super) const SHARE_FIELD: Field = Field {
+    key: "penalty_share",
+    name: "discrepancy's share",
+    unit: "share of budget",
+    help: "What a released penalty may cost of the budget.",
+    kind: FieldKind::Real { min: 0.001, max: 0.9, default: 0.05 },
+};
+
+impl PenaltySource {
+    pub(super) fn of(settings: &Settings) -> Result<Self> {
+        Ok(match settings.text(SOURCE_FIELD.key)? {
+            "released" => Self::Released {
+                radius: settings.number(RADIUS_FIELD.key)?,
+                share: settings.number(SHARE_FIELD.key)?,
+            },
+            _ => Self::Declared(settings.number(PENALTY_FIELD.key)?),
+        })
+    }
+
+    /// The release that the plan has to announce, if any.
+    pub(super) fn release(self, shape: &ProblemShape, centre: &Vector) -> Option<PlannedRelease> {
+        let Self::Released { radius, share } = self else { return None };
+        Some(PlannedRelease {
+            label: DISCREPANCY,
+            what: format!("the labelled discrepancy within {radius} of the public solution, once"),
+            mechanism: PlannedMechanism::Laplace {
+                l1_sensitivity: sensitivity(shape, centre, radius),
+                coordinates: 1,
+            },
+            count: 1,
+            noise: Allotment::Share(share),
+            adjacency: Adjacency::ReplaceOne,
+        })
+    }
+
+    /// What of the budget is left for the method's other releases.
+    pub(super) fn remaining_share(self) -> f64 {
+        match self {
+            Self::Declared(_) => 1.0,
+            Self::Released { share, .. } => 1.0 - share,
+        }
+    }
+
+    /// Draws the release, if one is planned. `None` where there is nothing to draw.
+    pub(super) fn draw(
+        self,
+        spender: &mut Spender,
+        shape: &ProblemShape,
+        public: &Dataset,
+        private: &Private<Dataset>,
+        centre: &Vector,
+    ) -> Result<Option<Released<f64>>> {
+        let Self::Released { radius, .. } = self else { return Ok(None) };
+        let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };
+        let largest = largest_loss(shape.bounds, centre, radius);
+        let query = |data: &Dataset| {
+            let ours = Risk::bounded(data, shape.bounds);
+            let value = ours.and_then(|ours| discrepancy(&ours, &theirs, centre, radius));
+            vec![value.unwrap_or(0.0).clamp(0.0, largest)]
+        };
+        let noisy = private.release_laplace(spender, DISCREPANCY, query)?;
+        // A penalty cannot be negative, nor larger than any loss.
+        Ok(Some(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest)))))
+    }
+}
+
+fn unlabelled() -> Error {
+    Error::failed("the labelled discrepancy needs labels").cure("choose the label column")
+}

@@ -1,0 +1,412 @@
+//! What the iterative methods for unlabelled targets share: weights on public records,
+//! a model, and the objective
+//!
+//! > L(q, w) = Σ qᵢ(⟨w, xᵢ⟩ − yᵢ)² + 4Λ²F̃(q)   (single-stage), or
+//! > L(q) = F̃(q) + (λ/2)‖q‖²                     (two-stage, the model is fitted afterwards)
+//!
+//! over simplex × ball. Weights and model are made of public data and released choices, so
+//! only F̃ and its gradient see private data, through [`Private::select`] and the like.
+
+use super::discrepancy::{Smoothed, largest_square};
+use super::moment::bounded_moment;
+use super::spec::{Field, FieldKind};
+use super::{Measure, Problem, Series, Settings, effective_sample};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::symmetric::weighted_outer_sum;
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::{CuratorOnly, Private, Released, Watch};
+
+pub(super) const RIGOROUS: &str = "rigorous";
+pub(super) const AS_PRINTED: &str = "as_printed";
+
+/// Rounds that the papers print.
+pub(super) const PRINTED_ROUNDS: u64 = 1000;
+
+pub(super) const MODE: Field = Field {
+    key: "mode",
+    name: "mode",
+    unit: "",
+    help: "rigorous calibrates the noise to the target by the accountant. as_printed takes \
+           noise and step sizes of the paper, for reproduction; its certificate states the ε \
+           that can be proved for them.",
+    kind: FieldKind::Choice { options: &[RIGOROUS, AS_PRINTED], default: RIGOROUS },
+};
+
+pub(super) const ROUNDS: Field = Field {
+    key: "rounds",
+    name: "rounds K",
+    unit: "",
+    help: "Looks at the private moment. More rounds follow it further, each with more noise. \
+           0 chooses by n, ε and the number of public records (the printed 1000 in as_printed).",
+    kind: FieldKind::Whole { min: 0, max: 100_000, default: 0 },
+};
+
+pub(super) const TEMPERATURE: Field = Field {
+    key: "temperature",
+    name: "temperature μ",
+    unit: "per squared norm bound",
+    help: "How closely the smoothed discrepancy follows the spectral norm. Sensitivity, and so \
+           noise, grows with it.",
+    kind: FieldKind::Real { min: 1e-3, max: 1e6, default: 10.0 },
+};
+
+pub(super) const WEIGHT_RIDGE: Field = Field {
+    key: "weight_ridge",
+    name: "weight ridge λ",
+    unit: "",
+    help: "Coefficient of ½‖q‖²: higher spreads the weights over more public records.",
+    kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.0 },
+};
+
+/// Radius of the models' ball: the papers' 1 in single-stage, where it also weighs the
+/// discrepancy against the loss.
+pub(super) const fn radius(default: f64) -> Field {
+    Field {
+        key: "lambda",
+        name: "radius Λ",
+        unit: "norm of weights",
+        help: "The model's weights stay in the ball of this radius.",
+        kind: FieldKind::Real { min: 1e-3, max: 1e6, default },
+    }
+}
+
+pub(super) const RIDGE: Field = Field {
+    key: "ridge",
+    name: "ridge",
+    unit: "squared loss",
+    help: "Ridge of the weighted least squares that makes the model.",
+    kind: FieldKind::Real { min: 0.0, max: 1.0, default: super::baseline::DEFAULT_RIDGE },
+};
+
+/// Which iterate becomes the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returned {
+    Last,
+    Average,
+    /// The one with the least gap, by a fresh exponential mechanism.
+    Best,
+}
+
+impl Returned {
+    pub const fn field(default: &'static str) -> Field {
+        Field {
+            key: "returned",
+            name: "returned iterate",
+            unit: "",
+            help: "The last iterate, their average, or the one whose stationarity gap is \
+                   least, chosen by the exponential mechanism, which costs as much as four \
+                   more rounds.",
+            kind: FieldKind::Choice { options: &["last", "average", "best"], default },
+        }
+    }
+
+    pub fn of(settings: &Settings) -> Result<Self> {
+        Ok(match settings.text("returned")? {
+            "average" => Self::Average,
+            "best" => Self::Best,
+            _ => Self::Last,
+        })
+    }
+}
+
+/// Which of the two objectives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Objective {
+    /// With the loss; the discrepancy weighs 4Λ².
+    SingleStage,
+    TwoStage {
+        /// λ
+        weight_ridge: f64,
+    },
+}
+
+/// μ in absolute units.
+pub(super) fn temperature(settings: &Settings, norm: f64) -> Result<f64> {
+    Ok(settings.number("temperature")? / norm.powi(2))
+}
+
+/// A started problem.
+pub(super) struct Reweighting {
+    pub features: Matrix,
+    /// Public labels.
+    pub labels: Vec<f64>,
+    /// M₀
+    pub moment: Private<Matrix>,
+    pub objective: Objective,
+    /// μ
+    pub temperature: f64,
+    /// Λ
+    pub radius: f64,
+    pub ridge: f64,
+}
+
+/// Weights and model: made of public data and released choices.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub q: Vector,
+    /// Σ qᵢxᵢxᵢᵀ
+    pub sum: Matrix,
+    pub w: Vector,
+}
+
+/// What the exact moment says of a state: for the curator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exact {
+    pub objective: f64,
+    /// ‖M(q)‖₂
+    pub norm: f64,
+    /// max ⟨−∇_q, v − q⟩ over the simplex.
+    pub weight_gap: f64,
+}
+
+impl Reweighting {
+    pub fn new(problem: Problem, settings: &Settings, objective: Objective) -> Result<Self> {
+        let Problem { shape, public, private, .. } = problem;
+        let norm = shape.bounds.feature_norm;
+        Ok(Self {
+            temperature: temperature(settings, norm)?,
+            radius: settings.number("lambda")?,
+            ridge: settings.number("ridge")?,
+            labels: public.target.unwrap_or_default(),
+            features: public.features,
+            moment: private.map(|data| bounded_moment(&data.features, norm)),
+            objective,
+        })
+    }
+
+    /// Uniform weights, model zero.
+    pub fn start(&self) -> Result<State> {
+        largest_square(&self.features)?;
+        let m = self.features.ncols();
+        let q = Vector::from_element(m, 1.0 / m as f64);
+        Ok(self.state(q, Vector::zeros(self.features.nrows())))
+    }
+
+    pub fn state(&self, q: Vector, w: Vector) -> State {
+        State { sum: weighted_outer_sum(&self.features, q.as_slice()), q, w }
+    }
+
+    /// What F̃ weighs in the objective.
+    pub fn weight(&self) -> f64 {
+        match self.objective {
+            Objective::SingleStage => 4.0 * self.radius.powi(2),
+            Objective::TwoStage { .. } => 1.0,
+        }
+    }
+
+    fn residuals<'a>(&'a self, w: &'a Vector) -> impl Iterator<Item = f64> + 'a {
+        self.features.column_iter().zip(&self.labels).map(|(x, y)| x.dot(w) - y)
+    }
+
+    /// The gradient in q of the part without private data.
+    pub fn public_slope(&self, state: &State) -> Vector {
+        match self.objective {
+            Objective::SingleStage => Vector::from_iterator(
+                self.labels.len(),
+                self.residuals(&state.w).map(|residual| residual * residual),
+            ),
+            Objective::TwoStage { weight_ridge } => weight_ridge * &state.q,
+        }
+    }
+
+    fn public_value(&self, state: &State) -> f64 {
+        match self.objective {
+            Objective::SingleStage => self.public_slope(state).dot(&state.q),
+            Objective::TwoStage { weight_ridge } => 0.5 * weight_ridge * state.q.norm_squared(),
+        }
+    }
+
+    /// −∂L/∂qᵢ: how much weight record i deserves. `public` is [`Self::public_slope`].
+    pub fn scores(&self, moment: &Matrix, state: &State, public: &Vector) -> Option<Vector> {
+        let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
+        let mut scores = smoothed.scores(&self.features);
+        scores *= self.weight();
+        scores -= public;
+        Some(scores)
+    }
+
+    pub fn exact(&self, moment: &Matrix, state: &State) -> Option<Exact> {
+        let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
+        let mut scores = smoothed.scores(&self.features);
+        scores *= self.weight();
+        scores -= self.public_slope(state);
+        Some(Exact {
+            objective: self.weight() * smoothed.value + self.public_value(state),
+            norm: smoothed.norm,
+            weight_gap: scores.max() - scores.dot(&state.q),
+        })
+    }
+
+    /// ∂L/∂w
+    pub fn model_slope(&self, state: &State) -> Vector {
+        let mut slope = Vector::zeros(state.w.len());
+        let residuals: Vec<f64> = self.residuals(&state.w).collect();
+        for ((x, residual), q) in self.features.column_iter().zip(residuals).zip(&state.q) {
+            slope.axpy(2.0 * q * residual, &x, 1.0);
+        }
+        slope
+    }
+
+    /// max ⟨−∇_w, v − w⟩ over the ball. Zero where there is no model yet: in two stages.
+    pub fn model_gap(&self, state: &State) -> f64 {
+        match self.objective {
+            Objective::SingleStage => {
+                let slope = self.model_slope(state);
+                self.radius * slope.norm() + slope.dot(&state.w)
+            }
+            Objective::TwoStage { .. } => 0.0,
+        }
+    }
+
+    /// The point of the ball that the model's slope points away from most.
+    pub fn model_vertex(&self, state: &State) -> Vector {
+        let slope = self.model_slope(state);
+        let norm = slope.norm();
+        if norm > 0.0 { slope * (-self.radius / norm) } else { state.w.clone() }
+    }
+
+    /// Weighted least squares in the ball.
+    pub fn fit(&self, q: &Vector) -> Result<Vector> {
+        NormalEquations::weighted(&self.features, &self.labels, q.as_slice())
+            .in_ball(self.ridge, self.radius)
+            .ok_or_else(|| {
+                Error::failed("the weighted public records do not determine a model")
+                    .cure("raise the ridge")
+            })
+    }
+
+    /// The model that `state` stands for.
+    pub fn model(&self, state: &State) -> Option<Model> {
+        match self.objective {
+            Objective::SingleStage => Some(state.w.clone().into()),
+            Objective::TwoStage { .. } => self.fit(&state.q).ok().map(Model::from),
+        }
+    }
+
+    /// The series of a step. `noise` is what the score of a chosen record is expected to fall
+    /// short of the best by, if records were chosen by noisy scores.
+    pub fn measures(&self, state: &State, watch: &Watch, noise: Option<f64>) -> Vec<Measure> {
+        let model_gap = self.model_gap(state);
+        let effective = effective_sample(state.q.iter().copied());
+        let mut measures = vec![Measure::released(Series::EffectiveSample, effective)];
+        if self.objective == Objective::SingleStage {
+            measures.push(Measure::released(Series::ModelGap, model_gap));
+        }
+        let look = self.moment.curator(watch, |moment| self.exact(moment, state));
+        if let Some(exact) = look.and_then(CuratorOnly::transpose) {
+            let part = |read: &dyn Fn(&Exact) -> f64| exact.clone().map(|exact| read(&exact));
+            measures.extend([
+                Measure::curator(Series::ExactObjective, part(&|exact| exact.objective)),
+                Measure::curator(Series::ExactMomentDiscrepancy, part(&|exact| exact.norm)),
+                Measure::curator(
+                    Series::ExactStationarityGap,
+                    part(&|exact| exact.weight_gap + model_gap),
+                ),
+            ]);
+            if let Some(noise) = noise.filter(|noise| *noise > 0.0) {
+                let signal = part(&|exact| exact.weight_gap / noise);
+                measures.push(Measure::curator(Series::SelectionSignal, signal));
+            }
+        }
+        measures
+    }
+}
+
+impl State {
+    /// q ← (1 − η)q + η·(record `vertex`), and w likewise towards `model`.
+    pub fn towards(&mut self, features: &Matrix, vertex: usize, model: Option<&Vector>, eta: f64) {
+        self.q *= 1.0 - eta;
+        self.q[vertex] += eta;
+        let x = features.column(vertex);
+        self.sum.ger(eta, &x, &x, 1.0 - eta);
+        if let Some(model) = model {
+            self.w.axpy(eta, model, 1.0 - eta);
+        }
+    }
+}
+
+/// Released states and what becomes of them.
+pub(super) fn released_model(
+    reweighting: &Reweighting,
+    state: Option<&Released<State>>,
+) -> Option<Released<Model>> {
+    let state = state?;
+    let model = reweighting.model(state.get())?;
+    Some(state.clone().map(|_| model))
+}
+
+/// Ended before anything was released.
+pub(super) fn no_model() -> Error {
+    Error::failed("the run ended before its first release, so there is no model")
+        .cure("run it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::golden;
+
+    fn golden_problem(objective: Objective) -> (Reweighting, State, Matrix) {
+        let golden = golden::discrepancy();
+        let reweighting = Reweighting {
+            features: golden.records("inputs.X"),
+            labels: golden.vector("inputs.y").as_slice().to_vec(),
+            moment: Private::new(golden.rows("M0")),
+            objective,
+            temperature: golden.number("inputs.mu"),
+            radius: golden.number("inputs.Lambda"),
+            ridge: 0.0,
+        };
+        let state = reweighting.state(golden.vector("inputs.q"), golden.vector("inputs.w"));
+        (reweighting, state, golden.rows("M0"))
+    }
+
+    fn near(ours: f64, golden: &golden::Golden, entry: &str) {
+        assert!((ours - golden.number(entry)).abs() < 1e-11, "{entry}: {ours}");
+    }
+
+    #[test]
+    fn a_single_stage_step_agrees_with_the_reference() {
+        let golden = golden::discrepancy();
+        let (problem, mut state, moment) = golden_problem(Objective::SingleStage);
+        let exact = problem.exact(&moment, &state).unwrap();
+        near(exact.objective, &golden, "alg1_step.L");
+        near(exact.weight_gap, &golden, "alg1_step.gap_q");
+        near(problem.model_gap(&state), &golden, "alg1_step.gap_w");
+        near(exact.weight_gap + problem.model_gap(&state), &golden, "alg1_step.gap");
+        let scores = problem.scores(&moment, &state, &problem.public_slope(&state)).unwrap();
+        golden::assert_near(&-&scores, &golden.vector("alg1_step.grad_q"), 1e-11);
+        golden::assert_near(
+            &problem.model_slope(&state),
+            &golden.vector("alg1_step.grad_w"),
+            1e-12,
+        );
+        let model = problem.model_vertex(&state);
+        golden::assert_near(&model, &golden.vector("alg1_step.u_w"), 1e-11);
+        let vertex = scores.imax();
+        assert_eq!(vertex as f64, golden.number("alg1_step.vertex_index0"));
+        let eta = golden.number("inputs.eta_alg1");
+        state.towards(&problem.features, vertex, Some(&model), eta);
+        golden::assert_near(&state.q, &golden.vector("alg1_step.q_next"), 1e-12);
+        golden::assert_near(&state.w, &golden.vector("alg1_step.w_next"), 1e-11);
+        near(problem.exact(&moment, &state).unwrap().objective, &golden, "alg1_step.L_next");
+    }
+
+    #[test]
+    fn a_two_stage_step_agrees_with_the_reference() {
+        let golden = golden::discrepancy();
+        let weight_ridge = golden.number("inputs.lam");
+        let (problem, mut state, moment) = golden_problem(Objective::TwoStage { weight_ridge });
+        near(problem.exact(&moment, &state).unwrap().weight_gap, &golden, "fw_gap_F_lambda");
+        let scores = problem.scores(&moment, &state, &problem.public_slope(&state)).unwrap();
+        assert_eq!(scores.imax() as f64, golden.number("fw_step.vertex_index0"));
+        state.towards(&problem.features, scores.imax(), None, golden.number("inputs.eta_fw"));
+        golden::assert_near(&state.q, &golden.vector("fw_step.q_next"), 1e-12);
+        golden::assert_close(&(&moment - &state.sum), &golden.rows("fw_step.M_next"), 1e-11);
+        near(problem.exact(&moment, &state).unwrap().norm, &golden, "fw_step.spec_next");
+        let w = problem.fit(&golden.vector("inputs.q")).unwrap();
+        golden::assert_near(&w, &golden.vector("stage2.w_unconstrained"), 1e-11);
+    }
+}

@@ -1,0 +1,255 @@
+//! What is learned with weighted records: a score and a loss of it, with bounds.
+
+use crate::data::{Bounds, Dataset};
+use crate::error::{Error, Result};
+use crate::model::{LinearModel, Model, Network, logistic, network};
+use crate::numeric::Vector;
+use crate::numeric::projection::shrink_factor;
+
+/// A predictor and its loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Learner {
+    /// (x·w − y)²
+    Squared,
+    /// log(1 + exp(−y·(x·w))), y = ±1
+    Logistic,
+    /// The same of a·tanh(Wx).
+    Network { units: usize },
+}
+
+/// B and G: no record within its bounds has a larger loss, or gradient, for any
+/// parameters in the ball.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Largest {
+    pub loss: f64,
+    pub gradient: f64,
+}
+
+impl Learner {
+    pub fn parameters(self, dimension: usize) -> usize {
+        match self {
+            Self::Squared | Self::Logistic => dimension,
+            Self::Network { units } => network::parameters(dimension, units),
+        }
+    }
+
+    /// Over ‖θ‖ ≤ `radius`.
+    pub fn largest(self, bounds: Bounds, radius: f64) -> Largest {
+        let norm = bounds.feature_norm;
+        match self {
+            Self::Squared => {
+                let error = norm * radius + bounds.label;
+                Largest { loss: error * error, gradient: 2.0 * norm * error }
+            }
+            Self::Logistic => Largest { loss: logistic::loss(-norm * radius), gradient: norm },
+            Self::Network { units } => {
+                // |a·tanh(Wx)| ≤ ‖a‖·min(√units, ‖W‖r) with ‖a‖² + ‖W‖² ≤ Λ², and
+                // ‖∇f‖² ≤ ‖a‖²r² + ‖W‖²r².
+                let score = (radius * (units as f64).sqrt()).min(norm * radius.powi(2) / 2.0);
+                Largest { loss: logistic::loss(-score), gradient: norm * radius }
+            }
+        }
+    }
+
+    /// What it predicts of every record: labels, or the signs of two classes.
+    pub fn labels(self, data: &Dataset) -> Result<Vec<f64>> {
+        match self {
+            Self::Squared => data.target.clone().ok_or_else(|| {
+                Error::failed(format!("dataset '{}' has no labels to fit", data.name))
+                    .cure("choose its label column")
+            }),
+            Self::Logistic | Self::Network { .. } => signs(data),
+        }
+    }
+
+    pub fn loss(self, x: &[f64], y: f64, theta: &Vector) -> f64 {
+        match self {
+            Self::Squared => (dot(x, theta.as_slice()) - y).powi(2),
+            Self::Logistic => logistic::loss(y * dot(x, theta.as_slice())),
+            Self::Network { .. } => logistic::loss(y * network::score(x, theta.as_slice())),
+        }
+    }
+
+    /// ∇ of the loss of one record, written over `gradient`.
+    fn gradient(self, x: &[f64], y: f64, theta: &Vector, gradient: &mut [f64]) {
+        let slope = match self {
+            Self::Squared => 2.0 * (dot(x, theta.as_slice()) - y),
+            Self::Logistic => y * logistic::slope(y * dot(x, theta.as_slice())),
+            Self::Network { .. } => {
+                network::gradient(x, theta.as_slice(), gradient);
+                let slope = y * logistic::slope(y * network::score(x, theta.as_slice()));
+                gradient.iter_mut().for_each(|entry| *entry *= slope);
+                return;
+            }
+        };
+        for (entry, x) in gradient.iter_mut().zip(x) {
+            *entry = slope * x;
+        }
+    }
+
+    pub fn model(self, dimension: usize, theta: &Vector) -> Model {
+        match self {
+            Self::Squared => Model::Linear(LinearModel::from(theta.clone())),
+            Self::Logistic => Model::Logistic(LinearModel::from(theta.clone())),
+            Self::Network { .. } => Model::Network(Network::new(dimension, theta)),
+        }
+    }
+}
+
+/// ±1 for the second and the first of two classes.
+pub fn signs(data: &Dataset) -> Result<Vec<f64>> {
+    let classes = data.classes.as_ref().ok_or_else(|| {
+        Error::failed(format!("dataset '{}' has no classes to tell apart", data.name))
+            .cure("choose a label column with two classes, or a method for numbers")
+    })?;
+    if classes.names.len() != 2 {
+        return Err(Error::failed(format!(
+            "dataset '{}' has {} classes where this method takes two",
+            data.name,
+            classes.names.len()
+        ))
+        .cure("filter the rows down to two classes, or declare two"));
+    }
+    Ok(classes.of.iter().map(|class| if *class == 1 { 1.0 } else { -1.0 }).collect())
+}
+
+/// Refuses public data that show only one of their two classes.
+pub fn two_classes(public: &Dataset) -> Result<()> {
+    let signs = signs(public)?;
+    if signs.iter().all(|sign| *sign == signs[0]) {
+        return Err(Error::failed(format!(
+            "the records of dataset '{}' all belong to one class",
+            public.name
+        ))
+        .cure("widen its row filter, or choose another label column"));
+    }
+    Ok(())
+}
+
+/// Labelled records.
+#[derive(Debug, Clone)]
+pub struct Records {
+    pub data: Dataset,
+    pub labels: Vec<f64>,
+}
+
+impl Records {
+    pub fn of(learner: Learner, data: Dataset) -> Result<Self> {
+        Ok(Self { labels: learner.labels(&data)?, data })
+    }
+
+    fn examples(&self) -> impl Iterator<Item = (&[f64], f64)> {
+        let dimension = self.data.dimension().max(1);
+        let rows = self.data.features.as_slice().chunks_exact(dimension);
+        rows.zip(self.labels.iter().copied())
+    }
+
+    /// ℓᵢ, at most `largest`; of a record that is not made of numbers, 0.
+    pub fn losses(&self, learner: Learner, theta: &Vector, largest: f64) -> Vec<f64> {
+        let loss = |(x, y): (&[f64], f64)| {
+            let loss = learner.loss(x, y, theta);
+            if loss.is_nan() { 0.0 } else { loss.clamp(0.0, largest) }
+        };
+        self.examples().map(loss).collect()
+    }
+
+    /// Σ qᵢ∇ℓᵢ, every gradient clipped to norm `largest`; a record that is not made of
+    /// numbers counts for nothing.
+    pub fn gradient(
+        &self,
+        learner: Learner,
+        theta: &Vector,
+        weights: impl Iterator<Item = f64>,
+        largest: f64,
+    ) -> Vector {
+        let mut sum = Vector::zeros(theta.len());
+        let mut one = Vector::zeros(theta.len());
+        for ((x, y), q) in self.examples().zip(weights) {
+            learner.gradient(x, y, theta, one.as_mut_slice());
+            let shrink = shrink_factor(one.norm(), largest);
+            if shrink > 0.0 {
+                sum.axpy(q * shrink, &one, 1.0);
+            }
+        }
+        sum
+    }
+}
+
+fn dot(x: &[f64], w: &[f64]) -> f64 {
+    x.iter().zip(w).map(|(x, w)| x * w).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::numeric::Matrix;
+
+    const LEARNERS: [Learner; 3] =
+        [Learner::Squared, Learner::Logistic, Learner::Network { units: 2 }];
+
+    fn record(x: Vec<f64>, y: f64) -> Records {
+        let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
+        Records { data, labels: vec![y] }
+    }
+
+    #[test]
+    fn only_two_classes_have_signs() {
+        let mut data = record(vec![0.0; 3], 0.0).data;
+        assert!(signs(&data).unwrap_err().what().contains("no classes"));
+        let names = |count: usize| (0..count).map(|k| format!("c{k}")).collect();
+        data.classes = Some(crate::data::Classes { of: vec![1], names: names(2) });
+        assert_eq!(signs(&data).unwrap(), [1.0]);
+        data.classes = Some(crate::data::Classes { of: vec![2], names: names(3) });
+        assert!(signs(&data).unwrap_err().what().contains("3 classes"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_record_within_its_bounds_exceeds_the_largest_loss_or_gradient(
+            x in proptest::collection::vec(-1.0..1.0_f64, 3),
+            theta in proptest::collection::vec(-1.0..1.0_f64, 8),
+            y in prop_oneof![Just(-1.0), Just(1.0)],
+            radius in 0.1..6.0_f64,
+        ) {
+            let x = Vector::from_vec(x);
+            let x = &x * shrink_factor(x.norm(), 1.0);
+            for learner in LEARNERS {
+                let theta = Vector::from_column_slice(&theta[..learner.parameters(3)]);
+                let theta = radius * theta.normalize();
+                let largest = learner.largest(Bounds { feature_norm: 1.0, label: 1.0 }, radius);
+                let record = record(x.as_slice().to_vec(), y);
+                let loss = record.losses(learner, &theta, f64::INFINITY)[0];
+                prop_assert!(loss <= largest.loss + 1e-12);
+                let one = [1.0].into_iter();
+                let gradient = record.gradient(learner, &theta, one, f64::INFINITY);
+                prop_assert!(gradient.norm() <= largest.gradient + 1e-12);
+            }
+        }
+
+        #[test]
+        fn gradients_are_slopes_of_losses(
+            x in proptest::collection::vec(-1.0..1.0_f64, 3),
+            theta in proptest::collection::vec(-1.0..1.0_f64, 8),
+            y in prop_oneof![Just(-1.0), Just(1.0)],
+        ) {
+            for learner in LEARNERS {
+                let theta = Vector::from_column_slice(&theta[..learner.parameters(3)]);
+                let record = record(x.clone(), y);
+                let gradient = record.gradient(learner, &theta, [1.0].into_iter(), f64::INFINITY);
+                for k in 0..theta.len() {
+                    let tiny = 1e-6;
+                    let at = |by: f64| {
+                        let mut other = theta.clone();
+                        other[k] += by;
+                        record.losses(learner, &other, f64::INFINITY)[0]
+                    };
+                    let rise = (at(tiny) - at(-tiny)) / (2.0 * tiny);
+                    prop_assert!((rise - gradient[k]).abs() < 1e-7);
+                }
+            }
+        }
+    }
+}

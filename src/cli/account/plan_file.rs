@@ -1,0 +1,173 @@
+//! A list of noise events on paper: what `halflight account --plan` reads.
+//!
+//! ```ron
+//! (
+//!   delta: 1e-6,
+//!   events: [
+//!     (name: "gradient", mechanism: subsampled_gaussian(sigma: 1.1, rate: 0.01), count: 10000),
+//!     (name: "vertex", mechanism: selection(epsilon: 0.05), count: 50),
+//!     (name: "score", mechanism: laplace(scale: 20.0)),
+//!   ],
+//! )
+//! ```
+//!
+//! Noise scales are relative to the sensitivity.
+
+use std::path::Path;
+
+use ron::extensions::Extensions;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Adjacency, Event, Mechanism};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    #[serde(default)]
+    pub delta: Option<f64>,
+    pub events: Vec<PaperEvent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaperEvent {
+    #[serde(default = "unnamed")]
+    pub name: String,
+    pub mechanism: PaperMechanism,
+    #[serde(default = "once")]
+    pub count: u64,
+    /// Zero-out for samples, replace-one for everything else, if it is not given.
+    #[serde(default)]
+    pub adjacency: Option<Adjacency>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum PaperMechanism {
+    /// σ over the largest ℓ₂ change between neighbours.
+    Gaussian { sigma: f64 },
+    /// σ over the largest ℓ₂ norm of one record's part; every record is in a draw with
+    /// probability `rate`.
+    SubsampledGaussian { sigma: f64, rate: f64 },
+    /// Scale over the largest ℓ₁ change between neighbours.
+    Laplace { scale: f64 },
+    /// The exponential mechanism with ε₀ = range of the score change over its scale.
+    Selection { epsilon: f64 },
+    /// The largest score plus Laplace noise, ε₀ = 2 · sensitivity / scale.
+    NoisySelection { epsilon: f64 },
+    /// Anything that is ε-differentially private.
+    Pure { epsilon: f64 },
+}
+
+fn unnamed() -> String {
+    "release".to_owned()
+}
+
+fn once() -> u64 {
+    1
+}
+
+impl PlanFile {
+    pub fn open(path: &Path) -> Result<Self> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
+        let options = ron::Options::default().with_default_extension(Extensions::IMPLICIT_SOME);
+        let plan: Self = options.from_str(&text).map_err(|error| {
+            let at = error.span.start;
+            Error::failed(format!("not a list of noise events: {}", error.code))
+                .at(format!("{}:{}:{}", path.display(), at.line, at.col))
+                .cure(
+                    "it looks like: (delta: 1e-6, events: [(mechanism: gaussian(sigma: 20.0), count: 60)])",
+                )
+        })?;
+        if plan.events.is_empty() {
+            return Err(Error::usage("the plan has no events")
+                .at(path.display().to_string())
+                .cure("list at least one event"));
+        }
+        Ok(plan)
+    }
+
+    /// The events with `factor` times the noise.
+    pub fn scaled(&self, factor: f64) -> Vec<Event> {
+        self.events.iter().map(|event| event.scaled(factor)).collect()
+    }
+}
+
+impl PaperEvent {
+    /// As an event of sensitivity 1 with ideal noise, `factor` times as much as written.
+    pub fn scaled(&self, factor: f64) -> Event {
+        let (sensitivity, grid, coordinates, candidates) = (1.0, 0.0, 1, 2);
+        let mechanism = match self.mechanism {
+            PaperMechanism::Gaussian { sigma } => {
+                Mechanism::Gaussian { sensitivity, sigma: sigma * factor, grid, coordinates }
+            }
+            PaperMechanism::SubsampledGaussian { sigma, rate } => Mechanism::SubsampledGaussian {
+                sensitivity,
+                sigma: sigma * factor,
+                grid,
+                coordinates,
+                rate,
+            },
+            PaperMechanism::Laplace { scale } => {
+                Mechanism::Laplace { sensitivity, scale: scale * factor, grid, coordinates }
+            }
+            PaperMechanism::Selection { epsilon } => {
+                Mechanism::Selection { range: 1.0, scale: factor / epsilon, candidates }
+            }
+            PaperMechanism::NoisySelection { epsilon } => {
+                Mechanism::NoisySelection { sensitivity, scale: 2.0 * factor / epsilon, candidates }
+            }
+            PaperMechanism::Pure { epsilon } => Mechanism::Pure { epsilon: epsilon / factor },
+        };
+        let sampled = matches!(self.mechanism, PaperMechanism::SubsampledGaussian { .. });
+        let usual = if sampled { Adjacency::ZeroOut } else { Adjacency::ReplaceOne };
+        Event {
+            label: self.name.clone(),
+            what: self.name.clone(),
+            mechanism,
+            count: self.count,
+            adjacency: self.adjacency.unwrap_or(usual),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<PlanFile> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        PlanFile::open(file.path())
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read() {
+        let documentation = include_str!("plan_file.rs");
+        let example: String = documentation
+            .lines()
+            .skip_while(|line| *line != "//! ```ron")
+            .skip(1)
+            .take_while(|line| *line != "//! ```")
+            .map(|line| format!("{}\n", line.trim_start_matches("//!")))
+            .collect();
+        let plan = read(&example).unwrap();
+        assert_eq!(plan.delta, Some(1e-6));
+        let events = plan.scaled(2.0);
+        assert_eq!(events.iter().map(|event| event.count).collect::<Vec<_>>(), [10_000, 50, 1]);
+        assert_eq!(events[0].adjacency, Adjacency::ZeroOut);
+        assert_eq!(events[1].adjacency, Adjacency::ReplaceOne);
+        assert_eq!(events[0].mechanism.scale(), 2.2);
+        assert_eq!(events[1].mechanism.scale(), 40.0);
+    }
+
+    #[test]
+    fn a_broken_plan_is_refused_with_its_place() {
+        let error = read("(events: [(mechanism: gauss(sigma: 1.0))])").unwrap_err().to_string();
+        assert!(error.contains(":1:"), "{error}");
+        assert!(error.contains("gauss") && error.contains("it looks like"), "{error}");
+        assert!(read("(events: [])").unwrap_err().to_string().contains("no events"));
+    }
+}

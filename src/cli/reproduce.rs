@@ -1,0 +1,205 @@
+//! `halflight reproduce`: the papers' experiments on public data.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{print_json, print_line, signals};
+use crate::error::{Error, Result};
+use crate::plot::Figure;
+use crate::session::atomic;
+use crate::study::discrepancy::{self, Convergence, Study};
+use crate::study::{Grid, Harvest, Place, Table};
+
+/// Repeat the papers' experiments on public data.
+///
+/// Methods run with the same plans, calibration and mechanisms as on private data, but
+/// their noise comes from seeds so that tables can be repeated: nothing here is private.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    #[command(subcommand)]
+    study: Which,
+}
+
+#[derive(Debug, Subcommand)]
+enum Which {
+    /// Private targets without labels: the moment discrepancy that every method reaches.
+    Discrepancy(Discrepancy),
+}
+
+impl Reproduce {
+    pub fn execute(&self) -> Result<()> {
+        match &self.study {
+            Which::Discrepancy(study) => study.execute(),
+        }
+    }
+}
+
+/// What all studies are asked.
+#[derive(Debug, Args)]
+struct Manner {
+    /// Repetitions, each with data and noise of its own; 10, or 2 with --quick.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: Option<u64>,
+
+    /// Few seeds and the corners of the table only.
+    #[arg(long)]
+    quick: bool,
+
+    /// Print JSON, with every sample.
+    #[arg(long)]
+    json: bool,
+
+    /// Write tables (Markdown, JSON) and plots (SVG) into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Work on this many threads; the numbers do not depend on it.
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+
+    /// No progress on standard error.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Manner {
+    fn seeds(&self) -> u64 {
+        self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
+    }
+
+    fn threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(available, NonZeroUsize::get)
+    }
+
+    /// Runs the grid under a progress bar. What a signal left unfinished is missing in the
+    /// harvest.
+    fn conduct<T: Send>(
+        &self,
+        what: &str,
+        grid: Grid,
+        interrupted: &AtomicBool,
+        task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
+    ) -> Result<Harvest<T>> {
+        let mut progress = Progress::new(what, grid.tasks(), self.quiet);
+        let harvest = grid.run(self.threads(), interrupted, &mut |done| progress.tell(done), task);
+        progress.end();
+        harvest
+    }
+
+    /// Prints the findings and writes them where they are wanted.
+    fn publish(&self, findings: &Findings) -> Result<()> {
+        if let Some(directory) = &self.out {
+            findings.write(directory)?;
+        }
+        if self.json { print_json(&findings.json()) } else { print_line(&findings.text()) }
+    }
+}
+
+/// What a study found.
+struct Findings {
+    name: &'static str,
+    /// What a reader must know, line by line.
+    header: Vec<String>,
+    tables: Vec<Table>,
+    /// With the names of their files.
+    figures: Vec<(String, Figure)>,
+}
+
+impl Findings {
+    fn text(&self) -> String {
+        let mut text = self.header.join("\n");
+        for table in &self.tables {
+            text.push_str("\n\n");
+            text.push_str(table.text().trim_end());
+        }
+        text
+    }
+
+    fn markdown(&self) -> String {
+        let tables: Vec<String> = self.tables.iter().map(Table::markdown).collect();
+        format!("{}\n\n{}", self.header.join("  \n"), tables.join("\n"))
+    }
+
+    fn json(&self) -> Value {
+        let tables: Vec<Value> = self.tables.iter().map(Table::json).collect();
+        json!({ "study": self.name, "header": self.header, "tables": tables })
+    }
+
+    fn write(&self, directory: &Path) -> Result<()> {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::io("create the directory", directory, &error))?;
+        let json = serde_json::to_string_pretty(&self.json())
+            .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+        let texts = [("md", self.markdown()), ("json", json)];
+        let texts = texts.map(|(ending, text)| (format!("{}.{ending}", self.name), text));
+        let figures = self.figures.iter().map(|(name, figure)| (name.clone(), figure.svg()));
+        for (name, text) in texts.into_iter().chain(figures) {
+            let path = directory.join(name);
+            atomic::write(&path, text.as_bytes())?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// The tables of unlabelled adaptation, in the papers' synthetic setup.
+///
+/// Example: halflight reproduce discrepancy --quick --out plots
+#[derive(Debug, Args)]
+struct Discrepancy {
+    /// Features of the records; 10 in the papers' setup.
+    #[arg(long, default_value_t = discrepancy::DIMENSION,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1000))]
+    dimension: usize,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Discrepancy {
+    fn execute(&self) -> Result<()> {
+        let seeds = self.manner.seeds();
+        let study = if self.manner.quick {
+            Study::quick(self.dimension, seeds)
+        } else {
+            Study::full(self.dimension, seeds)
+        };
+        let convergence =
+            Convergence { dimensions: self.dimensions_without_noise(), seeds: study.seeds.clone() };
+        let interrupted = signals::on_first(|| {})?;
+        let courses = self.manner.conduct(
+            "runs without noise",
+            convergence.grid(),
+            &interrupted,
+            |place| convergence.measure(place),
+        )?;
+        let harvest = self
+            .manner
+            .conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
+        let findings = Findings {
+            name: "discrepancy",
+            header: study.header(),
+            tables: [study.tables(&harvest), convergence.tables(&courses)].concat(),
+            figures: [study.figures(&harvest), convergence.figures(&courses)].concat(),
+        };
+        self.manner.publish(&findings)?;
+        let (done, all) = (harvest.done + courses.done, harvest.tasks() + courses.tasks());
+        if done == all {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {done} of {all} runs; the tables show what was done"
+        )))
+    }
+
+    /// The issue wants convergence in two dimensions.
+    fn dimensions_without_noise(&self) -> Vec<usize> {
+        if self.dimension == discrepancy::DIMENSION { vec![10, 50] } else { vec![self.dimension] }
+    }
+}

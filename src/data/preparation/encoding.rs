@@ -1,0 +1,197 @@
+//! How one column becomes features.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::cells::{Gaps, numbers, vectors};
+use super::scale::Scale;
+use crate::data::definition::DatasetDefinition;
+use crate::data::table::{Cell, Column, Table};
+use crate::data::vectors::Vectors;
+use crate::error::{Error, Result};
+
+/// An undeclared text column with more values than this is taken for a mistake:
+/// names, dates, identifiers.
+pub(super) const MOST_VALUES: usize = 200;
+
+/// How one column becomes features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Encoding {
+    Number {
+        column: String,
+        scale: Scale,
+    },
+    Category {
+        column: String,
+        /// Canonical texts of the known values.
+        values: Vec<String>,
+        /// One per known value, then one for all others.
+        scales: Vec<Scale>,
+    },
+    /// A column of vectors; one scale per number of the vector.
+    Vector {
+        column: String,
+        scales: Vec<Scale>,
+    },
+}
+
+/// A column's cells as its encoding sees them.
+pub(super) enum Coded<'a> {
+    Numbers(Cow<'a, [f64]>),
+    /// For every row which of the 0/1 features is 1.
+    Codes(Vec<usize>),
+    Vectors(&'a Vectors),
+}
+
+impl Coded<'_> {
+    pub fn value(&self, row: usize, feature: usize) -> f64 {
+        match self {
+            Self::Numbers(numbers) => numbers[row],
+            Self::Codes(codes) => f64::from(codes[row] == feature),
+            Self::Vectors(vectors) => vectors.value(row, feature),
+        }
+    }
+}
+
+impl Encoding {
+    pub fn category(column: &str, values: Vec<String>) -> Self {
+        let scales = vec![Scale::IDENTITY; values.len() + 1];
+        Self::Category { column: column.to_owned(), values, scales }
+    }
+
+    pub fn column(&self) -> &str {
+        match self {
+            Self::Number { column, .. }
+            | Self::Category { column, .. }
+            | Self::Vector { column, .. } => column,
+        }
+    }
+
+    /// Texts that are values here, even where they look as if one were missing.
+    pub fn values(&self) -> &[String] {
+        match self {
+            Self::Category { values, .. } => values,
+            Self::Number { .. } | Self::Vector { .. } => &[],
+        }
+    }
+
+    pub fn scales(&self) -> &[Scale] {
+        match self {
+            Self::Number { scale, .. } => std::slice::from_ref(scale),
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
+        }
+    }
+
+    pub fn scales_mut(&mut self) -> &mut [Scale] {
+        match self {
+            Self::Number { scale, .. } => std::slice::from_mut(scale),
+            Self::Category { scales, .. } | Self::Vector { scales, .. } => scales,
+        }
+    }
+
+    pub fn feature_names(&self) -> Vec<String> {
+        match self {
+            Self::Number { column, .. } => vec![column.clone()],
+            Self::Vector { column, scales } => {
+                (0..scales.len()).map(|at| format!("{column}[{at}]")).collect()
+            }
+            Self::Category { column, values, .. } => {
+                let named = values.iter().map(|value| match value.as_str() {
+                    "" => format!("{column}=(empty)"),
+                    // Not to be taken for the feature of all other values.
+                    "other" => format!("{column}='other'"),
+                    value => format!("{column}={value}"),
+                });
+                named.chain([format!("{column}=other")]).collect()
+            }
+        }
+    }
+
+    pub fn read<'a>(&self, table: &'a Table, gaps: Gaps) -> Result<Coded<'a>> {
+        match self {
+            Self::Number { column, .. } => {
+                let numbers = numbers(table, column, gaps).map(Coded::Numbers);
+                numbers.map_err(|flaw| flaw.cure(FEATURE_CURE))
+            }
+            Self::Category { column, values, .. } => {
+                let codes: HashMap<Cell<'_>, usize> =
+                    values.iter().enumerate().map(|(i, value)| (Cell::parse(value), i)).collect();
+                let code = |cell| codes.get(&cell).copied().unwrap_or(values.len());
+                Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
+            }
+            Self::Vector { column, scales } => {
+                vectors(table, column, scales.len(), gaps).map(Coded::Vectors)
+            }
+        }
+    }
+}
+
+const FEATURE_CURE: &str = "correct the cell, filter such rows out, leave the column out of the \
+                            features, or declare it as a category; `missing` says what to do \
+                            with gaps";
+
+/// A number or a category, as declared or as the public cells suggest.
+pub(super) fn choose(
+    public: &Table,
+    definition: &DatasetDefinition,
+    column: &str,
+) -> Result<Encoding> {
+    if let Some(declared) = definition.category(column) {
+        return if declared.is_empty() {
+            Ok(Encoding::category(column, vocabulary(public, column)?))
+        } else {
+            declared_values(column, declared).map(|values| Encoding::category(column, values))
+        };
+    }
+    let cells = public.column(column)?;
+    if let Column::Vectors(vectors) = cells {
+        let scales = vec![Scale::IDENTITY; vectors.width()];
+        return Ok(Encoding::Vector { column: column.to_owned(), scales });
+    }
+    if matches!(cells, Column::Numbers(numbers) if numbers.iter().all(|number| number.is_nan())) {
+        return Err(Error::failed("there is no value in this column")
+            .at(format!("{}, column '{column}'", public.origin))
+            .cure("leave it out of the features"));
+    }
+    // Text with some number in it is a numeric column with flaws, until
+    // somebody declares it a category: better to ask than to guess.
+    let is_number = |cell| matches!(cell, Cell::Number(_));
+    if matches!(cells, Column::Numbers(_)) || cells.cells().any(is_number) {
+        return Ok(Encoding::Number { column: column.to_owned(), scale: Scale::IDENTITY });
+    }
+    let values = vocabulary(public, column)?;
+    if values.len() > MOST_VALUES {
+        return Err(Error::failed(format!(
+            "a text column with {} different values, such as '{}'",
+            values.len(),
+            values[0]
+        ))
+        .at(format!("{}, column '{column}'", public.origin))
+        .cure("leave it out of the features, or declare it as a category"));
+    }
+    Ok(Encoding::category(column, values))
+}
+
+/// The distinct public values of a column, in order.
+pub(super) fn vocabulary(public: &Table, column: &str) -> Result<Vec<String>> {
+    Ok(public.values(column)?.into_iter().map(|(value, _)| value.to_string()).collect())
+}
+
+/// Declared values in their canonical form; none twice.
+pub(super) fn declared_values(column: &str, declared: &[String]) -> Result<Vec<String>> {
+    let mut seen = HashSet::new();
+    declared
+        .iter()
+        .map(|value| {
+            let cell = Cell::parse(value);
+            if seen.insert(cell) {
+                return Ok(cell.to_string());
+            }
+            Err(Error::usage(format!("category '{column}' declares the value '{value}' twice"))
+                .cure("declare every value once"))
+        })
+        .collect()
+}

@@ -1,0 +1,384 @@
+//! From columns to bounded features, with constants that are declared or public.
+//!
+//! A row goes through four steps, each with constants fixed by [`Preparation::fit`]:
+//!
+//! 1. *encode*: a number stays a number; a category becomes one 0/1 feature per
+//!    known value and one for every other value;
+//! 2. *standardise*: subtract a centre, divide by a width, divide by the unit;
+//! 3. *clip* to the bound on the norm;
+//! 4. *intercept*: append a constant as large as the bound, divide all by √2, so
+//!    that the bound still holds.
+//!
+//! No step looks at another row of the table, so a prepared record depends on
+//! that record and on public constants alone.
+
+mod cells;
+mod encoding;
+mod labels;
+mod scale;
+mod settings;
+
+use std::f64::consts::SQRT_2;
+
+use serde::{Deserialize, Serialize};
+
+use super::definition::DatasetDefinition;
+use super::missing::{self, Missing};
+use super::names;
+use super::selection::feature_columns;
+use super::table::Table;
+use super::{Bounds, Classes, Dataset, Task};
+use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+
+use cells::Gaps;
+use encoding::Encoding;
+use labels::{Answers, Labels};
+use scale::Scale;
+
+pub use labels::{class_names, class_of, declared_classes};
+pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
+
+/// The share of public rows whose norm becomes at most 1.
+const UNCLIPPED_SHARE: f64 = 0.95;
+
+/// No standardised number is larger, so that squares cannot overflow.
+const LARGEST: f64 = 1e100;
+
+/// Clipping goes this far (relatively) below the bound, so that rounding does
+/// not carry a record over it.
+const SLACK: f64 = 1e-12;
+
+/// Everything that turns a raw row into model input. Fitted on public data;
+/// travels with the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preparation {
+    encodings: Vec<Encoding>,
+    /// Standardised features are divided by this.
+    unit: f64,
+    /// The bound on the norm of a prepared record.
+    feature_norm: f64,
+    intercept: bool,
+    missing: Missing,
+    labels: Labels,
+}
+
+impl Preparation {
+    /// Fitted on a public table.
+    pub fn fit(
+        public: &Table,
+        definition: &DatasetDefinition,
+        settings: &PreparationSettings,
+    ) -> Result<Self> {
+        let labels = Labels::fit(public, definition, settings.labels)?;
+        let mut encodings = feature_columns(public, definition, labels.column())?
+            .into_iter()
+            .map(|column| encoding::choose(public, definition, column))
+            .collect::<Result<Vec<_>>>()?;
+        let missing = definition.missing;
+        let unit = standardise(public, &mut encodings, gaps(missing))?;
+        let (unit, feature_norm) = match settings.features {
+            FeatureScaling::Public => (unit, 1.0),
+            FeatureScaling::Declared(norm) => {
+                let scales = encodings.iter_mut().flat_map(Encoding::scales_mut);
+                scales.for_each(|scale| *scale = Scale { fill: scale.fill, ..Scale::IDENTITY });
+                (1.0, declared_norm(norm)?)
+            }
+        };
+        let intercept = settings.intercept;
+        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels })
+    }
+
+    /// For a dataset with its own rules for what is missing or unknown.
+    pub fn under(&self, definition: &DatasetDefinition) -> Self {
+        let mut preparation = self.clone();
+        preparation.missing = definition.missing;
+        if let Labels::Class { unknown, .. } = &mut preparation.labels {
+            *unknown = definition.unknown_labels.clone();
+        }
+        preparation
+    }
+
+    /// Bounded features and (if `with_label`) bounded labels or classes. There
+    /// are as many records as rows: incomplete ones are empty where the policy
+    /// is to drop them (see [`super::missing`]).
+    pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        self.fits(table, with_label)?;
+        let Some(complete) = self.dropping(table, with_label)? else {
+            return self.bounded(table, name, with_label);
+        };
+        let dataset = self.bounded(&table.select(&complete), name, with_label)?;
+        Ok(spread(dataset, &complete, table.rows()))
+    }
+
+    /// Bounded features, but labels in original units, unclipped: for evaluation.
+    /// The label bound of a regression is therefore infinite. Incomplete records
+    /// are left out where the policy is to drop them: a sum over what is here,
+    /// divided by the number of *rows*, is the one to release.
+    pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
+        self.fits(table, true)?;
+        let complete = self.dropping(table, true)?.map(|rows| table.select(&rows));
+        let table = complete.as_ref().unwrap_or(table);
+        let (mut dataset, _) = self.unlabelled(table, name)?;
+        match self.labels.read(table)? {
+            Answers::Numbers { raw, .. } => {
+                dataset.target = Some(raw.into_owned());
+                dataset.bounds.label = f64::INFINITY;
+            }
+            Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+        }
+        Ok(dataset)
+    }
+
+    /// Every row is complete, or its gaps are filled.
+    fn bounded(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        let (mut dataset, mut clipped) = self.unlabelled(table, name)?;
+        if with_label {
+            match self.labels.read(table)? {
+                Answers::Numbers { raw, scale } => {
+                    let labels = raw.iter().map(|&label| scale.apply(label));
+                    let bounded = labels.zip(&mut clipped).map(|(label, clipped)| {
+                        *clipped |= label.abs() > 1.0 + SLACK;
+                        label.clamp(-1.0, 1.0)
+                    });
+                    dataset.target = Some(bounded.collect());
+                }
+                Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+            }
+        }
+        dataset.clipped = clipped.iter().filter(|&&clipped| clipped).count();
+        Ok(dataset)
+    }
+
+    /// The complete rows, where others are to be dropped and there are any.
+    fn dropping(&self, table: &Table, with_label: bool) -> Result<Option<Vec<usize>>> {
+        if self.missing != Missing::Drop {
+            return Ok(None);
+        }
+        let features = self.encodings.iter().map(|encoding| (encoding.column(), encoding.values()));
+        let label = with_label.then(|| (self.labels.column(), self.class_names()));
+        let incomplete = missing::incomplete(table, features.chain(label))?;
+        let complete: Vec<_> = (0..table.rows()).filter(|&row| !incomplete[row]).collect();
+        Ok((complete.len() < table.rows()).then_some(complete))
+    }
+
+    /// A prediction in label units.
+    pub fn label_from_prediction(&self, prediction: f64) -> f64 {
+        match &self.labels {
+            Labels::Number { scale, .. } => scale.centre + scale.width * prediction,
+            Labels::Class { .. } => prediction,
+        }
+    }
+
+    pub fn task(&self) -> Task {
+        match &self.labels {
+            Labels::Number { .. } => Task::Regression,
+            Labels::Class { .. } => Task::Classification,
+        }
+    }
+
+    /// The names of the classes, in the order of their numbers; none in a regression.
+    pub fn class_names(&self) -> &[String] {
+        match &self.labels {
+            Labels::Number { .. } => &[],
+            Labels::Class { names, .. } => names,
+        }
+    }
+
+    /// What every prepared record obeys.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { feature_norm: self.feature_norm, label: 1.0 }
+    }
+
+    pub fn label_name(&self) -> &str {
+        self.labels.column()
+    }
+
+    pub fn feature_names(&self) -> Vec<String> {
+        let intercept = self.intercept.then(|| "(intercept)".to_owned());
+        self.encodings.iter().flat_map(Encoding::feature_names).chain(intercept).collect()
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.scales().count() + usize::from(self.intercept)
+    }
+
+    fn scales(&self) -> impl Iterator<Item = Scale> {
+        self.encodings.iter().flat_map(Encoding::scales).copied()
+    }
+
+    fn classes(&self, of: Vec<u32>) -> Classes {
+        Classes { of, names: self.class_names().to_vec() }
+    }
+
+    /// Bounded features without labels, and which records had to be clipped.
+    fn unlabelled(&self, table: &Table, name: &str) -> Result<(Dataset, Vec<bool>)> {
+        let (features, clipped) = self.features(table)?;
+        let dataset = Dataset {
+            name: name.to_owned(),
+            features,
+            feature_names: self.feature_names(),
+            target: None,
+            classes: None,
+            bounds: self.bounds(),
+            clipped: clipped.iter().filter(|&&clipped| clipped).count(),
+        };
+        Ok((dataset, clipped))
+    }
+
+    /// Bounded features, one example per column, and which had to be clipped.
+    fn features(&self, table: &Table) -> Result<(Matrix, Vec<bool>)> {
+        let gaps = gaps(self.missing);
+        let coded = self
+            .encodings
+            .iter()
+            .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let dimension = self.dimension();
+        let mut features = Matrix::zeros(dimension, table.rows());
+        let examples = features.as_mut_slice().chunks_exact_mut(dimension).enumerate();
+        let clipped = examples.map(|(row, example)| {
+            let mut slots = example.iter_mut();
+            for (scales, coded) in &coded {
+                for ((feature, scale), slot) in scales.iter().enumerate().zip(slots.by_ref()) {
+                    let value = scale.apply(coded.value(row, feature)) / self.unit;
+                    *slot = value.clamp(-LARGEST, LARGEST);
+                }
+            }
+            self.bound(example)
+        });
+        let clipped = clipped.collect();
+        Ok((features, clipped))
+    }
+
+    /// Clips one example and sets its intercept; whether it had to be clipped.
+    fn bound(&self, example: &mut [f64]) -> bool {
+        let Some((intercept, features)) = example.split_last_mut().filter(|_| self.intercept)
+        else {
+            return clip(example, self.feature_norm);
+        };
+        let clipped = clip(features, self.feature_norm);
+        *intercept = self.feature_norm * (1.0 - SLACK);
+        for value in example {
+            *value /= SQRT_2;
+        }
+        clipped
+    }
+
+    /// Sound itself, and all its columns are there.
+    fn fits(&self, table: &Table, with_label: bool) -> Result<()> {
+        self.check()?;
+        self.check_columns(table)?;
+        if with_label { self.labels.check_column(table) } else { Ok(()) }
+    }
+
+    fn check_columns(&self, table: &Table) -> Result<()> {
+        let missing: Vec<&str> =
+            self.encodings.iter().map(Encoding::column).filter(|name| !table.has(name)).collect();
+        let Some(first) = missing.first() else { return Ok(()) };
+        let columns = if missing.len() == 1 { "column" } else { "columns" };
+        let near = missing.iter().filter_map(|name| {
+            let near = names::nearest(name, &table.names);
+            (!near.is_empty()).then(|| format!("'{name}' may be {}", names::quoted(&near)))
+        });
+        let near: Vec<_> = near.collect();
+        let hint = if near.is_empty() {
+            names::hint("columns", first, &table.names)
+        } else {
+            near.join("; ")
+        };
+        Err(Error::failed(format!("it lacks the {columns} {}", names::quoted(&missing)))
+            .at(table.origin.clone())
+            .cure(format!("rename columns, or leave these out of the features ({hint})")))
+    }
+
+    /// A preparation may come from a file that somebody has edited.
+    fn check(&self) -> Result<()> {
+        let whole = self.encodings.iter().all(|encoding| match encoding {
+            Encoding::Number { .. } | Encoding::Vector { .. } => true,
+            Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
+        });
+        let unit = Scale { width: self.unit, ..Scale::IDENTITY };
+        let sound = self.scales().chain([unit]).all(Scale::is_sound) && self.labels.is_sound();
+        if whole && sound && self.dimension() > 0 && declared_norm(self.feature_norm).is_ok() {
+            return Ok(());
+        }
+        Err(Error::failed("the model's preparation is damaged")
+            .cure("fit the model again, or restore its file from a copy"))
+    }
+}
+
+/// Shortens `features` to the bound where they are longer; whether they were.
+fn clip(features: &mut [f64], bound: f64) -> bool {
+    let norm = norm(features.iter().copied());
+    let allowed = bound * (1.0 - SLACK);
+    if norm > allowed {
+        for value in features {
+            *value *= allowed / norm;
+        }
+    }
+    norm > bound * (1.0 + SLACK)
+}
+
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The records of the `complete` rows among `rows` of which the others are empty.
+fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
+    let mut features = Matrix::zeros(dataset.dimension(), rows);
+    for (from, &to) in complete.iter().enumerate() {
+        features.set_column(to, &dataset.features.column(from));
+    }
+    fn among<T: Copy + Default>(values: &[T], complete: &[usize], rows: usize) -> Vec<T> {
+        let mut all = vec![T::default(); rows];
+        complete.iter().zip(values).for_each(|(&to, &value)| all[to] = value);
+        all
+    }
+    let target = dataset.target.map(|target| among(&target, complete, rows));
+    let classes = dataset
+        .classes
+        .map(|classes| Classes { of: among(&classes.of, complete, rows), ..classes });
+    Dataset { features, target, classes, ..dataset }
+}
+
+fn gaps(missing: Missing) -> Gaps {
+    if missing == Missing::PublicMean { Gaps::Allowed } else { Gaps::Refused }
+}
+
+/// Fits centres, widths and fills of all features; returns the unit.
+fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result<f64> {
+    let rows = public.rows();
+    let mut squares = vec![0.0; rows];
+    for encoding in encodings {
+        let coded = encoding.read(public, gaps)?;
+        for (feature, scale) in encoding.scales_mut().iter_mut().enumerate() {
+            *scale = Scale::standard((0..rows).map(|row| coded.value(row, feature)));
+            for (row, square) in squares.iter_mut().enumerate() {
+                let value = scale.apply(coded.value(row, feature));
+                *square += value.clamp(-LARGEST, LARGEST).powi(2);
+            }
+        }
+    }
+    squares.sort_unstable_by(f64::total_cmp);
+    let quantile = ((rows as f64 * UNCLIPPED_SHARE).ceil() as usize).saturating_sub(1);
+    // Rows that hardly vary have a quantile of 0: then the largest, then 1.
+    let unit = [squares.get(quantile), squares.last()]
+        .into_iter()
+        .flatten()
+        .map(|square| square.sqrt())
+        .find(|&unit| unit > 0.0);
+    Ok(unit.unwrap_or(1.0))
+}
+
+fn declared_norm(norm: f64) -> Result<f64> {
+    if (1e-100..=LARGEST).contains(&norm) {
+        return Ok(norm);
+    }
+    Err(Error::usage(format!("the declared feature norm is {norm}"))
+        .cure("declare a positive number, such as 1"))
+}
+
+#[cfg(test)]
+mod tests;

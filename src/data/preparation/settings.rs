@@ -1,0 +1,37 @@
+//! How features and labels are brought into bounds: the user's choices.
+
+use serde::{Deserialize, Serialize};
+
+/// How features and labels are brought into bounds; part of a session's plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreparationSettings {
+    pub features: FeatureScaling,
+    pub labels: LabelRange,
+    /// Append a constant feature.
+    pub intercept: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeatureScaling {
+    /// Public mean and standard deviation, divided by the public 95 % norm quantile, clipped to norm 1.
+    Public,
+    /// Taken as they are; rows are clipped to this declared norm.
+    Declared(f64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelRange {
+    /// Public mean ± 3 public standard deviations.
+    Public,
+    /// Declared lowest and highest label.
+    Declared(f64, f64),
+}
+
+impl Default for PreparationSettings {
+    fn default() -> Self {
+        Self { features: FeatureScaling::Public, labels: LabelRange::Public, intercept: true }
+    }
+}

@@ -1,0 +1,235 @@
+//! Weka's ARFF: attributes with their types, then rows of comma-separated cells.
+
+use super::input::Input;
+use super::records::{Record, Records};
+use crate::data::table::{Column, Table, finite};
+use crate::error::{Error, Result};
+
+/// Whether a text starts like one: comments, then `@relation`.
+pub fn is_arff(start: &str) -> bool {
+    let line = start.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('%'));
+    line.is_some_and(|line| keyword(line, "@relation").is_some())
+}
+
+/// What follows `keyword` on a line.
+fn keyword<'t>(line: &'t str, keyword: &str) -> Option<&'t str> {
+    let (start, rest) = line.split_at_checked(keyword.len())?;
+    let apart = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    (start.eq_ignore_ascii_case(keyword) && apart).then(|| rest.trim_start())
+}
+
+struct Attribute {
+    name: String,
+    numeric: bool,
+    /// What a sparse row means by leaving it out.
+    usual: String,
+}
+
+pub fn read(input: &Input) -> Result<Table> {
+    let mut records = Records::new(input, None);
+    let attributes = header(input, &mut records)?;
+    let mut columns: Vec<Column> =
+        attributes
+            .iter()
+            .map(|attribute| {
+                if attribute.numeric {
+                    Column::Numbers(Vec::new())
+                } else {
+                    Column::Text(Vec::new())
+                }
+            })
+            .collect();
+    let mut lines = Vec::new();
+    while let Some(record) = records.next()? {
+        let text = record.text(input)?.trim();
+        if text.is_empty() || text.starts_with('%') {
+            continue;
+        }
+        let cells = match text.strip_prefix('{') {
+            Some(sparse) => sparse_cells(input, &record, sparse, &attributes)?,
+            None => cells(text).map_err(|what| flaw(input, &record, what))?,
+        };
+        if cells.len() != attributes.len() {
+            return Err(flaw(
+                input,
+                &record,
+                &format!(
+                    "this row has {} cells, there are {} attributes",
+                    cells.len(),
+                    attributes.len()
+                ),
+            ));
+        }
+        for ((cell, column), attribute) in cells.into_iter().zip(&mut columns).zip(&attributes) {
+            match column {
+                Column::Numbers(numbers) => match finite(&cell.text) {
+                    Some(number) => numbers.push(number),
+                    None if cell.is_missing() => numbers.push(f64::NAN),
+                    None => {
+                        return Err(Error::failed(format!(
+                            "expected a number, found '{}'",
+                            cell.text
+                        ))
+                        .at(format!("{}, column '{}'", record.place(input), attribute.name))
+                        .cure("correct the cell, or write ? for a missing value"));
+                    }
+                },
+                Column::Text(texts) => texts.push(cell.text),
+                Column::Vectors(_) => {}
+            }
+        }
+        lines.push(record.line);
+    }
+    if lines.is_empty() {
+        return Err(input
+            .error("there are no rows after @data")
+            .cure("at least one row is needed"));
+    }
+    let names = attributes.into_iter().map(|attribute| attribute.name).collect();
+    Table::new(input.origin.clone(), names, columns, lines)
+}
+
+fn header(input: &Input, records: &mut Records) -> Result<Vec<Attribute>> {
+    let mut attributes = Vec::new();
+    while let Some(record) = records.next()? {
+        let line = record.text(input)?.trim();
+        if line.is_empty() || line.starts_with('%') || keyword(line, "@relation").is_some() {
+            continue;
+        }
+        if keyword(line, "@data").is_some() {
+            if attributes.is_empty() {
+                return Err(flaw(input, &record, "there is no @attribute before @data"));
+            }
+            return Ok(attributes);
+        }
+        let Some(text) = keyword(line, "@attribute") else {
+            return Err(flaw(input, &record, "expected @attribute or @data"));
+        };
+        attributes.push(attribute(text).map_err(|what| flaw(input, &record, &what))?);
+    }
+    Err(input
+        .error("the file ends before @data")
+        .cure("it is cut off or no ARFF: copy or download it again"))
+}
+
+/// Reads `name type`.
+fn attribute(text: &str) -> std::result::Result<Attribute, String> {
+    let (name, kind) = if text.starts_with(['\'', '"']) {
+        let (cell, rest) = quoted(text)?;
+        (cell, rest)
+    } else {
+        let end = text.find(char::is_whitespace).unwrap_or(text.len());
+        (text[..end].to_owned(), &text[end..])
+    };
+    let kind = kind.trim();
+    if name.is_empty() || kind.is_empty() {
+        return Err("an attribute needs a name and a type".to_owned());
+    }
+    let word = kind.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let (numeric, usual) = match word.as_str() {
+        "numeric" | "real" | "integer" => (true, "0".to_owned()),
+        "string" | "date" => (false, String::new()),
+        _ => {
+            let inside = kind.strip_prefix('{').and_then(|kind| kind.strip_suffix('}'));
+            let values = inside.ok_or_else(|| {
+                format!("attribute '{name}' has a type that is not known: {kind}")
+            })?;
+            let first = cells(values)?.into_iter().next();
+            (false, first.map(|cell| cell.text).unwrap_or_default())
+        }
+    };
+    Ok(Attribute { name, numeric, usual })
+}
+
+struct Cell {
+    text: String,
+    quoted: bool,
+}
+
+impl Cell {
+    fn is_missing(&self) -> bool {
+        self.text == "?" && !self.quoted
+    }
+}
+
+/// Cells between commas; single and double quotes, backslashes inside them.
+fn cells(text: &str) -> std::result::Result<Vec<Cell>, &'static str> {
+    let mut cells = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with(['\'', '"']) {
+            let (text, after) = quoted(rest)?;
+            cells.push(Cell { text, quoted: true });
+            rest = after.trim_start();
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            cells.push(Cell { text: rest[..end].trim().to_owned(), quoted: false });
+            rest = &rest[end..];
+        }
+        if rest.is_empty() {
+            return Ok(cells);
+        }
+        rest = rest.strip_prefix(',').ok_or("expected a comma after a quoted cell")?;
+    }
+}
+
+/// The quoted text at the start, and what follows it.
+fn quoted(text: &str) -> std::result::Result<(String, &str), &'static str> {
+    let mut characters = text.char_indices();
+    let quote = characters.next().map(|(_, quote)| quote);
+    let mut inside = String::new();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => inside.extend(characters.next().map(|(_, escaped)| escaped)),
+            _ if Some(character) == quote => {
+                return Ok((inside.trim().to_owned(), &text[at + character.len_utf8()..]));
+            }
+            _ => inside.push(character),
+        }
+    }
+    Err("a quote opened in this row is never closed")
+}
+
+/// Cells of `{index value, index value}`.
+fn sparse_cells(
+    input: &Input,
+    record: &Record,
+    text: &str,
+    attributes: &[Attribute],
+) -> Result<Vec<Cell>> {
+    let flaw = |what: &str| flaw(input, record, what);
+    let inside = text.trim_end().strip_suffix('}').ok_or_else(|| flaw("expected '}'"))?;
+    let usual = |attribute: &Attribute| Cell { text: attribute.usual.clone(), quoted: true };
+    let mut row: Vec<Cell> = attributes.iter().map(usual).collect();
+    if inside.trim().is_empty() {
+        return Ok(row);
+    }
+    // A quote opens after the index, so commas are looked for by hand.
+    let mut rest = inside.trim_start();
+    loop {
+        let end = rest.find(char::is_whitespace).ok_or_else(|| flaw("expected: index value"))?;
+        let slot = rest[..end].parse().ok().and_then(|index: usize| row.get_mut(index));
+        let slot = slot.ok_or_else(|| flaw("there is no attribute of this index"))?;
+        rest = rest[end..].trim_start();
+        if rest.starts_with(['\'', '"']) {
+            let (text, after) = quoted(rest).map_err(&flaw)?;
+            *slot = Cell { text, quoted: true };
+            rest = after.trim_start();
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            *slot = Cell { text: rest[..end].trim().to_owned(), quoted: false };
+            rest = &rest[end..];
+        }
+        if rest.is_empty() {
+            return Ok(row);
+        }
+        rest = rest.strip_prefix(',').ok_or_else(|| flaw("expected a comma"))?.trim_start();
+    }
+}
+
+fn flaw(input: &Input, record: &Record, what: &str) -> Error {
+    Error::failed(what)
+        .at(record.place(input))
+        .cure("compare the line with Weka's description of ARFF")
+}

@@ -1,0 +1,371 @@
+//! Arrays as NPY, IDX and safetensors files hold them: a type, a shape, numbers
+//! one after the other. The first axis counts records.
+
+use std::fmt::Write as _;
+use std::io::Read;
+
+use half::{bf16, f16};
+
+use super::input::Input;
+use crate::data::names;
+use crate::data::table::{Column, Table};
+use crate::data::vectors::{Values, Vectors};
+use crate::error::{Error, Result};
+
+/// Above this a double cannot tell neighbouring integers apart.
+const LARGEST_EXACT: u64 = 1 << 53;
+const BLOCK: usize = 1 << 16;
+
+/// One number (or text) of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    Bool,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+    /// So many UTF-32 characters.
+    Utf32(usize),
+    /// So many bytes of text.
+    Text(usize),
+}
+
+impl Element {
+    pub fn size(self) -> usize {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+            Self::Utf32(length) => length.saturating_mul(4),
+            Self::Text(length) => length,
+        }
+    }
+
+    /// Single precision holds all its values.
+    fn is_single(self) -> bool {
+        self.size() <= 2 || self == Self::F32
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Utf32(_) | Self::Text(_))
+    }
+}
+
+/// What an array's header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    pub element: Element,
+    pub big_endian: bool,
+    /// First axis fastest.
+    pub fortran: bool,
+    pub shape: Vec<usize>,
+}
+
+impl Layout {
+    pub fn rows(&self) -> usize {
+        self.shape.first().copied().unwrap_or(0)
+    }
+
+    /// Numbers of one record.
+    fn width(&self) -> usize {
+        self.shape.iter().skip(1).product()
+    }
+
+    /// `None` where it exceeds all bounds.
+    pub fn bytes(&self) -> Option<u64> {
+        let mut bytes = self.element.size() as u64;
+        for &length in &self.shape {
+            bytes = bytes.checked_mul(length as u64)?;
+        }
+        Some(bytes)
+    }
+
+    /// "4000 × 384".
+    pub fn dimensions(&self) -> String {
+        let lengths: Vec<_> = self.shape.iter().map(ToString::to_string).collect();
+        if lengths.is_empty() { "a single value".to_owned() } else { lengths.join(" × ") }
+    }
+}
+
+/// An array in a file that has several.
+pub struct Entry {
+    pub name: String,
+    pub layout: Layout,
+}
+
+/// Which of a file's arrays to read: those asked for, else all that have an
+/// entry per record, if that is clear.
+pub fn choose(input: &Input, entries: &[Entry], wanted: &[String]) -> Result<Vec<usize>> {
+    let all: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    let chosen: Vec<usize> = if wanted.is_empty() {
+        (0..entries.len()).filter(|&at| !entries[at].layout.shape.is_empty()).collect()
+    } else {
+        let find = |name: &String| {
+            all.iter().position(|known| known == name).ok_or_else(|| {
+                input
+                    .error(format!("there is no array '{name}'"))
+                    .cure(names::hint("arrays", name, &all))
+            })
+        };
+        wanted.iter().map(find).collect::<Result<_>>()?
+    };
+    let Some(&first) = chosen.first() else {
+        return Err(input.error("there is no array in it").cure("save at least one array in it"));
+    };
+    let rows = entries[first].layout.rows();
+    if chosen.iter().all(|&at| entries[at].layout.rows() == rows) {
+        return Ok(chosen);
+    }
+    let mut listed = String::new();
+    for &at in chosen.iter().take(12) {
+        let Entry { name, layout } = &entries[at];
+        let _ = write!(listed, ", '{name}' {}", layout.dimensions());
+    }
+    let same: Vec<_> = chosen
+        .iter()
+        .filter(|&&at| entries[at].layout.rows() == rows)
+        .map(|&at| format!("{:?}", entries[at].name))
+        .collect();
+    Err(input
+        .error(format!("its arrays do not have the same number of records:{}", &listed[1..]))
+        .cure(format!(
+            "name those that belong together, such as: source: arrays(file: …, arrays: [{}])",
+            same.join(", ")
+        )))
+}
+
+/// Reads an array of which at most `available` bytes can follow.
+pub fn read(
+    input: &Input,
+    reader: &mut dyn Read,
+    name: &str,
+    layout: &Layout,
+    available: u64,
+) -> Result<Column> {
+    let needed = layout.bytes().unwrap_or(u64::MAX);
+    if needed > available {
+        return Err(input.wrong_length(
+            &format!("array '{name}' ({})", layout.dimensions()),
+            needed,
+            available,
+        ));
+    }
+    if needed == 0 {
+        return Err(input
+            .error(format!("array '{name}' is empty ({})", layout.dimensions()))
+            .cure("at least one record is needed"));
+    }
+    let mut decoder =
+        Decoder { input, name, layout, values: Values::F32(Vec::new()), texts: Vec::new() };
+    let size = layout.element.size();
+    if !layout.element.is_text() {
+        // No more at first than the file could hold unpacked.
+        let count = (needed / size as u64).min(input.length()) as usize;
+        decoder.values = if layout.element.is_single() {
+            Values::F32(Vec::with_capacity(count))
+        } else {
+            Values::F64(Vec::with_capacity(count))
+        };
+    }
+    let mut buffer = vec![0; ((BLOCK / size).max(1) * size).min(needed as usize)];
+    let mut left = needed as usize;
+    while left > 0 {
+        let block = buffer.len().min(left);
+        reader.read_exact(&mut buffer[..block]).map_err(|error| input.io(&error))?;
+        decoder.take(&buffer[..block])?;
+        left -= block;
+    }
+    decoder.finish()
+}
+
+/// Numbers as they come.
+struct Decoder<'i, 'a> {
+    input: &'i Input<'a>,
+    name: &'i str,
+    layout: &'i Layout,
+    values: Values,
+    texts: Vec<String>,
+}
+
+/// Decodes numbers of one type and pushes them.
+macro_rules! push {
+    ($type:ty, $bytes:expr, $layout:expr, $values:expr, $convert:expr) => {{
+        let (cells, _) = $bytes.as_chunks::<{ size_of::<$type>() }>();
+        if $layout.big_endian {
+            $values.extend(cells.iter().map(|cell| $convert(<$type>::from_be_bytes(*cell))));
+        } else {
+            $values.extend(cells.iter().map(|cell| $convert(<$type>::from_le_bytes(*cell))));
+        }
+    }};
+}
+
+impl Decoder<'_, '_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        let layout = self.layout;
+        let values = match (&mut self.values, layout.element) {
+            (_, Element::Utf32(length)) => return self.take_texts(bytes, length * 4),
+            (_, Element::Text(length)) => return self.take_texts(bytes, length),
+            (Values::F32(values), element) => {
+                match element {
+                    Element::Bool => {
+                        values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0))))
+                    }
+                    Element::I8 => push!(i8, bytes, layout, values, f32::from),
+                    Element::I16 => push!(i16, bytes, layout, values, f32::from),
+                    Element::U16 => push!(u16, bytes, layout, values, f32::from),
+                    Element::F16 => push!(f16, bytes, layout, values, f32::from),
+                    Element::Bf16 => push!(bf16, bytes, layout, values, f32::from),
+                    Element::F32 => push!(f32, bytes, layout, values, |value| value),
+                    _ => push!(u8, bytes, layout, values, f32::from),
+                }
+                return Ok(());
+            }
+            (Values::F64(values), _) => values,
+        };
+        let before = values.len();
+        let mut inexact = None;
+        match layout.element {
+            Element::I32 => push!(i32, bytes, layout, values, f64::from),
+            Element::U32 => push!(u32, bytes, layout, values, f64::from),
+            Element::I64 => {
+                push!(i64, bytes, layout, values, |value: i64| {
+                    if value.unsigned_abs() > LARGEST_EXACT {
+                        inexact = Some(value.to_string());
+                    }
+                    value as f64
+                });
+            }
+            Element::U64 => {
+                push!(u64, bytes, layout, values, |value: u64| {
+                    if value > LARGEST_EXACT {
+                        inexact = Some(value.to_string());
+                    }
+                    value as f64
+                });
+            }
+            _ => push!(f64, bytes, layout, values, |value| value),
+        }
+        if inexact.is_some() {
+            let beyond = |value: &f64| value.abs() >= LARGEST_EXACT as f64;
+            let at = before + values[before..].iter().position(beyond).unwrap_or(0);
+            return Err(self
+                .flaw(at, "an integer beyond 2⁵³ cannot be computed with exactly")
+                .cure("leave the array out, or save it as text"));
+        }
+        Ok(())
+    }
+
+    fn take_texts(&mut self, bytes: &[u8], size: usize) -> Result<()> {
+        for cell in bytes.chunks_exact(size.max(1)) {
+            let text = if let Element::Utf32(_) = self.layout.element {
+                let (characters, _) = cell.as_chunks::<4>();
+                let character = |code: &[u8; 4]| {
+                    let big = self.layout.big_endian;
+                    char::from_u32(if big {
+                        u32::from_be_bytes(*code)
+                    } else {
+                        u32::from_le_bytes(*code)
+                    })
+                };
+                characters.iter().map(character).collect::<Option<String>>()
+            } else {
+                std::str::from_utf8(cell).ok().map(str::to_owned)
+            };
+            let Some(text) = text else {
+                return Err(self
+                    .flaw(self.texts.len(), "the text is not Unicode")
+                    .cure("save the array as UTF-8 or Unicode text"));
+            };
+            self.texts.push(text.trim_end_matches('\0').trim().to_owned());
+        }
+        Ok(())
+    }
+
+    /// Something is wrong with the number `at` of the file.
+    fn flaw(&self, at: usize, what: &str) -> Error {
+        let (rows, width) = (self.layout.rows(), self.layout.width().max(1));
+        let row = if self.layout.fortran { at % rows } else { at / width };
+        Error::failed(what).at(format!(
+            "{}, array '{}', row {}",
+            self.input.origin,
+            self.name,
+            row + 1
+        ))
+    }
+
+    fn finish(self) -> Result<Column> {
+        let (rows, width) = (self.layout.rows(), self.layout.width());
+        if self.layout.element.is_text() {
+            if width == 1 {
+                return Ok(Column::Text(self.texts));
+            }
+            return Err(self
+                .flaw(0, "an array of texts with more than one axis")
+                .cure("text needs one axis: leave the array out or split it"));
+        }
+        if let Some(at) = self.values.first_infinite() {
+            return Err(self
+                .flaw(at, "an infinite number")
+                .cure("replace infinite numbers before saving, or remove such records"));
+        }
+        if width == 1 {
+            return Ok(Column::Numbers(self.values.into_f64()));
+        }
+        let values = if self.layout.fortran && self.layout.shape.len() > 1 {
+            match self.values {
+                Values::F32(values) => Values::F32(row_major(&values, &self.layout.shape)),
+                Values::F64(values) => Values::F64(row_major(&values, &self.layout.shape)),
+            }
+        } else {
+            self.values
+        };
+        Vectors::new(width, values)
+            .filter(|vectors| vectors.len() == rows)
+            .map(Column::Vectors)
+            .ok_or_else(|| self.input.error("the shape does not fit the numbers"))
+    }
+}
+
+/// From first axis fastest to last axis fastest.
+fn row_major<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
+    // Where each step along an axis leads in `values`.
+    let steps: Vec<usize> = shape
+        .iter()
+        .scan(1, |step, length| {
+            let this = *step;
+            *step *= length;
+            Some(this)
+        })
+        .collect();
+    let mut index = vec![0; shape.len()];
+    let mut ordered = Vec::with_capacity(values.len());
+    let mut at = 0;
+    for _ in 0..values.len() {
+        ordered.push(values[at]);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            at += steps[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            at -= steps[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    ordered
+}
+
+/// Arrays under their names as a table.
+pub fn table(input: &Input, columns: Vec<(String, Column)>) -> Result<Table> {
+    let (names, columns) = columns.into_iter().unzip();
+    Table::of_rows(input.origin.clone(), names, columns)
+}

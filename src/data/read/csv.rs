@@ -1,0 +1,658 @@
+//! CSV and TSV files, and whatever else separates cells by one character.
+//!
+//! Read in blocks and straight into typed columns. A column is numbers until a
+//! cell turns up that is neither a number nor missing; then the cells before it
+//! are read a second time as they stand.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use memchr::memchr;
+
+use super::input::{Input, Unwatched};
+use super::records::{Record, Records, not_utf8};
+use crate::data::names;
+use crate::data::table::{Column, Table, finite, is_missing};
+use crate::error::{Error, Result};
+
+/// What can be found to separate cells, the likeliest first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// Rows after which the size of the table is estimated.
+const SAMPLE: usize = 1000;
+
+/// What the user says about a text table that does not explain itself.
+#[derive(Debug, Clone, Default)]
+pub struct Dialect {
+    pub delimiter: Option<char>,
+    /// Of a file without a header; empty where there is one.
+    pub names: Vec<String>,
+}
+
+/// Reads a file that must be CSV.
+pub fn read(path: &Path) -> Result<Table> {
+    read_input(&Input::open(path, &mut Unwatched)?, &Dialect::default())
+}
+
+/// Reads text that is inside the program.
+pub fn read_bytes(origin: &str, bytes: &[u8]) -> Result<Table> {
+    read_input(&Input::of_bytes(origin, bytes, &mut Unwatched)?, &Dialect::default())
+}
+
+pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
+    if input.start().starts_with(b"\xff\xfe") || input.start().starts_with(b"\xfe\xff") {
+        return Err(input.error("the file is UTF-16 text").cure("save it as UTF-8"));
+    }
+    let (preamble, header) = opening(input.start());
+    let delimiter = match dialect.delimiter {
+        None => delimiter(header),
+        Some(delimiter) if delimiter.is_ascii() && !"\"\r\n".contains(delimiter) => delimiter as u8,
+        Some(delimiter) => {
+            return Err(Error::usage(format!("'{delimiter}' cannot separate cells"))
+                .cure("name one ASCII character that is neither a quote nor a line end"));
+        }
+    };
+    let sheet = Sheet { input, delimiter, preamble };
+    let mut records = Records::new(input, Some(delimiter));
+    for _ in 0..preamble {
+        records.next()?;
+    }
+    let names = if dialect.names.is_empty() {
+        let header = records.next()?.filter(|header| !header.bytes.trim_ascii().is_empty());
+        sheet.header(header.as_ref())?
+    } else {
+        check_names(&dialect.names, &input.origin)?;
+        dialect.names.clone()
+    };
+    let has_header = dialect.names.is_empty();
+    let (columns, lines) = sheet.columns(records, &names, has_header)?;
+    Table::new(input.origin.clone(), names, columns, lines)
+}
+
+/// How many comment lines stand before the table, as in the files of UCI
+/// (`|1x3 Cross validator`), and the text from the line after them.
+fn opening(start: &[u8]) -> (usize, &[u8]) {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let has_delimiter = |line: &[u8]| DELIMITERS.iter().any(|by| memchr(*by, line).is_some());
+    let (mut comments, mut rest) = (0, start);
+    loop {
+        rest = rest.trim_ascii_start();
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+        let line = &rest[..end];
+        match line {
+            [b'|' | b'#' | b'%', text @ ..] if !has_delimiter(text) => comments += 1,
+            // With one column nothing tells a comment from a cell.
+            _ if has_delimiter(line) => return (comments, rest),
+            _ => return (0, start),
+        }
+        rest = &rest[end..];
+    }
+}
+
+/// Whichever of the delimiters the first line of `text` has most of, outside quotes.
+fn delimiter(text: &[u8]) -> u8 {
+    let mut quoted = false;
+    let mut counts = DELIMITERS.map(|delimiter| (delimiter, 0));
+    for byte in text {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\r' | b'\n' if !quoted => break,
+            _ if quoted => {}
+            _ => {
+                for (delimiter, count) in &mut counts {
+                    *count += u32::from(byte == delimiter);
+                }
+            }
+        }
+    }
+    // `rev`, because of equals `max_by_key` takes the last and the comma shall win.
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(best, _)| best)
+}
+
+/// A file that is to become a table.
+struct Sheet<'i, 'a> {
+    input: &'i Input<'a>,
+    delimiter: u8,
+    /// Comment lines before the table.
+    preamble: usize,
+}
+
+/// A column that turned out to be text after some cells had been taken for
+/// numbers: these have to be read again as they stand.
+struct LateText {
+    column: usize,
+    rows: usize,
+}
+
+/// The cells of one record, trimmed.
+struct Cells<'r> {
+    rest: Option<&'r [u8]>,
+    delimiter: u8,
+    quoted: bool,
+}
+
+/// A cell as it stands, or what its quotes enclosed.
+enum Bytes<'r> {
+    Plain(&'r [u8]),
+    Unquoted(Vec<u8>),
+}
+
+impl Bytes<'_> {
+    fn get(&self) -> &[u8] {
+        match self {
+            Self::Plain(bytes) => bytes,
+            Self::Unquoted(bytes) => bytes,
+        }
+    }
+}
+
+impl<'r> Iterator for Cells<'r> {
+    type Item = Bytes<'r>;
+
+    fn next(&mut self) -> Option<Bytes<'r>> {
+        let rest = self.rest?;
+        if self.quoted && rest.first() == Some(&b'"') {
+            return Some(self.unquote(&rest[1..]));
+        }
+        // Cells are short: this beats a call of memchr.
+        if let Some(at) = rest.iter().position(|&byte| byte == self.delimiter) {
+            self.rest = Some(&rest[at + 1..]);
+            Some(Bytes::Plain(&rest[..at]))
+        } else {
+            self.rest = None;
+            Some(Bytes::Plain(rest))
+        }
+    }
+}
+
+impl<'r> Cells<'r> {
+    fn unquote(&mut self, bytes: &'r [u8]) -> Bytes<'r> {
+        let mut cell = Vec::new();
+        let mut at = 0;
+        // The record ends after its quotes, so one is always found.
+        while let Some(found) = memchr(b'"', &bytes[at..]) {
+            cell.extend_from_slice(&bytes[at..at + found]);
+            at += found + 1;
+            if bytes.get(at) != Some(&b'"') {
+                break;
+            }
+            cell.push(b'"');
+            at += 1;
+        }
+        // Whatever follows the closing quote belongs to the cell too.
+        let rest = &bytes[at..];
+        if let Some(end) = memchr(self.delimiter, rest) {
+            cell.extend_from_slice(&rest[..end]);
+            self.rest = Some(&rest[end + 1..]);
+        } else {
+            cell.extend_from_slice(rest);
+            self.rest = None;
+        }
+        Bytes::Unquoted(cell)
+    }
+}
+
+impl Sheet<'_, '_> {
+    fn cells<'r>(&self, record: &Record<'r>) -> Cells<'r> {
+        Cells { rest: Some(record.bytes), delimiter: self.delimiter, quoted: record.quoted }
+    }
+
+    fn place(&self, line: u64) -> String {
+        format!("{}:{line}", self.input.origin)
+    }
+
+    fn text<'c>(&self, cell: &'c [u8], line: u64) -> Result<&'c str> {
+        std::str::from_utf8(cell).map(str::trim).map_err(|_| not_utf8(self.input, line))
+    }
+
+    fn header(&self, header: Option<&Record>) -> Result<Vec<String>> {
+        let Some(header) = header else {
+            return Err(self
+                .input
+                .error("the file is empty")
+                .cure("a header line with the column names and at least one row are needed"));
+        };
+        let names = self
+            .cells(header)
+            .map(|cell| self.text(cell.get(), header.line).map(str::to_owned))
+            .collect::<Result<Vec<_>>>()?;
+        let place = self.place(header.line);
+        let headless = "put a line with the column names first, or give the names in the session: \
+                        delimited(file: …, names: […])";
+        if looks_like_data(&names) {
+            return Err(Error::failed("expected column names, found numbers")
+                .at(place)
+                .cure(headless));
+        }
+        check_names(&names, &place).map_err(|error| {
+            let some_numbers = names.iter().any(|name| finite(name).is_some());
+            if some_numbers {
+                error.cure(format!("if this line is data, {headless}"))
+            } else {
+                error
+            }
+        })?;
+        Ok(names)
+    }
+
+    fn columns(
+        &self,
+        mut records: Records,
+        names: &[String],
+        has_header: bool,
+    ) -> Result<(Vec<Column>, Vec<u64>)> {
+        let mut columns = vec![Column::Numbers(Vec::new()); names.len()];
+        let mut lines = Vec::new();
+        let mut late = Vec::new();
+        while let Some(record) = records.next()? {
+            let row = lines.len();
+            let mut cells = self.cells(&record);
+            for (index, column) in columns.iter_mut().enumerate() {
+                let Some(cell) = cells.next() else {
+                    return Err(self.ragged(&record, names.len(), has_header));
+                };
+                self.push(column, cell.get(), record.line, |column| {
+                    late.push(LateText { column: index, rows: row });
+                    *column = Column::Text(vec![String::new(); row]);
+                })?;
+            }
+            if cells.rest.is_some() {
+                return Err(self.ragged(&record, names.len(), has_header));
+            }
+            lines.push(record.line);
+            if lines.len() == SAMPLE {
+                self.reserve(&mut columns, &mut lines);
+            }
+        }
+        if lines.is_empty() {
+            let what = if has_header { "a header but no rows" } else { "no rows" };
+            return Err(self
+                .input
+                .error(format!("the file has {what}"))
+                .cure("at least one row is needed"));
+        }
+        self.restore(&late, has_header, &mut columns)?;
+        Ok((columns, lines))
+    }
+
+    /// Adds a cell; `turn` makes a column of numbers one of text.
+    fn push(
+        &self,
+        column: &mut Column,
+        cell: &[u8],
+        line: u64,
+        turn: impl FnOnce(&mut Column),
+    ) -> Result<()> {
+        if let Column::Numbers(numbers) = column {
+            if let Some(number) = quick_number(cell.trim_ascii()) {
+                numbers.push(number);
+                return Ok(());
+            }
+            let text = self.text(cell, line)?;
+            if let Some(number) = finite(text).or_else(|| is_missing(text).then_some(f64::NAN)) {
+                numbers.push(number);
+                return Ok(());
+            }
+            turn(column);
+        }
+        if let Column::Text(texts) = column {
+            texts.push(self.text(cell, line)?.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Makes room for the rows to come, as many as the first ones let expect.
+    fn reserve(&self, columns: &mut [Column], lines: &mut Vec<u64>) {
+        let rows = lines.len() as f64 / self.input.share_read() * 1.02;
+        // Every cell takes a byte of the file and one that separates it.
+        let most = self.input.most_bytes() / (2 * columns.len() as u64);
+        let more = (rows as usize).min(most as usize).saturating_sub(lines.len());
+        lines.reserve(more);
+        for column in columns {
+            match column {
+                Column::Numbers(cells) => cells.reserve_exact(more),
+                Column::Text(cells) => cells.reserve_exact(more),
+                Column::Vectors(_) => {}
+            }
+        }
+    }
+
+    /// Second reading: the first cells of text columns, as they stand.
+    fn restore(&self, late: &[LateText], has_header: bool, columns: &mut [Column]) -> Result<()> {
+        let rows = late.iter().map(|late| late.rows).max().unwrap_or(0);
+        if rows == 0 {
+            return Ok(());
+        }
+        let mut records = Records::new(self.input, Some(self.delimiter));
+        for _ in 0..self.preamble + usize::from(has_header) {
+            records.next()?;
+        }
+        for row in 0..rows {
+            let Some(record) = records.next()? else { break };
+            for (index, cell) in self.cells(&record).enumerate() {
+                let wanted = |late: &LateText| late.column == index && row < late.rows;
+                if late.iter().any(wanted)
+                    && let Some(Column::Text(texts)) = columns.get_mut(index)
+                {
+                    self.text(cell.get(), record.line)?.clone_into(&mut texts[row]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ragged(&self, record: &Record, expected: usize, has_header: bool) -> Error {
+        let separator = match self.delimiter {
+            b',' => "a comma".to_owned(),
+            b';' => "a semicolon".to_owned(),
+            b'\t' => "a tab".to_owned(),
+            other => format!("'{}'", char::from(other)),
+        };
+        let count = |count: usize| {
+            if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") }
+        };
+        let against = if has_header {
+            format!("the header has {}", count(expected))
+        } else {
+            format!("there are {expected} column names")
+        };
+        Error::failed(format!("this row has {}, {against}", count(self.cells(record).count())))
+            .at(self.place(record.line))
+            .cure(format!(
+                "complete or remove the row; text that contains {separator} must stand in double \
+                 quotes"
+            ))
+    }
+}
+
+fn check_names(names: &[String], place: &str) -> Result<()> {
+    let refused = |what: String, cure: &str| Err(Error::failed(what).at(place).cure(cure));
+    if let Some(empty) = names.iter().position(String::is_empty) {
+        return refused(
+            format!("column {} has no name", empty + 1),
+            "name it in the header, or remove the column",
+        );
+    }
+    let mut seen = HashSet::new();
+    let mut twice: Vec<_> = names.iter().filter(|name| !seen.insert(*name)).collect();
+    if !twice.is_empty() {
+        twice.dedup();
+        twice.truncate(5);
+        return refused(
+            format!("more than one column is called {}", names::quoted(&twice)),
+            "give every column a name of its own",
+        );
+    }
+    Ok(())
+}
+
+/// A plain decimal number of few digits, exactly: its digits are an integer
+/// below 2⁵³ and its power of ten is exact, so that one rounding remains, the
+/// division's. `None` for anything longer or stranger, number or not.
+fn quick_number(text: &[u8]) -> Option<f64> {
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+    const MOST_DIGITS: usize = 18;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > MOST_DIGITS {
+        return None;
+    }
+    let (mut integer, mut point) = (0_u64, None);
+    for (at, &byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => integer = integer * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(at),
+            _ => return None,
+        }
+    }
+    let decimals = point.map_or(0, |point| digits.len() - point - 1);
+    if integer >= 1 << 53 || (point.is_some() && digits.len() == 1) {
+        return None;
+    }
+    let number = integer as f64 / POWERS[decimals];
+    Some(if negative { -number } else { number })
+}
+
+/// A first line of numbers is data without a header – unless it counts 0, 1, 2
+/// (or 1, 2, 3), which is how some programs name nameless columns.
+fn looks_like_data(names: &[String]) -> bool {
+    let numbers: Option<Vec<f64>> = names.iter().map(|name| finite(name)).collect();
+    let counts = |numbers: &[f64], start: usize| {
+        numbers.iter().enumerate().all(|(i, number)| *number == (i + start) as f64)
+    };
+    numbers.is_some_and(|numbers| !counts(&numbers, 0) && !counts(&numbers, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        match read_bytes("t.csv", text.as_bytes()) {
+            Ok(table) => table,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn refusal(bytes: impl AsRef<[u8]>) -> String {
+        read_bytes("t.csv", bytes.as_ref()).err().unwrap().to_string()
+    }
+
+    fn numbers(table: &Table, name: &str) -> Vec<f64> {
+        match table.column(name).ok().unwrap() {
+            Column::Numbers(cells) => cells.clone(),
+            _ => panic!("not numbers"),
+        }
+    }
+
+    fn texts(table: &Table, name: &str) -> Vec<String> {
+        match table.column(name).ok().unwrap() {
+            Column::Text(cells) => cells.clone(),
+            _ => panic!("not text"),
+        }
+    }
+
+    #[test]
+    fn columns_are_numbers_when_every_cell_is_one() {
+        let table = table("a,b,c\n1, x ,+2e3\n-0.5,y,.5\n");
+        assert_eq!(table.names, ["a", "b", "c"]);
+        assert_eq!(numbers(&table, "a"), [1.0, -0.5]);
+        assert_eq!(texts(&table, "b"), ["x", "y"]);
+        assert_eq!(numbers(&table, "c"), [2000.0, 0.5]);
+        assert_eq!(table.lines, [2, 3]);
+        assert_eq!(table.content, table.view);
+    }
+
+    #[test]
+    fn one_cell_that_is_no_finite_number_keeps_the_whole_column_as_it_stands() {
+        for odd in ["inf", "1e999", "-1,5", "x"] {
+            let table = table(&format!("a,b,c\n1,01,7\n2,?,8\n3,\"{odd}\",9\n4,2,x\n"));
+            assert_eq!(texts(&table, "b"), ["01", "?", odd, "2"]);
+            assert_eq!(texts(&table, "c"), ["7", "8", "9", "x"]);
+            assert_eq!(numbers(&table, "a"), [1.0, 2.0, 3.0, 4.0]);
+        }
+    }
+
+    #[test]
+    fn missing_numbers_leave_a_gap_and_missing_text_stays() {
+        for gap in ["", "NA", "NaN", "?", "null", "N/A", "."] {
+            let table = table(&format!("a,b,c\n{gap},1,u\n2,{gap},{gap}\n"));
+            assert!(numbers(&table, "a")[0].is_nan() && numbers(&table, "b")[1].is_nan(), "{gap}");
+            assert_eq!(texts(&table, "c"), ["u", gap]);
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_header_takes_its_names_from_the_session() {
+        let read = |text: &str, names: &[&str], delimiter| {
+            let names = names.iter().map(|&name| name.to_owned()).collect();
+            let mut nobody = Unwatched;
+            let input = Input::of_bytes("t.csv", text.as_bytes(), &mut nobody)?;
+            read_input(&input, &Dialect { delimiter, names })
+        };
+        let uci = "|1x3 Cross validator\n25, Private, <=50K.\n38, ?, >50K.\n\n";
+        let table = read(uci, &["age", "work", "income"], None).ok().unwrap();
+        assert_eq!(numbers(&table, "age"), [25.0, 38.0]);
+        assert_eq!(texts(&table, "work"), ["Private", "?"]);
+        assert_eq!(table.lines, [2, 3]);
+        let error = read(uci, &["age"], None).err().unwrap().to_string();
+        assert!(error.starts_with("t.csv:2: this row has 3 cells, there are 1 column names"));
+        let table = read("1!2\n", &["a", "b"], Some('!')).ok().unwrap();
+        assert_eq!(numbers(&table, "b"), [2.0]);
+        let error = refusal("25, 0, x, 0\n38, 0, y, 0\n");
+        assert!(error.contains("called '0'") && error.contains("delimited(file"), "{error}");
+    }
+
+    #[test]
+    fn the_delimiter_is_found_from_the_header() {
+        for text in [
+            "a;b\n1;x,y\n",
+            "a\tb\n1\tx,y\n",
+            "a,b\n1,\"x,y\"\n",
+            "\"a\";\"b\"\n1;x,y",
+            "a|b\n1|x,y",
+        ] {
+            assert_eq!(texts(&table(text), "b"), ["x,y"], "{text:?}");
+        }
+        assert_eq!(table("\"a,1;;\",\"b\"\n1,2\n").names, ["a,1;;", "b"]);
+        assert_eq!(numbers(&table("a\n1\n2"), "a"), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn byte_order_mark_carriage_returns_and_blank_lines_change_nothing() {
+        let plain = table("a,b\n1,\"p\nq\"\n2,r\n");
+        assert_eq!(plain.lines, [2, 4]);
+        let marked = table("\u{feff}a,b\r\n1,\"p\nq\"\r\n2,r\r\n");
+        assert!(marked == plain);
+        let blank = table("\r\na,b\r\n\r\n1,\"p\nq\"\r\n\n\n2,r");
+        assert_eq!(blank.lines, [4, 8]);
+        assert_eq!(blank.view, plain.view);
+        assert_eq!(table("a\r1\r2\r").lines, [2, 3]);
+    }
+
+    #[test]
+    fn ragged_rows_are_named_with_their_line() {
+        let short = refusal("a,b,c\r\n1,2,3\r\n\r\n4,5\r\n");
+        assert!(
+            short.starts_with("t.csv:4: this row has 2 cells, the header has 3 cells"),
+            "{short}"
+        );
+        assert!(short.contains("a comma must stand in double quotes"), "{short}");
+        assert!(refusal("a;b\n1;2\n3;4;\n").starts_with("t.csv:3: this row has 3 cells"));
+    }
+
+    #[test]
+    fn headers_need_distinct_names() {
+        assert!(refusal("a,b,a,b\n1,2,3,4\n").contains("more than one column is called 'a', 'b'"));
+        assert!(refusal("a,,c\n1,2,3\n").starts_with("t.csv:1: column 2 has no name"));
+        assert!(refusal("\n3.5,7\n1,2\n").starts_with("t.csv:2: expected column names"));
+        assert_eq!(numbers(&table("0,1\n5,6\n"), "1"), [6.0]);
+    }
+
+    #[test]
+    fn files_without_rows_are_refused() {
+        for empty in ["", "\u{feff}", "\r\n\n", "  "] {
+            assert!(refusal(empty).contains("the file is empty"), "{empty:?}");
+        }
+        assert!(refusal("a,b\r\n\r\n").contains("a header but no rows"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        assert!(refusal(b"\xff\xfea\0").contains("UTF-16"));
+        assert!(refusal(b"a,b\r\n1,\0\n").starts_with("t.csv:2: a NUL byte"));
+        assert!(refusal(b"a,b\n1,2\n3,caf\xe9\n").starts_with("t.csv:3: the text is not UTF-8"));
+    }
+
+    #[test]
+    fn a_quote_that_never_closes_swallows_no_rows() {
+        assert!(refusal("a,b\n1,x\n2,\"y\n3,z\n").starts_with("t.csv:3: a quote"));
+        assert!(refusal("a,b\n1,\"x\"\"\n").contains("never closed"));
+        assert!(refusal("\"a,b\n1,2\n").contains("never closed"));
+        let inches = table("a,b\n1,\"5\"\"\"\n2,5\"\n");
+        assert_eq!(texts(&inches, "b"), ["5\"", "5\""]);
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_say_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = |path: &Path| read(path).err().unwrap().to_string();
+        let missing = refusal(&folder.path().join("none.csv"));
+        assert!(missing.contains("none.csv") && missing.contains("check the path"), "{missing}");
+        assert!(refusal(folder.path()).contains("a directory"));
+        assert!(refusal(Path::new("/dev/null")).contains("not a regular file"));
+    }
+
+    #[test]
+    fn bikeshare_reads_as_described() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/bikeshare/bikeshare.csv");
+        let table = read(&path).ok().unwrap();
+        assert_eq!((table.rows(), table.names.len()), (8645, 15));
+        let text: Vec<_> = table
+            .names
+            .iter()
+            .zip(&table.columns)
+            .filter(|(_, column)| matches!(column, Column::Text(_)))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(text, ["mnth", "weathersit"]);
+        assert_eq!(table.lines[8644], 8646);
+        assert_eq!(table.duplicated_rows(), 0);
+        // Made with Python's csv and hashlib.
+        assert_eq!(
+            table.content.to_string(),
+            "sha256-sum:41989b01a4b07f177c3b0fd5b7d513536a31dd3a8fb26054c8c4337ab3bdbc89:8645"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn quick_numbers_are_the_numbers_that_the_standard_library_reads(
+            text in "-?[0-9]{0,12}[.]?[0-9]{0,9}"
+        ) {
+            if let Some(number) = quick_number(text.as_bytes()) {
+                prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
+            }
+        }
+
+        #[test]
+        fn any_bytes_give_a_table_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(table) = read_bytes("t", &bytes) {
+                prop_assert!(table.rows() > 0);
+            }
+        }
+
+        #[test]
+        fn any_text_near_a_table_gives_a_table_or_an_error(text in "[ab1,;\"\r\n]{0,60}") {
+            if let Ok(table) = read_bytes("t", text.as_bytes()) {
+                let all = text.split(['\n', '\r']).count() as u64;
+                prop_assert!(table.lines.is_sorted() && table.lines.iter().all(|&line| line <= all));
+                prop_assert!(table.columns.iter().all(|column| column.len() == table.rows()));
+            }
+        }
+
+        #[test]
+        fn what_a_csv_writer_writes_is_read_back(
+            rows in prop::collection::vec(("[a-z ,;\"\n\r]{0,8}x", any::<f64>()), 1..20)
+        ) {
+            let mut writer = ::csv::Writer::from_writer(Vec::new());
+            writer.write_record(["text", "number"]).unwrap();
+            let rows: Vec<_> = rows.into_iter().filter(|(_, number)| number.is_finite()).collect();
+            prop_assume!(!rows.is_empty());
+            for (text, number) in &rows {
+                writer.write_record([text, &number.to_string()]).unwrap();
+            }
+            let table = read_bytes("t", &writer.into_inner().unwrap()).ok().unwrap();
+            let expected: Vec<_> = rows.iter().map(|(text, _)| text.trim().to_owned()).collect();
+            prop_assert_eq!(texts(&table, "text"), expected);
+            let expected: Vec<_> = rows.iter().map(|(_, number)| *number).collect();
+            prop_assert_eq!(numbers(&table, "number"), expected);
+        }
+    }
+}

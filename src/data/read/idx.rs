@@ -1,0 +1,61 @@
+//! IDX files, as MNIST and its family come in: `0 0 type axes`, the length of
+//! every axis, then the numbers, everything big-endian.
+
+use std::io::Read;
+
+use super::array::{self, Element, Layout};
+use super::input::Input;
+use crate::data::table::Table;
+use crate::error::Result;
+
+/// Whether a file starts like one.
+pub fn is_idx(start: &[u8]) -> bool {
+    matches!(start, [0, 0, kind, axes, ..] if element(*kind).is_some() && (1..=8).contains(axes))
+}
+
+fn element(kind: u8) -> Option<Element> {
+    match kind {
+        0x08 => Some(Element::U8),
+        0x09 => Some(Element::I8),
+        0x0B => Some(Element::I16),
+        0x0C => Some(Element::I32),
+        0x0D => Some(Element::F32),
+        0x0E => Some(Element::F64),
+        _ => None,
+    }
+}
+
+/// The array is called `label` if it has one axis, `pixel` if it has more and
+/// holds bytes, else `x`.
+pub fn read(input: &Input) -> Result<Table> {
+    let mut reader = input.plain();
+    let mut number = || {
+        let mut bytes = [0; 4];
+        reader.read_exact(&mut bytes).map(|()| bytes).map_err(|error| input.io(&error))
+    };
+    let [_, _, kind, axes] = number()?;
+    let element = element(kind).ok_or_else(|| {
+        input
+            .error(format!("numbers of type {kind:#04x} are not known (byte 2)"))
+            .cure("the file is damaged: copy or download it again")
+    })?;
+    let shape = (0..axes).map(|_| number().map(|bytes| u32::from_be_bytes(bytes) as usize));
+    let layout =
+        Layout { element, big_endian: true, fortran: false, shape: shape.collect::<Result<_>>()? };
+    let name = match (axes, element) {
+        (1, _) => "label",
+        (_, Element::U8) => "pixel",
+        _ => "x",
+    };
+    let available = input.most_bytes().saturating_sub(4 + 4 * u64::from(axes));
+    let needed = layout.bytes().unwrap_or(u64::MAX);
+    if !input.is_packed() && needed < available {
+        return Err(input.wrong_length(
+            &format!("array '{name}' ({})", layout.dimensions()),
+            needed,
+            available,
+        ));
+    }
+    let column = array::read(input, &mut *reader, name, &layout, available)?;
+    array::table(input, vec![(name.to_owned(), column)])
+}

@@ -1,0 +1,235 @@
+//! The bytes of a file: opened with care, watched, and unpacked where they are
+//! compressed with gzip.
+
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+
+/// Deflate makes at most 1032 bytes of one, so a header that promises more lies.
+const MOST_UNPACKED: u64 = 1032;
+/// How often progress is told.
+const TOLD_EVERY: u64 = 1 << 20;
+const BLOCK: usize = 1 << 18;
+
+/// Is told, now and then, how many bytes of how many have been read; `Break`
+/// stops the reading.
+pub trait Progress {
+    fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(u64, u64) -> ControlFlow<()>> Progress for F {
+    fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
+        self(read, of)
+    }
+}
+
+/// Nobody watches.
+pub struct Unwatched;
+
+impl Progress for Unwatched {
+    fn advance(&mut self, _: u64, _: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+enum Bytes<'a> {
+    File(File),
+    Memory(&'a [u8]),
+}
+
+/// A file, or bytes inside the program.
+pub struct Input<'a> {
+    /// For messages.
+    pub origin: String,
+    bytes: Bytes<'a>,
+    length: u64,
+    /// The first bytes, unpacked.
+    start: Vec<u8>,
+    packed: bool,
+    progress: RefCell<&'a mut dyn Progress>,
+    /// How far the file has been read, at the most.
+    reached: Cell<u64>,
+    stopped: Cell<bool>,
+}
+
+/// How many of a file's first bytes decide what it is.
+const START: u64 = 4096;
+
+impl<'a> Input<'a> {
+    pub fn open(path: &Path, progress: &'a mut dyn Progress) -> Result<Self> {
+        let origin = path.display().to_string();
+        let about = fs::metadata(path).map_err(|error| Error::io("read the file", path, &error))?;
+        if about.is_dir() {
+            return Err(Error::failed("this is a directory, not a file")
+                .at(origin)
+                .cure("name one of the files in it"));
+        }
+        if !about.is_file() {
+            return Err(Error::failed("this is not a regular file")
+                .at(origin)
+                .cure("save its contents to a file and name that"));
+        }
+        let file = File::open(path).map_err(|error| Error::io("read the file", path, &error))?;
+        Self::new(origin, Bytes::File(file), about.len(), progress)
+    }
+
+    pub fn of_bytes(origin: &str, bytes: &'a [u8], progress: &'a mut dyn Progress) -> Result<Self> {
+        Self::new(origin.to_owned(), Bytes::Memory(bytes), bytes.len() as u64, progress)
+    }
+
+    fn new(
+        origin: String,
+        bytes: Bytes<'a>,
+        length: u64,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Self> {
+        let mut input = Self {
+            origin,
+            bytes,
+            length,
+            start: Vec::new(),
+            packed: false,
+            progress: RefCell::new(progress),
+            reached: Cell::new(0),
+            stopped: Cell::new(false),
+        };
+        let mut magic = Vec::new();
+        input.raw().take(2).read_to_end(&mut magic).map_err(|error| input.io(&error))?;
+        input.packed = magic == b"\x1f\x8b";
+        let mut start = Vec::new();
+        let read = input.plain().take(START).read_to_end(&mut start);
+        // What is cut off later is for the reader to find.
+        if start.is_empty() {
+            read.map_err(|error| input.io(&error))?;
+        }
+        input.start = start;
+        Ok(input)
+    }
+
+    /// The first bytes, unpacked.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    pub fn is_packed(&self) -> bool {
+        self.packed
+    }
+
+    /// Of the file as it is.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Of what is in the file: exact, or where it is packed the most it can be.
+    pub fn most_bytes(&self) -> u64 {
+        if self.packed { self.length.saturating_mul(MOST_UNPACKED) } else { self.length }
+    }
+
+    /// The most bytes that `packed` deflated bytes can become.
+    pub fn most_inflated(packed: u64) -> u64 {
+        packed.saturating_mul(MOST_UNPACKED).saturating_add(64)
+    }
+
+    /// What share of the file has been read so far.
+    pub fn share_read(&self) -> f64 {
+        self.reached.get() as f64 / self.length.max(1) as f64
+    }
+
+    pub fn was_stopped(&self) -> bool {
+        self.stopped.get()
+    }
+
+    /// The bytes as they are, from the start; may be read anywhere.
+    pub fn raw(&self) -> Raw<'_, 'a> {
+        Raw { input: self, at: 0 }
+    }
+
+    /// The bytes unpacked, one after the other.
+    pub fn plain(&self) -> Box<dyn Read + '_> {
+        let raw = BufReader::with_capacity(BLOCK, self.raw());
+        if self.packed { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) }
+    }
+
+    /// A failed reading.
+    pub fn io(&self, error: &io::Error) -> Error {
+        let damaged = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput);
+        let what = match error.kind() {
+            ErrorKind::UnexpectedEof if self.packed => {
+                "the compressed file breaks off before its end".to_owned()
+            }
+            ErrorKind::UnexpectedEof => "the file breaks off before its end".to_owned(),
+            _ if damaged && self.packed => format!("the compressed data are damaged: {error}"),
+            _ => format!("cannot read the file: {error}"),
+        };
+        self.error(what).cure("copy or download the file again")
+    }
+
+    pub fn error(&self, what: impl Into<String>) -> Error {
+        Error::failed(what).at(self.origin.clone())
+    }
+
+    /// Expected exactly `expected` bytes of contents.
+    pub fn wrong_length(&self, what: &str, expected: u64, found: u64) -> Error {
+        self.error(format!("{what} needs {expected} bytes, found {found}")).cure(
+            if expected > found {
+                "the file is cut off or its header is damaged: copy or download it again"
+            } else {
+                "there is more than the header says: copy or download the file again"
+            },
+        )
+    }
+}
+
+/// Reads anywhere in an [`Input`] and tells its progress.
+pub struct Raw<'i, 'a> {
+    input: &'i Input<'a>,
+    at: u64,
+}
+
+impl Read for Raw<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let input = self.input;
+        let read = match &input.bytes {
+            Bytes::File(file) => {
+                let mut file: &File = file;
+                file.seek(SeekFrom::Start(self.at))?;
+                file.read(buffer)?
+            }
+            Bytes::Memory(bytes) => {
+                let from = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
+                (&bytes[from..]).read(buffer)?
+            }
+        };
+        let before = input.reached.get();
+        self.at += read as u64;
+        if self.at > before {
+            input.reached.set(self.at);
+            let told = self.at / TOLD_EVERY > before / TOLD_EVERY || self.at == input.length;
+            if told && input.progress.borrow_mut().advance(self.at, input.length).is_break() {
+                input.stopped.set(true);
+            }
+        }
+        if input.stopped.get() {
+            return Err(io::Error::other("stopped"));
+        }
+        Ok(read)
+    }
+}
+
+impl Seek for Raw<'_, '_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.input.length.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,120 @@
+//! LIBSVM (SVMlight) text: `label index:value index:value …` with what is 0 left out.
+//!
+//! The value of index i becomes `x[i]`, whether a file counts from 0 or from 1:
+//! which of the two cannot be told from one file alone, and two files of one
+//! family must not be shifted against each other.
+
+use super::input::Input;
+use super::records::{Record, Records};
+use crate::data::table::{Column, Table, finite};
+use crate::data::vectors::{Values, Vectors};
+use crate::error::{Error, Result};
+
+/// Dense, a table may be this many times as large as the file …
+const MOST_DENSER: u64 = 1024;
+/// … or this many numbers.
+const ALWAYS_ALLOWED: u64 = 1 << 24;
+
+/// Whether a line looks like this format.
+pub fn is_libsvm(line: &str) -> bool {
+    let mut words = line.split('#').next().unwrap_or_default().split_ascii_whitespace();
+    let pair = |word: &str| parse_pair(word).is_some() || word.starts_with("qid:");
+    words.next().is_some_and(|label| finite(label).is_some())
+        && words.next().is_some_and(pair)
+        && words.all(pair)
+}
+
+fn parse_pair(word: &str) -> Option<(u32, f64)> {
+    let (index, value) = word.split_once(':')?;
+    Some((index.parse().ok()?, finite(value)?))
+}
+
+/// `width` is how many numbers the vectors have; the largest index decides
+/// where it is not said.
+pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
+    let mut records = Records::new(input, None);
+    let (mut labels, mut lines) = (Vec::new(), Vec::new());
+    let (mut ends, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some(record) = records.next()? {
+        let text = record.text(input)?.split('#').next().unwrap_or_default();
+        let mut words = text.split_ascii_whitespace();
+        let Some(label) = words.next() else { continue };
+        labels.push(
+            finite(label).ok_or_else(|| {
+                flaw(input, &record, &format!("expected a label, found '{label}'"))
+            })?,
+        );
+        for word in words.filter(|word| !word.starts_with("qid:")) {
+            let (index, value) = parse_pair(word).ok_or_else(|| {
+                flaw(input, &record, &format!("expected index:value, found '{word}'"))
+            })?;
+            if width.is_some_and(|width| index as usize >= width) {
+                return Err(flaw(
+                    input,
+                    &record,
+                    &format!("index {index} does not fit a width of {}", width.unwrap_or(0)),
+                ));
+            }
+            indices.push(index);
+            values.push(value);
+        }
+        ends.push(indices.len());
+        lines.push(record.line);
+    }
+    if labels.is_empty() {
+        return Err(input.error("the file has no rows").cure("at least one row is needed"));
+    }
+    let largest = indices.iter().max().map_or(0, |&largest| largest as usize + 1);
+    let width = width.unwrap_or(largest).max(1);
+    let dense = (width as u64).saturating_mul(labels.len() as u64);
+    if dense > ALWAYS_ALLOWED.max(input.length().saturating_mul(MOST_DENSER)) {
+        return Err(input
+            .error(format!(
+                "{} rows of {width} numbers are more than fits: nearly all would be 0",
+                labels.len()
+            ))
+            .cure("keep the features that occur often, and number them from 0"));
+    }
+    let single = values.iter().all(|&value| f64::from(value as f32) == value);
+    let dense = dense as usize;
+    let values = if single {
+        Values::F32(scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| {
+            value as f32
+        }))
+    } else {
+        Values::F64(scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| value))
+    };
+    let vectors =
+        Vectors::new(width, values).ok_or_else(|| input.error("rows of different lengths"))?;
+    Table::new(
+        input.origin.clone(),
+        vec!["label".to_owned(), "x".to_owned()],
+        vec![Column::Numbers(labels), Column::Vectors(vectors)],
+        lines,
+    )
+}
+
+/// Puts every row's values, which end at `ends`, where they belong.
+fn scatter<T>(
+    mut dense: Vec<T>,
+    width: usize,
+    ends: &[usize],
+    indices: &[u32],
+    values: &[f64],
+    convert: impl Fn(f64) -> T,
+) -> Vec<T> {
+    let mut start = 0;
+    for (row, &end) in dense.chunks_exact_mut(width).zip(ends) {
+        for (&index, &value) in indices[start..end].iter().zip(&values[start..end]) {
+            row[index as usize] = convert(value);
+        }
+        start = end;
+    }
+    dense
+}
+
+fn flaw(input: &Input, record: &Record, what: &str) -> Error {
+    Error::failed(what)
+        .at(record.place(input))
+        .cure("a row of LIBSVM text is: label index:value index:value …")
+}

@@ -1,0 +1,351 @@
+//! Files of every kind as tables. What a file is, its first bytes decide, and
+//! its name only where they do not.
+//!
+//! | module | reads |
+//! |---|---|
+//! | [`csv`] | CSV, TSV, any delimiter |
+//! | [`parquet`], [`pages`] | Parquet: columns · the pages they consist of |
+//! | [`numpy`] | NPY, NPZ |
+//! | [`idx`] | IDX (the MNIST family) |
+//! | [`safetensors`] | safetensors |
+//! | [`cifar`] | CIFAR's binary files |
+//! | [`libsvm`] | LIBSVM and SVMlight text |
+//! | [`arff`] | Weka's ARFF |
+//! | [`input`], [`records`], [`array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
+//!
+//! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header
+//! is believed only as far as the file is long: no reader makes room for more
+//! than the file can hold.
+
+pub mod arff;
+mod array;
+pub mod cifar;
+pub mod csv;
+pub mod idx;
+mod input;
+pub mod libsvm;
+pub mod numpy;
+mod pages;
+pub mod parquet;
+mod records;
+pub mod safetensors;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use self::csv::Dialect;
+use self::input::Input;
+use super::table::Table;
+use crate::error::{Error, Result};
+
+pub use self::input::{Progress, Unwatched};
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Parquet,
+    Npy,
+    Npz,
+    Idx,
+    Safetensors,
+    Cifar,
+    Libsvm,
+    Arff,
+}
+
+impl Format {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::Parquet => "Parquet",
+            Self::Npy => "NPY",
+            Self::Npz => "NPZ",
+            Self::Idx => "IDX",
+            Self::Safetensors => "safetensors",
+            Self::Cifar => "CIFAR binary",
+            Self::Libsvm => "LIBSVM",
+            Self::Arff => "ARFF",
+        }
+    }
+}
+
+/// What the session says about a file beyond its name.
+#[derive(Debug, Clone, Default)]
+pub enum Reading {
+    /// It explains itself.
+    #[default]
+    Plain,
+    /// A text table.
+    Delimited(Dialect),
+    /// These arrays of it.
+    Arrays(Vec<String>),
+    /// LIBSVM text with vectors of this width.
+    Sparse(usize),
+}
+
+/// Reads a file.
+pub fn read(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Result<Table> {
+    let input = Input::open(path, progress)?;
+    finish(&input, table(&input, extension(path), reading))
+}
+
+/// Reads a file that explains itself.
+pub fn read_plainly(path: &Path) -> Result<Table> {
+    read(path, &Reading::Plain, &mut Unwatched)
+}
+
+/// Reads bytes that are in memory; `origin` serves as their file's name.
+pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
+    let mut nobody = Unwatched;
+    let input = Input::of_bytes(origin, bytes, &mut nobody)?;
+    finish(&input, table(&input, extension(Path::new(origin)), reading))
+}
+
+/// What a file is.
+pub fn format(path: &Path) -> Result<Format> {
+    let mut nobody = Unwatched;
+    detect(&Input::open(path, &mut nobody)?, extension(path))
+}
+
+/// Reads files that belong together row by row: column name → file with one array.
+pub fn read_together(
+    files: &BTreeMap<String, PathBuf>,
+    progress: &mut dyn Progress,
+) -> Result<Table> {
+    let mut names = Vec::new();
+    let mut columns = Vec::new();
+    let mut origins = Vec::new();
+    for (name, path) in files {
+        let mut table = read(path, &Reading::Plain, progress)?;
+        let (Some(column), 0) = (table.columns.pop(), table.columns.len()) else {
+            return Err(Error::failed("expected one array, found a table of several columns")
+                .at(table.origin.clone())
+                .cure("name it by itself: file(…)"));
+        };
+        if let Some(first) = columns.first().map(super::table::Column::len)
+            && first != column.len()
+        {
+            return Err(Error::failed(format!(
+                "it has {} records, {} has {first}",
+                column.len(),
+                origins[0]
+            ))
+            .at(table.origin.clone())
+            .cure("name files of the same records"));
+        }
+        names.push(name.clone());
+        columns.push(column);
+        origins.push(table.origin);
+    }
+    if columns.is_empty() {
+        return Err(Error::usage("no file is named").cure("name at least one"));
+    }
+    Table::of_rows(origins.join(" + "), names, columns)
+}
+
+/// A stopped reading fails somewhere deep down: say why.
+fn finish(input: &Input, result: Result<Table>) -> Result<Table> {
+    if input.was_stopped() {
+        return Err(Error::interrupted("reading was stopped").at(input.origin.clone()));
+    }
+    result
+}
+
+fn extension(path: &Path) -> String {
+    let name =
+        path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default()
+}
+
+fn table(input: &Input, extension: String, reading: &Reading) -> Result<Table> {
+    let format = detect(input, extension)?;
+    let arrays: &[String] = match reading {
+        Reading::Arrays(arrays) => arrays,
+        _ => &[],
+    };
+    match (format, reading) {
+        (Format::Csv, Reading::Delimited(dialect)) => return csv::read_input(input, dialect),
+        // LIBSVM text and CSV without a header can look alike.
+        (Format::Libsvm, Reading::Delimited(dialect)) => return csv::read_input(input, dialect),
+        (Format::Libsvm, Reading::Sparse(width)) => return libsvm::read(input, Some(*width)),
+        (_, Reading::Plain) | (Format::Npz | Format::Safetensors, Reading::Arrays(_)) => {}
+        _ => {
+            let wanted = match reading {
+                Reading::Delimited(_) => "a text table",
+                Reading::Sparse(_) => "LIBSVM text",
+                _ => "a file of several arrays (NPZ, safetensors)",
+            };
+            return Err(input
+                .error(format!("expected {wanted}, found a file of the kind {}", format.name()))
+                .cure("name it as source: file(…)"));
+        }
+    }
+    match format {
+        Format::Csv => csv::read_input(input, &Dialect::default()),
+        Format::Parquet => parquet::read(input),
+        Format::Npy => numpy::read_npy(input, "x"),
+        Format::Npz => numpy::read_npz(input, arrays),
+        Format::Idx => idx::read(input),
+        Format::Safetensors => safetensors::read(input, arrays),
+        Format::Cifar => cifar::read(input),
+        Format::Libsvm => libsvm::read(input, None),
+        Format::Arff => arff::read(input),
+    }
+}
+
+fn detect(input: &Input, extension: String) -> Result<Format> {
+    let start = input.start();
+    if input.length() == 0 || start.trim_ascii().is_empty() {
+        return Err(input.error("the file is empty").cure("copy or download it again"));
+    }
+    if let Some((what, cure)) = foreign(start, &extension) {
+        return Err(input.error(what).cure(cure));
+    }
+    let packed_archive = |format: Format| {
+        if !input.is_packed() {
+            return Ok(format);
+        }
+        Err(input
+            .error(format!("a {} file inside gzip cannot be read anywhere", format.name()))
+            .cure("unpack it first: gunzip"))
+    };
+    if start.starts_with(numpy::MAGIC) {
+        return Ok(Format::Npy);
+    }
+    if start.starts_with(b"PAR1") {
+        return packed_archive(Format::Parquet);
+    }
+    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+        packed_archive(Format::Npz)?;
+        return archive(input);
+    }
+    if idx::is_idx(start) {
+        return Ok(Format::Idx);
+    }
+    if safetensors::is_safetensors(start, input.length()) {
+        return packed_archive(Format::Safetensors);
+    }
+    if extension == "bin" {
+        return Ok(Format::Cifar);
+    }
+    let promised = match extension.as_str() {
+        "npy" => Some(("an NPY file", "\\x93NUMPY")),
+        "npz" => Some(("an NPZ file", "PK")),
+        "parquet" | "pq" => Some(("a Parquet file", "PAR1")),
+        "safetensors" => Some(("a safetensors file", "the length of a JSON header")),
+        _ if extension.ends_with("ubyte") => Some(("an IDX file", "two zero bytes and a type")),
+        _ => None,
+    };
+    if let Some((what, magic)) = promised {
+        return Err(input
+            .error(format!("its name says {what}, but it does not start with {magic} (byte 0)"))
+            .cure("copy or download it again, or give it the right name"));
+    }
+    let text = String::from_utf8_lossy(start);
+    if arff::is_arff(&text) {
+        return Ok(Format::Arff);
+    }
+    let libsvm_name = matches!(extension.as_str(), "libsvm" | "svmlight" | "svm");
+    // The last line may be cut off.
+    let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let cut_off = |line: &str| {
+        let end = line.trim_end().rfind(' ').unwrap_or(line.len());
+        libsvm::is_libsvm(&line[..end])
+    };
+    if libsvm_name
+        || line.is_some_and(|line| {
+            libsvm::is_libsvm(line) || (text.lines().count() == 1 && cut_off(line))
+        })
+    {
+        return Ok(Format::Libsvm);
+    }
+    Ok(Format::Csv)
+}
+
+/// NPZ files are zip archives, and so are others.
+fn archive(input: &Input) -> Result<Format> {
+    let members = numpy::members(input)?;
+    let has = |wanted: &str| members.iter().any(|name| name.ends_with(wanted));
+    if has(".npy") {
+        return Ok(Format::Npz);
+    }
+    let (what, cure) = if has("[Content_Types].xml") {
+        ("this is a spreadsheet or document (.xlsx, .docx)", "save the sheet as CSV")
+    } else if has("data.pkl") {
+        ("this is a file of PyTorch", "save its tensors as safetensors or NPZ")
+    } else if members.is_empty() {
+        ("this is an empty zip archive", "save at least one array in it")
+    } else {
+        ("this is a zip archive without arrays of NumPy", "unpack it and name one of its files")
+    };
+    Err(input.error(what).cure(cure))
+}
+
+/// What is recognised but not read: what it is, and what to do.
+fn foreign(start: &[u8], extension: &str) -> Option<(&'static str, &'static str)> {
+    const PANDAS: &str = "save it as Parquet or CSV, for instance with pandas";
+    const UNPACK: &str = "unpack it first, or compress with gzip";
+    const BY_START: [(&[u8], &str, &str); 17] = [
+        (
+            b"version https://git-lfs",
+            "this is a pointer of git-lfs, not the file itself",
+            "fetch the file: git lfs pull",
+        ),
+        (b"ARROW1", "this is an Arrow (Feather) file", PANDAS),
+        (b"FEA1", "this is an old Feather file", PANDAS),
+        (b"ORC", "this is an ORC file", PANDAS),
+        (b"Obj\x01", "this is an Avro file", PANDAS),
+        (b"\x89HDF\r\n\x1a\n", "this is an HDF5 file", PANDAS),
+        (b"SQLite format 3", "this is a database of SQLite", "export the table as CSV"),
+        (
+            b"MATLAB 5.0",
+            "this is a file of MATLAB",
+            "save its arrays as NPZ: scipy.io.loadmat, numpy.savez",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0",
+            "this is an old spreadsheet or document (.xls)",
+            "save the sheet as CSV",
+        ),
+        (b"\x28\xb5\x2f\xfd", "the file is compressed with zstd", UNPACK),
+        (b"BZh", "the file is compressed with bzip2", UNPACK),
+        (b"\xfd7zXZ", "the file is compressed with xz", UNPACK),
+        (b"7z\xbc\xaf", "this is a 7-Zip archive", UNPACK),
+        (b"\x89PNG", "this is one picture (PNG)", "put all pictures into one array: NPZ or IDX"),
+        (
+            b"\xff\xd8\xff",
+            "this is one picture (JPEG)",
+            "put all pictures into one array: NPZ or IDX",
+        ),
+        (b"%PDF", "this is a PDF document", "save the table as CSV"),
+        (b"PARE", "this is an encrypted Parquet file", "decrypt it first"),
+    ];
+    let found = BY_START.iter().find(|(magic, ..)| start.starts_with(magic));
+    if let Some((_, what, cure)) = found {
+        return Some((what, cure));
+    }
+    let text = start.trim_ascii_start();
+    let is_html = |tag: &[u8]| text.get(..tag.len()).is_some_and(|s| s.eq_ignore_ascii_case(tag));
+    if is_html(b"<!doctype html") || is_html(b"<html") {
+        return Some(("this is a web page", "the download failed: fetch the file itself"));
+    }
+    if text.starts_with(b"{") || text.starts_with(b"[") {
+        return Some(("this is JSON", PANDAS));
+    }
+    match (start, extension) {
+        ([0x80, 2..=5, ..], _) | (_, "pkl" | "pickle") => Some((
+            "this is a pickle of Python, which runs code when it is opened",
+            "save its arrays as NPZ or its table as Parquet",
+        )),
+        (_, "onnx") => Some((
+            "this is a network (ONNX), not data",
+            "name it as the extractor of features, not as a dataset",
+        )),
+        (_, "tar" | "tgz") => {
+            Some(("this is a tar archive", "unpack it and name one of its files"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
+
+use super::LinearModel;
+use crate::numeric::{Matrix, Vector};
+
+const NEWTON_STEPS: usize = 50;
+
+/// The loss of a margin s·y; nothing overflows.
+pub fn loss(margin: f64) -> f64 {
+    (-margin).max(0.0) + (-margin.abs()).exp().ln_1p()
+}
+
+/// d loss / d margin, in (−1, 0).
+pub fn slope(margin: f64) -> f64 {
+    if margin >= 0.0 {
+        let decay = (-margin).exp();
+        -decay / (1.0 + decay)
+    } else {
+        -1.0 / (1.0 + margin.exp())
+    }
+}
+
+/// The second derivative, at most 1/4.
+pub fn curvature(margin: f64) -> f64 {
+    let slope = slope(margin);
+    -slope * (1.0 + slope)
+}
+
+/// The mean of curvatureᵢ·xᵢxᵢᵀ: the Hessian of the mean loss.
+pub fn hessian(features: &Matrix, w: &Vector) -> Matrix {
+    let share = 1.0 / features.ncols() as f64;
+    // The curvature is even in the margin, so the labels do not matter.
+    let weights: Vec<f64> = features.column_iter().map(|x| share * curvature(x.dot(w))).collect();
+    crate::numeric::symmetric::weighted_outer_sum(features, &weights)
+}
+
+/// argmin (1/n)Σ loss + (ridge/2)·‖w‖², by damped Newton steps. `None` where there is no
+/// finite one.
+pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Vector> {
+    let share = 1.0 / features.ncols() as f64;
+    let value = |w: &Vector| {
+        let margins = features.column_iter().zip(signs).map(|(x, y)| y * x.dot(w));
+        share * margins.map(loss).sum::<f64>() + 0.5 * ridge * w.norm_squared()
+    };
+    let mut w = Vector::zeros(features.nrows());
+    let mut current = value(&w);
+    for _ in 0..NEWTON_STEPS {
+        let mut gradient = ridge * &w;
+        for (x, y) in features.column_iter().zip(signs) {
+            gradient.axpy(share * y * slope(y * x.dot(&w)), &x, 1.0);
+        }
+        let mut system = hessian(features, &w);
+        for k in 0..system.nrows() {
+            system[(k, k)] += ridge;
+        }
+        let direction = system.cholesky()?.solve(&gradient);
+        let decrement = direction.dot(&gradient);
+        if decrement <= 1e-20 {
+            break;
+        }
+        let mut length = 1.0;
+        loop {
+            let next = &w - length * &direction;
+            let reached = value(&next);
+            if reached <= current - 0.25 * length * decrement {
+                (w, current) = (next, reached);
+                break;
+            }
+            length /= 2.0;
+            if length < 1e-6 {
+                // Rounding is all that is left.
+                return w.iter().all(|w| w.is_finite()).then_some(w);
+            }
+        }
+    }
+    w.iter().all(|w| w.is_finite()).then_some(w)
+}
+
+/// Mean loss of a linear score.
+pub fn mean_loss(model: &LinearModel, features: &Matrix, signs: &[f64]) -> f64 {
+    let scores = model.predict(features).into_iter();
+    scores.zip(signs).map(|(score, y)| loss(score * y)).sum::<f64>() / signs.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn extreme_margins_neither_overflow_nor_vanish() {
+        assert_eq!((loss(1e4), loss(-1e4)), (0.0, 1e4));
+        assert_eq!((slope(1e4), slope(-1e4)), (0.0, -1.0));
+        assert!((loss(0.0) - 2.0_f64.ln()).abs() < 1e-15);
+        assert!((curvature(0.0) - 0.25).abs() < 1e-15);
+    }
+
+    proptest! {
+        #[test]
+        fn slope_and_curvature_are_derivatives(margin in -20.0..20.0_f64) {
+            let tiny = 1e-5;
+            let rise = (loss(margin + tiny) - loss(margin - tiny)) / (2.0 * tiny);
+            prop_assert!((rise - slope(margin)).abs() < 1e-8);
+            let rise = (slope(margin + tiny) - slope(margin - tiny)) / (2.0 * tiny);
+            prop_assert!((rise - curvature(margin)).abs() < 1e-8);
+        }
+
+        #[test]
+        fn the_gradient_vanishes_at_the_ridge_solution(
+            entries in proptest::collection::vec(-1.0..1.0_f64, 60),
+            ridge in 1e-4..1.0_f64,
+        ) {
+            let features = Matrix::from_vec(3, 20, entries);
+            let signs: Vec<f64> = (0..20).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+            let w = ridge_solution(&features, &signs, ridge).unwrap();
+            let mut gradient = ridge * &w;
+            for (x, y) in features.column_iter().zip(&signs) {
+                gradient.axpy(y * slope(y * x.dot(&w)) / 20.0, &x, 1.0);
+            }
+            prop_assert!(gradient.norm() < 1e-8, "{}", gradient.norm());
+        }
+    }
+}

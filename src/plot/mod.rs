@@ -1,0 +1,16 @@
+//! Numbers for people: axes, short notations, charts as SVG. No domain words, no files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`axis`] | the range of an axis and the places on it that get a label |
+//! | [`number`] | numbers and durations in few characters |
+//! | [`chart`] | line, scatter and bar charts with error bars, side by side, as SVG |
+//! | [`svg`] | what every SVG of ours needs |
+
+pub mod axis;
+pub mod chart;
+pub mod number;
+pub mod svg;
+
+pub use axis::Scale;
+pub use chart::{Figure, Mark, Panel, Point, Series, Side};

@@ -1,0 +1,238 @@
+//! Audits: every mechanism, through the types that runs use, on two neighbouring datasets
+//! many times. What an observer can be shown to learn must stay under the stated ε, come close
+//! to it on neighbours that are as far apart as planned, and exceed it when the noise is
+//! deliberately halved: an audit that could not fail would show nothing.
+
+use super::{DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum};
+use crate::numeric::special::{least, log_normal_cdf};
+use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
+use crate::privacy::{Calibrated, Private, Spender};
+
+/// Runs on each of the two datasets: half to choose the test, half to hold it.
+const RUNS: usize = 120_000;
+/// Every one-sided bound fails this often.
+const RISK: f64 = 1e-3;
+
+/// P(X ≤ `successes`) of a binomial.
+fn binomial_cdf(successes: usize, trials: usize, chance: f64) -> f64 {
+    let (n, odds) = (trials as f64, chance.ln() - (-chance).ln_1p());
+    let mut log_mass = n * (-chance).ln_1p();
+    let mut sum = log_mass.exp();
+    for k in 1..=successes {
+        log_mass += ((n - k as f64 + 1.0) / k as f64).ln() + odds;
+        sum += log_mass.exp();
+    }
+    sum
+}
+
+/// Clopper and Pearson's upper bound on a chance, at [`RISK`].
+fn upper_bound(successes: usize, trials: usize) -> f64 {
+    if successes == trials {
+        return 1.0;
+    }
+    let unlikely = |chance: f64| binomial_cdf(successes, trials, chance) <= RISK;
+    least(successes as f64 / trials as f64, 1.0 - 1e-12, unlikely).unwrap()
+}
+
+fn lower_bound(successes: usize, trials: usize) -> f64 {
+    1.0 - upper_bound(trials - successes, trials)
+}
+
+/// A lower bound on ε at this δ from what was observed with and without a record. The test
+/// is "at least a threshold"; the threshold is the best on one half of the runs, the bound
+/// comes from the other.
+fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
+    let half = RUNS / 2;
+    let reaching =
+        |runs: &[f64], threshold: f64| runs.iter().filter(|seen| **seen >= threshold).count();
+    // Three standard errors to the safe side: good enough to choose by.
+    let promise = |threshold: &f64| {
+        let share = |runs: &[f64]| (reaching(runs, *threshold) as f64 + 1.0) / half as f64;
+        let error = |share: f64| 3.0 * (share / half as f64).sqrt();
+        let (p, q) = (share(&with[..half]), share(&without[..half]));
+        (p - error(p) - delta).max(0.0) / (q + error(q))
+    };
+    let mut thresholds = with[..half].to_vec();
+    thresholds.sort_by(f64::total_cmp);
+    let best = thresholds
+        .iter()
+        .step_by(half / 100)
+        .max_by(|a, b| promise(a).total_cmp(&promise(b)))
+        .unwrap();
+    let p = lower_bound(reaching(&with[half..], *best), half);
+    let q = upper_bound(reaching(&without[half..], *best), half);
+    ((p - delta) / q).ln()
+}
+
+/// Both datasets through one mechanism; `look` releases and reduces to one number.
+fn audit<T>(
+    mechanism: Mechanism,
+    delta: f64,
+    (with, without): (T, T),
+    look: impl Fn(&Private<T>, &mut Spender) -> f64,
+) -> f64 {
+    let event = Event {
+        label: "audited".into(),
+        what: "an audited release".into(),
+        mechanism,
+        count: RUNS as u64,
+        adjacency: Adjacency::ReplaceOne,
+    };
+    let no_plan: [PlannedRelease; 0] = [];
+    let calibrated = Calibrated { events: vec![event], ..Calibrated::noiseless(&no_plan, delta) };
+    let observe = |data: T, seed: u64| -> Vec<f64> {
+        let mut spender = Spender::rehearsal(&calibrated, seed);
+        let data = Private::new(data);
+        (0..RUNS).map(|_| look(&data, &mut spender)).collect()
+    };
+    epsilon_shown(delta, &observe(with, 1), &observe(without, 2))
+}
+
+/// Under the stated ε, close to it, and beyond it with half the noise.
+fn assert_tight(stated: f64, shown: f64, shown_at_half_the_noise: f64) {
+    assert!(shown <= stated, "{shown} is above the stated {stated}");
+    assert!(shown >= 0.8 * stated, "{shown} is far below the stated {stated}");
+    assert!(
+        shown_at_half_the_noise > 1.3 * stated,
+        "half the noise shows {shown_at_half_the_noise} only, with {stated} stated"
+    );
+}
+
+/// ε at δ of a test between N(μ, 1), mixed with N(0, 1) if the rate is below one, and N(0, 1).
+fn gaussian_epsilon(mu: f64, rate: f64, delta: f64) -> f64 {
+    let above = |z: f64| log_normal_cdf(-z).exp();
+    let delta_at = |epsilon: f64| {
+        let threshold = ((epsilon.exp() - 1.0 + rate) / rate).ln() / mu + 0.5 * mu;
+        rate * above(threshold - mu) + (1.0 - rate - epsilon.exp()) * above(threshold)
+    };
+    least(0.0, 50.0, |epsilon| delta_at(epsilon) <= delta).unwrap()
+}
+
+type Records = Vec<[f64; 3]>;
+
+/// Records of norm one; the neighbours differ in the first, by as much as they can.
+fn records(first: [f64; 3]) -> Records {
+    let rest = [[0.6, 0.8, 0.0], [0.0, -1.0, 0.0], [-0.48, 0.6, 0.64], [0.0, 0.0, 1.0]];
+    std::iter::once(first).chain(rest).collect()
+}
+
+fn sum<'a>(records: impl Iterator<Item = &'a [f64; 3]>) -> Vec<f64> {
+    records.fold(vec![0.0; 3], |sum, record| sum.iter().zip(record).map(|(s, x)| s + x).collect())
+}
+
+/// Along the diagonal, which is where the neighbours differ.
+fn along(released: &[f64]) -> f64 {
+    released.iter().sum()
+}
+
+const DIAGONAL: [f64; 3] = [0.577_350_269_189_625_8; 3];
+
+#[test]
+fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
+    let delta = 0.05;
+    let shown = |sigma: f64| {
+        let noise = DiscreteGaussian::at_least(sigma).unwrap();
+        let (sigma, grid) = (noise.sigma(), noise.grid());
+        let sensitivity = 2.0 + noise.sensitivity_slack(3);
+        let mechanism = Mechanism::Gaussian { sensitivity, sigma, grid, coordinates: 3 };
+        let neighbours = (records(DIAGONAL), records(DIAGONAL.map(|x| -x)));
+        audit(mechanism, delta, neighbours, |data, spender| {
+            let released = data.release_gaussian(spender, "audited", |data| sum(data.iter()));
+            along(released.unwrap().get())
+        })
+    };
+    assert_tight(gaussian_epsilon(1.0, 1.0, delta), shown(2.0), shown(1.0));
+}
+
+#[test]
+fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_not() {
+    let delta = 0.05;
+    let shown = |sigma: f64, rate: f64| {
+        let noise = DiscreteGaussian::at_least(sigma).unwrap();
+        let (sigma, grid) = (noise.sigma(), noise.grid());
+        let sensitivity = 1.0 + noise.sensitivity_slack(3);
+        let mechanism =
+            Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates: 3, rate };
+        // Zero-out: the null record contributes nothing.
+        let neighbours = (vec![DIAGONAL, [0.0; 3]], vec![[0.0; 3]; 2]);
+        audit(mechanism, delta, neighbours, |data, spender| {
+            let query = |data: &Records, sample: &super::PoissonSample| {
+                sum(sample.members().iter().map(|member| &data[*member]))
+            };
+            let released = data.release_subsampled_gaussian(spender, "audited", Vec::len, query);
+            along(released.unwrap().get())
+        })
+    };
+    let (sigma, rate) = (0.7, 0.5);
+    let stated = gaussian_epsilon(1.0 / sigma, rate, delta);
+    assert_tight(stated, shown(sigma, rate), shown(0.5 * sigma, rate));
+    assert!(shown(sigma, 1.0) > 1.3 * stated, "without sampling");
+}
+
+#[test]
+fn laplace_noise_keeps_its_promise_and_half_of_it_would_not() {
+    let shown = |scale: f64| {
+        let noise = DiscreteLaplace::at_least(scale).unwrap();
+        let (scale, grid) = (noise.scale(), noise.grid());
+        let sensitivity = 2.0 + noise.sensitivity_slack(3);
+        let mechanism = Mechanism::Laplace { sensitivity, scale, grid, coordinates: 3 };
+        let neighbours = (records([1.0, 0.0, 0.0]), records([-1.0, 0.0, 0.0]));
+        audit(mechanism, 0.0, neighbours, |data, spender| {
+            let released = data.release_laplace(spender, "audited", |data| sum(data.iter()));
+            released.unwrap().get()[0]
+        })
+    };
+    assert_tight(1.0, shown(2.0), shown(1.0));
+}
+
+/// The first of twenty candidates loses to all others by as much as the range allows.
+fn selection_neighbours() -> (Vec<f64>, Vec<f64>) {
+    let scores = |first: f64, rest: f64| {
+        let mut scores = vec![rest; 20];
+        scores[0] = first;
+        scores
+    };
+    (scores(0.5, -0.5), scores(-0.5, 0.5))
+}
+
+fn first_selected(data: &Private<Vec<f64>>, spender: &mut Spender) -> f64 {
+    let selected = data.select(spender, "audited", Vec::clone).unwrap();
+    if *selected.get() == 0 { 1.0 } else { 0.0 }
+}
+
+#[test]
+fn a_selection_keeps_its_promise_and_at_half_the_scale_would_not() {
+    let shown = |scale: f64| {
+        let range = 2.0 + ExponentialMechanism::range_slack(scale);
+        let mechanism = Mechanism::Selection { range, scale, candidates: 20 };
+        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+    };
+    assert_tight(1.0, shown(2.0), shown(1.0));
+}
+
+/// The noisy maximum falls short of its own bound: 2·sensitivity is reached at the far
+/// tails alone.
+#[test]
+fn a_noisy_maximum_keeps_its_promise_and_at_half_the_scale_would_not() {
+    let shown = |scale: f64| {
+        let noise = NoisyMaximum::at_least(scale).unwrap();
+        let sensitivity = 1.0 + noise.sensitivity_slack();
+        let mechanism =
+            Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates: 20 };
+        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+    };
+    let (right, half) = (shown(2.0), shown(1.0));
+    assert!(right <= 1.0 && right > 0.6, "{right}");
+    assert!(half > 1.0, "{half}");
+}
+
+#[test]
+fn bounds_on_a_chance_cover_it_and_are_exact_at_the_ends() {
+    // No success in n trials: (1 − p)ⁿ = risk. All: pⁿ = risk.
+    assert!((upper_bound(0, 100) - (1.0 - RISK.powf(0.01))).abs() < 1e-9);
+    assert!((lower_bound(100, 100) - RISK.powf(0.01)).abs() < 1e-9);
+    assert_eq!((lower_bound(0, 100), upper_bound(100, 100)), (0.0, 1.0));
+    let (low, high) = (lower_bound(300, 1000), upper_bound(300, 1000));
+    // Normal approximation: 0.3 ± 3.09·0.0145.
+    assert!((low - 0.255).abs() < 0.003 && (high - 0.345).abs() < 0.003, "{low}, {high}");
+}

@@ -1,0 +1,207 @@
+//! The rows of the study: what is tried, with which settings, and what the project's
+//! issue wants of it.
+
+use std::collections::BTreeMap;
+
+use super::{DIMENSION, Data, Measured, moment_discrepancy, second_moment};
+use crate::adapt::Value;
+use crate::adapt::baseline::{self, DEFAULT_RIDGE};
+use crate::error::Result;
+use crate::study::rehearsal::{Noise, Rehearsal};
+use crate::study::table::Wanted;
+
+/// How far a reproduction may be from a number of the issue, as a share: our data are a
+/// reconstruction.
+const ALIKE: f64 = 0.1;
+
+/// A row of the tables.
+pub(super) struct Entry {
+    pub title: &'static str,
+    pub arm: Arm,
+    /// Settings that differ from the method's defaults.
+    pub settings: &'static [(&'static str, Setting)],
+    pub wanted: &'static [Wish],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Arm {
+    /// Uniform weights on the source.
+    SourceOnly,
+    /// Least squares on the labelled target.
+    Oracle,
+    Method(&'static str),
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Setting {
+    Number(f64),
+    Word(&'static str),
+}
+
+/// What the issue wants of a row in one dimension.
+pub(super) struct Wish {
+    dimension: usize,
+    measure: Measure,
+    /// For n = 1000 and ε = 1, 4, 16, then for n = 8000; NaN: nothing is wanted.
+    numbers: [f64; 6],
+    /// A bound, or else a number that a reproduction should come near.
+    bound: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    Discrepancy,
+    Error,
+}
+
+pub(super) const SIZES: [usize; 2] = [1000, 8000];
+pub(super) const EPSILONS: [f64; 3] = [1.0, 4.0, 16.0];
+/// No wish.
+const ANY: f64 = f64::NAN;
+
+const fn at_most(dimension: usize, measure: Measure, numbers: [f64; 6]) -> Wish {
+    Wish { dimension, measure, numbers, bound: true }
+}
+
+const fn about(measure: Measure, numbers: [f64; 6]) -> Wish {
+    Wish { dimension: DIMENSION, measure, numbers, bound: false }
+}
+
+pub(super) static ENTRIES: &[Entry] = &[
+    Entry {
+        title: "source-only, uniform weights",
+        arm: Arm::SourceOnly,
+        settings: &[],
+        wanted: &[about(Measure::Discrepancy, [0.381; 6]), about(Measure::Error, [9.5; 6])],
+    },
+    Entry {
+        title: "moment release, two-stage",
+        arm: Arm::Method("moment_release"),
+        settings: &[("lambda", Setting::Number(1.0))],
+        wanted: &[
+            at_most(10, Measure::Discrepancy, [0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011]),
+            at_most(50, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.0025]),
+            at_most(200, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.007]),
+        ],
+    },
+    Entry {
+        title: "oracle: labelled target, no privacy",
+        arm: Arm::Oracle,
+        settings: &[],
+        wanted: &[about(Measure::Error, [2.6; 6])],
+    },
+];
+
+impl Entry {
+    pub fn looks_at_the_target(&self) -> bool {
+        matches!(self.arm, Arm::Method(_))
+    }
+
+    pub fn measure(&self, data: &Data, noise: Noise, seed: u64) -> Result<Measured> {
+        let uniform = 1.0 / data.public.len() as f64;
+        match self.arm {
+            Arm::SourceOnly => {
+                let weights = vec![uniform; data.public.len()];
+                let moment = second_moment(&data.private);
+                let model = baseline::source_only(&data.public, DEFAULT_RIDGE)?;
+                Ok(Measured {
+                    discrepancy: Some(moment_discrepancy(&moment, &data.public, &weights)),
+                    error: data.error_of(&model),
+                    epsilon: None,
+                })
+            }
+            Arm::Oracle => {
+                let model = baseline::source_only(&data.private, DEFAULT_RIDGE)?;
+                Ok(Measured { discrepancy: None, error: data.error_of(&model), epsilon: None })
+            }
+            Arm::Method(method) => {
+                let rehearsed = self.rehearsal(method, data, noise, seed).run()?;
+                let moment = second_moment(&data.private);
+                let predictions = rehearsed.model.numbers(&data.judges.features);
+                Ok(Measured {
+                    discrepancy: Some(moment_discrepancy(
+                        &moment,
+                        &data.public,
+                        rehearsed.weights()?,
+                    )),
+                    error: predictions.and_then(|predictions| data.error(&predictions)),
+                    epsilon: Some(rehearsed.calibrated.guarantee.epsilon),
+                })
+            }
+        }
+    }
+
+    pub fn rehearsal<'a>(
+        &self,
+        method: &'a str,
+        data: &'a Data,
+        noise: Noise,
+        seed: u64,
+    ) -> Rehearsal<'a> {
+        let settings = self.settings();
+        let (public, private) = (&data.public, &data.private);
+        Rehearsal { method, settings, public, private, noise, seed }
+    }
+
+    fn settings(&self) -> BTreeMap<String, Value> {
+        let value = |setting| match setting {
+            Setting::Number(number) => Value::Number(number),
+            Setting::Word(word) => Value::Text(word.to_owned()),
+        };
+        let given = self.settings.iter();
+        given.map(|(key, setting)| ((*key).to_owned(), value(*setting))).collect()
+    }
+
+    pub fn wish(
+        &self,
+        measure: Measure,
+        dimension: usize,
+        size: usize,
+        epsilon: f64,
+    ) -> Option<Wanted> {
+        let wish = self
+            .wanted
+            .iter()
+            .find(|wish| wish.measure == measure && wish.dimension == dimension)?;
+        let block = SIZES.iter().position(|known| *known == size)?;
+        let place = EPSILONS.iter().position(|known| *known == epsilon)?;
+        let number = wish.numbers[block * EPSILONS.len() + place];
+        let wanted = if wish.bound { Wanted::AtMost(number) } else { Wanted::About(number, ALIKE) };
+        (!number.is_nan()).then_some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt;
+
+    #[test]
+    fn every_row_names_a_method_and_settings_that_it_has() {
+        for entry in ENTRIES {
+            let Arm::Method(id) = entry.arm else { continue };
+            let given = entry.settings();
+            adapt::method(id).unwrap().spec().check(&given).unwrap();
+            assert_eq!(given.len(), entry.settings.len(), "{}", entry.title);
+        }
+    }
+
+    #[test]
+    fn titles_tell_rows_apart() {
+        let titles: std::collections::BTreeSet<_> = ENTRIES.iter().map(|e| e.title).collect();
+        assert_eq!(titles.len(), ENTRIES.len());
+    }
+
+    #[test]
+    fn a_wish_belongs_to_its_column_and_dimension() {
+        let release = ENTRIES.iter().find(|e| e.title == "moment release, two-stage").unwrap();
+        let wish =
+            |dimension, n, epsilon| release.wish(Measure::Discrepancy, dimension, n, epsilon);
+        assert_eq!(wish(10, 1000, 16.0), Some(Wanted::AtMost(0.0027)));
+        assert_eq!(wish(10, 8000, 1.0), Some(Wanted::AtMost(0.0028)));
+        assert_eq!(wish(50, 8000, 16.0), Some(Wanted::AtMost(0.0025)));
+        assert_eq!(wish(50, 8000, 4.0), None);
+        assert_eq!(wish(10, 8000, 2.0), None);
+        assert_eq!(wish(11, 8000, 1.0), None);
+    }
+}

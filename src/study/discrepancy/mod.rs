@@ -1,0 +1,224 @@
+//! The study of unlabelled adaptation: the papers' synthetic setup, every method, six
+//! pairs of a number of private records and an ε, and what the project's issue wants of
+//! each.
+//!
+//! Measured are ‖M(q)‖₂ of the returned weights on the *exact* second moment of the
+//! target, and the returned model's mean squared error on target records that no method
+//! saw: what a study on public data may do and a run on private data may not.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`entries`] | the rows of the study and what is wanted of them |
+//! | [`convergence`] | the same searches without noise |
+//! | [`figures`] | the plots |
+
+mod convergence;
+mod entries;
+mod figures;
+
+use self::entries::{ENTRIES, EPSILONS, Measure, SIZES};
+use super::grid::{Grid, Harvest, Place};
+use super::rehearsal::Noise;
+use super::table::{Content, Table};
+use crate::data::Dataset;
+use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+use crate::error::Result;
+use crate::model::LinearModel;
+use crate::numeric::Matrix;
+use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
+use crate::privacy::Target;
+
+pub use self::convergence::{Convergence, Course};
+
+/// m
+pub const PUBLIC_RECORDS: usize = 1000;
+/// The papers' δ, which is not below 1/n.
+pub const DELTA: f64 = 1.0 / 8000.0;
+/// The dimension of the papers' setup.
+pub const DIMENSION: usize = 10;
+/// Target records that judge models and that no method gets.
+const JUDGES: usize = 8000;
+
+/// What is tried, on which problems.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// d
+    pub dimension: usize,
+    /// n
+    pub sizes: Vec<usize>,
+    pub epsilons: Vec<f64>,
+    pub seeds: Vec<u64>,
+}
+
+/// One method on one problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// ‖M(q)‖₂
+    pub discrepancy: Option<f64>,
+    /// Mean squared error on unseen target records.
+    pub error: Option<f64>,
+    /// What the accountant proves, of methods that look at the target.
+    pub epsilon: Option<f64>,
+}
+
+/// The data of one repetition.
+struct Data {
+    public: Dataset,
+    /// The target in the private role.
+    private: Dataset,
+    judges: Dataset,
+}
+
+impl Data {
+    fn generate(dimension: usize, size: usize, seed: u64) -> Result<Self> {
+        let part = |part, rows| synthetic::dataset(part, rows, dimension, DEFAULT_MIXTURE, seed);
+        let public = part(Part::Source, PUBLIC_RECORDS)?;
+        // More private records continue the same stream, so the judges come first.
+        let target = part(Part::Target, JUDGES + size)?;
+        Ok(Self {
+            public,
+            private: target.records(JUDGES, size),
+            judges: target.records(0, JUDGES),
+        })
+    }
+
+    fn error(&self, predictions: &[f64]) -> Option<f64> {
+        let target = self.judges.target.as_ref()?;
+        let errors = predictions.iter().zip(target).map(|(p, y)| (p - y).powi(2));
+        Some(errors.sum::<f64>() / target.len() as f64)
+    }
+
+    fn error_of(&self, model: &LinearModel) -> Option<f64> {
+        self.error(&model.predict(&self.judges.features))
+    }
+}
+
+impl Study {
+    /// The whole table.
+    pub fn full(dimension: usize, seeds: u64) -> Self {
+        Self {
+            dimension,
+            sizes: SIZES.to_vec(),
+            epsilons: EPSILONS.to_vec(),
+            seeds: (0..seeds).collect(),
+        }
+    }
+
+    /// Its corners.
+    pub fn quick(dimension: usize, seeds: u64) -> Self {
+        Self { epsilons: vec![EPSILONS[0], EPSILONS[2]], ..Self::full(dimension, seeds) }
+    }
+
+    /// (n, ε) of every column.
+    fn problems(&self) -> Vec<(usize, f64)> {
+        let sizes = self.sizes.iter();
+        sizes.flat_map(|n| self.epsilons.iter().map(move |epsilon| (*n, *epsilon))).collect()
+    }
+
+    pub fn grid(&self) -> Grid {
+        let columns = self.problems().into_iter().map(|(n, epsilon)| format!("n={n} ε={epsilon}"));
+        Grid {
+            rows: ENTRIES.iter().map(|entry| entry.title.to_owned()).collect(),
+            columns: columns.collect(),
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    /// The task of [`Study::grid`]. Rows share their data, so their differences are sharp;
+    /// they do not share their noise.
+    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+        let (size, epsilon) = self.problems()[place.column];
+        let data = Data::generate(self.dimension, size, place.repetition)?;
+        let noise = Noise::For(Target { epsilon, delta: DELTA });
+        ENTRIES[place.row].measure(&data, noise, place.seed()).map(Some)
+    }
+
+    /// Discrepancy, error and proven ε, each against what is wanted.
+    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+        let title = "‖M(q)‖₂ of the returned weights on the exact target moment";
+        let discrepancy = harvest.table(title, |measured| measured.discrepancy);
+        let title = "Mean squared error on unseen target records, × 10⁴";
+        let error = harvest.table(title, |measured| Some(measured.error? * 1e4));
+        let epsilon = harvest.table(
+            &format!("ε that the accountant proves at δ = 1/{:.0}, replace-one", 1.0 / DELTA),
+            |measured| measured.epsilon,
+        );
+        let mut tables = vec![
+            self.with_wishes(discrepancy, Measure::Discrepancy),
+            self.with_wishes(error, Measure::Error),
+            Table { content: Content::Privacy, ..epsilon },
+        ];
+        tables.retain(|table| !table.rows.is_empty());
+        tables
+    }
+
+    /// What a reader of the tables must know.
+    pub fn header(&self) -> Vec<String> {
+        vec![
+            format!(
+                "halflight {} · reproduce discrepancy · synthetic source and target after the \
+                 papers' description (a reconstruction)",
+                env!("CARGO_PKG_VERSION")
+            ),
+            format!(
+                "d = {}, m = {PUBLIC_RECORDS} public records, r = Λ = 1, δ = 1/{:.0}; mean ± sd over \
+                 {} seeds (0 to {})",
+                self.dimension,
+                1.0 / DELTA,
+                self.seeds.len(),
+                self.seeds.len().saturating_sub(1)
+            ),
+            "Nothing here is private: public data play the private part and the noise is seeded. \
+             δ is the papers' and not below 1/n, which a real run refuses unless told otherwise."
+                .to_owned(),
+        ]
+    }
+
+    fn with_wishes(&self, mut table: Table, measure: Measure) -> Table {
+        let problems = self.problems();
+        for entry in ENTRIES {
+            let wish = |column: usize| {
+                let (size, epsilon) = problems[column];
+                entry.wish(measure, self.dimension, size, epsilon)
+            };
+            table.want(entry.title, wish);
+        }
+        table
+    }
+}
+
+/// M₀ = (1/n)Σ xxᵀ
+pub fn second_moment(data: &Dataset) -> Matrix {
+    let uniform = vec![1.0 / data.len() as f64; data.len()];
+    weighted_outer_sum(&data.features, &uniform)
+}
+
+/// ‖M(q)‖₂ = ‖M₀ − Σ qᵢxᵢxᵢᵀ‖₂
+pub fn moment_discrepancy(moment: &Matrix, public: &Dataset, weights: &[f64]) -> f64 {
+    spectral_norm(&(moment - weighted_outer_sum(&public.features, weights)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judges_are_no_private_records_and_more_records_keep_the_first() {
+        let few = Data::generate(3, 20, 5).unwrap();
+        let many = Data::generate(3, 40, 5).unwrap();
+        assert_eq!(few.judges, many.judges);
+        assert_eq!(few.private, many.private.records(0, 20));
+        assert_eq!((few.judges.len(), few.private.len()), (JUDGES, 20));
+        let judged = few.judges.features.column_iter().any(|x| x == few.private.features.column(0));
+        assert!(!judged);
+    }
+
+    #[test]
+    fn the_discrepancy_of_a_sample_from_itself_is_nothing() {
+        let data = Data::generate(3, 20, 5).unwrap();
+        let moment = second_moment(&data.private);
+        let uniform = vec![1.0 / 20.0; 20];
+        assert!(moment_discrepancy(&moment, &data.private, &uniform) < 1e-15);
+        assert!(moment_discrepancy(&moment, &data.public.records(0, 20), &uniform) > 0.01);
+    }
+}

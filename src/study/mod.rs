@@ -1,0 +1,21 @@
+//! Studies: methods rehearsed on public data in the private role, over many seeds.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`rehearsal`] | one method on one pair of datasets, with seeded noise or none |
+//! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
+//! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
+//! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
+//!
+//! Nothing here is private: the noise comes from seeds so that a table can be repeated,
+//! and the "private" records are public ones. No ledger knows of it. Files, signals and
+//! terminals are the caller's business.
+
+pub mod discrepancy;
+pub mod grid;
+pub mod rehearsal;
+pub mod table;
+
+pub use grid::{Grid, Harvest, Place};
+pub use rehearsal::{Noise, Rehearsal, Rehearsed};
+pub use table::{Cell, Content, Row, Table, Wanted};

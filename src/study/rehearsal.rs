@@ -1,0 +1,212 @@
+//! One method on public data, with seeded noise or none.
+//!
+//! The run is the one that private data get: the same plan, the same calibration, the
+//! same steps, the same mechanisms. Only the generator of the noise is seeded.
+
+use std::collections::BTreeMap;
+
+use crate::adapt::{self, Problem, ProblemShape, Series, Standing, Step, Value};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+
+/// A method and what it is to be tried on.
+#[derive(Debug, Clone)]
+pub struct Rehearsal<'a> {
+    /// Its id, such as `moment_release`.
+    pub method: &'a str,
+    /// What differs from its defaults.
+    pub settings: BTreeMap<String, Value>,
+    pub public: &'a Dataset,
+    /// Public data in the private role. A method that needs no private labels does not
+    /// get them.
+    pub private: &'a Dataset,
+    pub noise: Noise,
+    /// Seeds the noise and everything else that is random.
+    pub seed: u64,
+}
+
+/// How much noise a rehearsal gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// What the target needs; for releases that carry a paper's printed scale, that.
+    For(Target),
+    /// None: what the method would do if privacy cost nothing. The target stays, because
+    /// a plan may depend on it (how many steps to take, say).
+    None(Target),
+}
+
+/// What came out.
+#[derive(Debug, Clone)]
+pub struct Rehearsed {
+    pub model: Model,
+    /// The final weights of the public records, if the method weights them.
+    pub weights: Option<Vec<f64>>,
+    /// The measures of every step, exact ones included.
+    pub steps: Vec<BTreeMap<Series, f64>>,
+    /// The noise scales and the guarantee that the accountant proves for them.
+    pub calibrated: Calibrated,
+}
+
+impl Noise {
+    fn target(self) -> Target {
+        match self {
+            Self::For(target) | Self::None(target) => target,
+        }
+    }
+}
+
+impl Rehearsal<'_> {
+    /// The noise of the run and its guarantee, without the run.
+    pub fn calibrate(&self) -> Result<Calibrated> {
+        let method = adapt::method(self.method)?;
+        let settings = method.spec().check(&self.settings)?;
+        let target = self.noise.target();
+        let plan = method.plan(&self.shape(), self.public, target, &settings)?;
+        match self.noise {
+            Noise::For(target) => plan.calibrate(target),
+            Noise::None(target) => Ok(Calibrated::noiseless(&plan.releases, target.delta)),
+        }
+    }
+
+    /// Runs the method to its end.
+    pub fn run(&self) -> Result<Rehearsed> {
+        let method = adapt::method(self.method)?;
+        let settings = method.spec().check(&self.settings)?;
+        let calibrated = self.calibrate()?;
+        let shape = self.shape();
+        let mut private = self.private.clone();
+        if !shape.private_labels {
+            private.target = None;
+            private.classes = None;
+        }
+        let problem = Problem {
+            shape,
+            public: self.public.clone(),
+            private: Private::new(private),
+            seed: self.seed,
+        };
+        let watch = Watch::open();
+        let mut spender = Spender::rehearsal(&calibrated, self.seed);
+        let mut run = method.start(problem, &settings, &calibrated)?;
+        let mut steps = Vec::new();
+        loop {
+            let step = run.step(&mut spender, &watch)?;
+            steps.push(readings(&step, &watch));
+            if step.done {
+                break;
+            }
+        }
+        let weights = run.weights().map(|weights| weights.get().clone());
+        let model = run.finish()?.into_inner();
+        Ok(Rehearsed { model, weights, steps, calibrated })
+    }
+
+    fn shape(&self) -> ProblemShape {
+        let needed =
+            adapt::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
+        let labelled = self.private.target.is_some() || self.private.classes.is_some();
+        ProblemShape {
+            private_records: self.private.len(),
+            public_records: self.public.len(),
+            dimension: self.public.dimension(),
+            bounds: self.public.bounds,
+            private_labels: needed && labelled,
+        }
+    }
+}
+
+impl Rehearsed {
+    /// The weights, or an error for a method that has none.
+    pub fn weights(&self) -> Result<&[f64]> {
+        self.weights
+            .as_deref()
+            .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
+    }
+
+    /// One series over the steps that have it, as (step, value), counting from 1.
+    pub fn series(&self, series: Series) -> Vec<(f64, f64)> {
+        let steps = (1..).zip(&self.steps);
+        steps
+            .filter_map(|(index, step): (u32, _)| Some((f64::from(index), *step.get(&series)?)))
+            .collect()
+    }
+}
+
+fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
+    let reading = |standing: &Standing| match standing {
+        Standing::Public(value) | Standing::Released(value) => Some(*value),
+        Standing::Curator(value) => value.reveal(watch).copied(),
+    };
+    let measures = step.measures.iter();
+    measures.filter_map(|measure| Some((measure.series, reading(&measure.value)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+
+    const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
+
+    fn data(seed: u64) -> (Dataset, Dataset) {
+        let part = |part, rows| synthetic::dataset(part, rows, 4, DEFAULT_MIXTURE, seed).unwrap();
+        (part(Part::Source, 60), part(Part::Target, 400))
+    }
+
+    fn rehearse(method: &str, noise: Noise, seed: u64) -> Rehearsed {
+        let (public, private) = data(7);
+        let settings = BTreeMap::new();
+        let (public, private) = (&public, &private);
+        Rehearsal { method, settings, public, private, noise, seed }.run().unwrap()
+    }
+
+    #[test]
+    fn a_seed_fixes_everything_and_another_seed_draws_other_noise() {
+        for method in ["moment_release", "profiled_cnvx_adap"] {
+            let one = rehearse(method, Noise::For(TARGET), 1);
+            let again = rehearse(method, Noise::For(TARGET), 1);
+            assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
+            let other = rehearse(method, Noise::For(TARGET), 2);
+            assert_ne!(one.model, other.model);
+            assert!(one.calibrated.guarantee.epsilon <= TARGET.epsilon);
+            assert!(one.calibrated.guarantee.epsilon > 0.999 * TARGET.epsilon);
+        }
+    }
+
+    #[test]
+    fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
+        let one = rehearse("moment_release", Noise::None(TARGET), 1);
+        let other = rehearse("moment_release", Noise::None(TARGET), 2);
+        assert_eq!(one.model, other.model);
+        assert_eq!(one.calibrated.guarantee.epsilon, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_last_step_describes_the_returned_weights() {
+        let (public, private) = data(7);
+        let rehearsed = rehearse("moment_release", Noise::For(TARGET), 3);
+        let weights = rehearsed.weights().unwrap();
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let moment = crate::study::discrepancy::second_moment(&private);
+        let norm = crate::study::discrepancy::moment_discrepancy(&moment, &public, weights);
+        let told = rehearsed.series(Series::ExactMomentDiscrepancy);
+        assert!((told.last().unwrap().1 - norm).abs() < 1e-12);
+        assert_eq!(told.len(), rehearsed.steps.len());
+    }
+
+    #[test]
+    fn unknown_methods_and_settings_are_refused() {
+        let (public, private) = data(7);
+        let noise = Noise::For(TARGET);
+        let given = |method, key: &str| {
+            let settings = BTreeMap::from([(key.to_owned(), Value::Number(1.0))]);
+            let (public, private) = (&public, &private);
+            Rehearsal { method, settings, public, private, noise, seed: 0 }.run()
+        };
+        assert!(given("alchemy", "lambda").unwrap_err().to_string().contains("alchemy"));
+        assert!(given("moment_release", "gold").unwrap_err().to_string().contains("gold"));
+        given("moment_release", "lambda").unwrap();
+    }
+}

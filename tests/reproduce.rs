@@ -1,0 +1,94 @@
+//! `halflight reproduce`, on a corner of its tables.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::AtomicBool;
+
+use halflight::study::discrepancy::Study;
+use halflight::study::{Content, Table};
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+    command.arg("reproduce").args(arguments).current_dir(directory).output().unwrap()
+}
+
+fn tables(threads: usize) -> Vec<Table> {
+    let study = Study { dimension: 10, sizes: vec![8000], epsilons: vec![16.0], seeds: vec![0, 1] };
+    let task = |place: halflight::study::Place<'_>| study.measure(place);
+    let harvest = study.grid().run(threads, &AtomicBool::new(false), &mut |_| {}, task).unwrap();
+    study.tables(&harvest)
+}
+
+#[test]
+fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
+    let all = tables(2);
+    assert_eq!(all, tables(1));
+    let [discrepancy, error, epsilon] = all.as_slice() else { panic!("{} tables", all.len()) };
+    let mean = |table: &Table, row: &str| {
+        let row = table.row(row).unwrap_or_else(|| panic!("{row} is missing"));
+        row.mean(0).unwrap_or_else(|| panic!("{} was not measured", row.label))
+    };
+    let uniform = mean(discrepancy, "source-only, uniform weights");
+    let release = mean(discrepancy, "moment release, two-stage");
+    assert!(release < 0.05 * uniform, "{release} {uniform}");
+    let (source, oracle) = (
+        mean(error, "source-only, uniform weights"),
+        mean(error, "oracle: labelled target, no privacy"),
+    );
+    let adapted = mean(error, "moment release, two-stage");
+    assert!(oracle < adapted && adapted < 0.5 * source, "{oracle} {adapted} {source}");
+    assert_eq!(epsilon.content, Content::Privacy);
+    let proven = mean(epsilon, "moment release, two-stage");
+    assert!(proven <= 16.0 && proven > 15.99, "{proven}");
+}
+
+#[test]
+fn the_command_prints_tables_and_writes_plots() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["discrepancy", "--quick", "--seeds", "1", "--json", "--out", "plots"];
+    let output = halflight(directory.path(), &arguments);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("in ") && !told.contains('\u{1b}'), "{told}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["header"].to_string().contains("Nothing here is private"));
+    let first = &json["tables"][0]["rows"][0];
+    assert_eq!(first["row"], "source-only, uniform weights");
+    assert_eq!(first["cells"].as_array().unwrap().len(), 4);
+    assert_eq!(first["cells"][0]["met"], true);
+    for name in ["discrepancy.svg", "error.svg", "convergence.svg", "discrepancy.md"] {
+        let text = std::fs::read_to_string(directory.path().join("plots").join(name)).unwrap();
+        assert!(text.contains("moment release"), "{name}");
+    }
+}
+
+#[test]
+fn a_study_without_seeds_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = halflight(directory.path(), &["discrepancy", "--seeds", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Ctrl-C ends it with what was done so far.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_study_tells_what_was_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_halflight"))
+        .args(["reproduce", "discrepancy", "--seeds", "1000", "--threads", "1"])
+        .current_dir(directory.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("stopped by a signal after "), "{told}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("reproduce discrepancy"));
+}
