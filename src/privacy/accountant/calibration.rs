@@ -26,14 +26,15 @@
 //! meet the target; if the printed ones exceed it by themselves, the others are
 //! calibrated as if they were alone, and the guarantee says what it comes to.
 
-use super::composition::{Composition, Coverage, Guarantee, LEAST_DELTA};
+use super::composition::{Composition, LEAST_DELTA};
 use super::event::{
     Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target,
 };
 use super::gaussian;
+use super::guarantee::{Coverage, Guarantee};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
-use crate::privacy::mechanism::DiscreteGaussian;
+use crate::privacy::mechanism::{DiscreteGaussian, ExponentialMechanism, NoisyMaximum};
 
 const LARGEST_EPSILON: f64 = 1e4;
 /// How far inside the target the bisection aims, so that rounding cannot lift the
@@ -42,9 +43,8 @@ const MARGIN: f64 = 1e-11;
 /// The largest (noise multiplier)·√coordinates: rounding to the grid, of at least
 /// 2²⁸ steps to σ, then at most doubles the sensitivity.
 const LARGEST_SPREAD: f64 = 134_217_728.0;
-/// What rounding the scores of a selection adds to their range, in scales: 3 · 2⁻⁴⁰, and
-/// what rounding one score adds, which is less.
-const SCORE_SLACK: f64 = 3.0 / 1_099_511_627_776.0;
+/// Pays for the rounding of a sensitivity's own sum.
+const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
 /// How far from the Gaussian guess of 1/μ a plan may need it to be.
 const FARTHEST: f64 = 1e6;
 /// How close to the target ε, relatively, a guarantee should come.
@@ -335,35 +335,32 @@ fn with_noise(planned: &PlannedMechanism, noise: Noise) -> Result<Mechanism> {
             Ok(Mechanism::Laplace { sensitivity, scale, grid, coordinates })
         }
         PlannedMechanism::Selection { range, candidates } => {
-            let (range, scale) = selection(range, 0.5, noise)?;
+            let scale = scale_for(range, 0.5, noise);
+            ExponentialMechanism::with_scale(scale)?;
+            let range = (range + ExponentialMechanism::range_slack(scale)) * ROUNDED_UP;
             Ok(Mechanism::Selection { range, scale, candidates })
         }
         PlannedMechanism::NoisySelection { sensitivity, candidates } => {
-            let (sensitivity, scale) = selection(sensitivity, 2.0, noise)?;
-            Ok(Mechanism::NoisySelection { sensitivity, scale, candidates })
+            let noise = NoisyMaximum::at_least(scale_for(sensitivity, 2.0, noise))?;
+            let sensitivity = (sensitivity + noise.sensitivity_slack()) * ROUNDED_UP;
+            Ok(Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates })
         }
     }
 }
 
-/// Scores are rounded to a grid of 2⁻⁴⁰ scales at most, and each difference of scores
-/// three times by half a step or less: sensitivity and scale of a selection with this
-/// much more.
-fn selection(sensitivity: f64, per_multiplier: f64, noise: Noise) -> Result<(f64, f64)> {
-    let scale = match noise {
+/// Scales of selections follow the planned sensitivity: what rounding adds to it, of the
+/// order of 10⁻⁸ or less, is left to the bisection.
+fn scale_for(sensitivity: f64, per_multiplier: f64, noise: Noise) -> f64 {
+    match noise {
         Noise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
         Noise::Scale(scale) => scale,
-    };
-    if !(1e-150..=1e150).contains(&scale) {
-        return Err(Error::usage(format!("a selection of scale {scale} cannot be drawn"))
-            .cure("the scale must be between 1e-150 and 1e150: change the unit of the data"));
     }
-    Ok((sensitivity + SCORE_SLACK * scale, scale))
 }
 
 /// Sensitivity after rounding, scale and grid of vector noise: the finest grid on which
 /// the scale is at least what is asked for. `diagonal` is the norm of a vector of ones.
 fn on_grid(planned: f64, diagonal: f64, coordinates: u64, noise: Noise) -> Result<(f64, f64, f64)> {
-    let after_rounding = |grid: f64| (planned + grid * diagonal) * (1.0 + 4.0 * f64::EPSILON);
+    let after_rounding = |grid: f64| (planned + grid * diagonal) * ROUNDED_UP;
     let multiplier = match noise {
         Noise::Multiplier(multiplier) => multiplier,
         Noise::Scale(scale) => {

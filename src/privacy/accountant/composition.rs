@@ -44,10 +44,9 @@
 //! finest grids. The first order of the total-variation distance, A/40, would serve
 //! too, but enters as (1 + e^ε)·A/40, which is hopeless for ε beyond 25.
 
-use serde::{Deserialize, Serialize};
-
 use super::admissible::{LARGEST_RATIO, dominating};
 use super::event::{Adjacency, Event};
+use super::guarantee::{Coverage, Guarantee};
 use super::pair::Pair;
 use super::rdp::Draws;
 use super::subsampling::{Subsampled, View};
@@ -61,44 +60,6 @@ pub(super) const LEAST_DELTA: f64 = 1e-300;
 const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
 const ROUNDING: f64 = 1e-12;
-
-/// What a guarantee covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Coverage {
-    /// These events, planned before the first of them was drawn.
-    #[default]
-    FixedPlan,
-    /// Also events that were chosen after seeing the outputs of earlier ones.
-    Adaptive,
-}
-
-impl Coverage {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::FixedPlan => "for a plan that is fixed in advance",
-            Self::Adaptive => "also if later releases were chosen after seeing earlier ones",
-        }
-    }
-}
-
-/// What a list of events guarantees: for neighbours under `adjacency`, the
-/// outputs are (`epsilon`, `delta`)-indistinguishable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Guarantee {
-    /// A proven upper bound, never rounded down.
-    pub epsilon: f64,
-    /// Where the upper bound could at best come down to: a lower bound on the ε of the
-    /// dominating pairs with ideal noise, for neighbours as far apart as the
-    /// sensitivities say, lowered by what the grid adds to the upper bound.
-    pub epsilon_lower: f64,
-    pub delta: f64,
-    pub adjacency: Adjacency,
-    /// Which bound decided, in words.
-    pub bound: String,
-    #[serde(default)]
-    pub covers: Coverage,
-}
 
 /// The sum of a list of events: its Gaussian part, which is one Gaussian mechanism of
 /// sensitivity-to-noise ratio `mu`, everything else, and the slack of sampling on a grid.
@@ -159,6 +120,18 @@ impl Composition {
             ));
         }
         Ok(sum)
+    }
+
+    /// What a run guarantees that drew `drawn` of what it had `planned`: if that is less,
+    /// it may have ended because of its outputs.
+    pub fn of_run(drawn: &[Event], planned: &[Event], delta: f64) -> Result<Guarantee> {
+        let whole = Self::of(planned)?.guarantee(delta)?;
+        if drawn == planned {
+            return Ok(whole);
+        }
+        let part = Self::of(drawn)?.gate(delta)?;
+        // A run that ended early tells less than the whole of it would have told.
+        Ok(if part.epsilon <= whole.epsilon { part } else { whole })
     }
 
     /// All of it, as seen when the record is in the first hypothesis.
@@ -346,34 +319,6 @@ fn check_delta(delta: f64) -> Result<()> {
         .cure("choose a δ above 0 and well below one over the number of records"))
 }
 
-/// Decimal text of `value` with `decimals` digits, rounded *up*: an ε on the
-/// screen is never smaller than the true one. An ε is never negative; what is,
-/// shows as zero.
-pub fn round_up(value: f64, decimals: usize) -> String {
-    if value.is_nan() {
-        return "unknown".into();
-    }
-    if value == f64::INFINITY {
-        return "∞".into();
-    }
-    let value = value.max(0.0);
-    let nearest = format!("{value:.decimals$}");
-    if nearest.parse::<f64>().is_ok_and(|shown| shown >= value) {
-        return nearest;
-    }
-    // One unit in the last digit more.
-    let mut digits: Vec<char> = nearest.chars().rev().collect();
-    for digit in digits.iter_mut().filter(|digit| **digit != '.') {
-        if *digit != '9' {
-            *digit = char::from(*digit as u8 + 1);
-            return digits.into_iter().rev().collect();
-        }
-        *digit = '0';
-    }
-    digits.push('1');
-    digits.into_iter().rev().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -402,6 +347,32 @@ mod tests {
 
     fn close(a: f64, b: f64, tolerance: f64) -> bool {
         (a - b).abs() <= tolerance * b.abs()
+    }
+
+    #[test]
+    fn a_run_that_ended_early_gets_no_more_than_its_plan_and_no_credit_for_having_been_fixed() {
+        let sampled = |count| Event {
+            mechanism: Mechanism::SubsampledGaussian {
+                sensitivity: 1.0,
+                sigma: 1.0,
+                grid: 0.0,
+                coordinates: 1,
+                rate: 0.01,
+            },
+            adjacency: Adjacency::ZeroOut,
+            ..gaussian_event(1.0, 1.0, count)
+        };
+        let of_run =
+            |drawn| Composition::of_run(&[sampled(drawn)], &[sampled(1000)], 1e-6).unwrap();
+        let whole = of_run(1000);
+        assert_eq!(whole, Composition::of(&[sampled(1000)]).unwrap().guarantee(1e-6).unwrap());
+        // The gate's sum of nearly all of it is larger than the plan's own bound.
+        let gate = Composition::of(&[sampled(999)]).unwrap().gate(1e-6).unwrap();
+        assert!(gate.epsilon > whole.epsilon);
+        assert_eq!(of_run(999), whole);
+        let early = of_run(10);
+        assert!(early.epsilon < whole.epsilon);
+        assert_eq!(early, Composition::of(&[sampled(10)]).unwrap().gate(1e-6).unwrap());
     }
 
     #[test]
@@ -549,33 +520,7 @@ mod tests {
         assert!(beyond_ideal > 0);
     }
 
-    #[test]
-    fn rounding_up_carries_and_names_what_is_not_a_number() {
-        assert_eq!(round_up(1.0, 2), "1.00");
-        assert_eq!(round_up(1.001, 2), "1.01");
-        assert_eq!(round_up(9.999, 2), "10.00");
-        assert_eq!(round_up(9.991, 2), "10.00");
-        assert_eq!(round_up(99.2, 0), "100");
-        assert_eq!(round_up(1e-30, 3), "0.001");
-        assert_eq!(round_up(0.0, 3), "0.000");
-        assert_eq!(round_up(0.1, 1), "0.1");
-        assert_eq!(round_up(-1.5, 1), "0.0");
-        assert_eq!(round_up(f64::INFINITY, 3), "∞");
-        assert!(!round_up(f64::NAN, 3).contains(|c: char| c.is_ascii_digit() || c == '∞'));
-    }
-
     proptest! {
-        #[test]
-        fn a_displayed_number_is_never_below_the_true_one(
-            mantissa in 0.0..1.0, power in -20..10, decimals in 0_usize..9,
-        ) {
-            let value = mantissa * 10_f64.powi(power);
-            let shown: f64 = round_up(value, decimals).parse().unwrap();
-            prop_assert!(shown >= value);
-            let unit = 10_f64.powi(-(decimals as i32));
-            prop_assert!(shown - value <= 1.0001 * unit + f64::EPSILON * value, "{} for {}", shown, value);
-        }
-
         #[test]
         fn the_order_of_events_does_not_matter(
             ratios in proptest::collection::vec((0.001..3.0, 1_u64..50), 2..8), delta in 1e-9..0.5,

@@ -14,14 +14,18 @@ pub mod contour;
 pub mod event;
 pub mod gate;
 pub mod gaussian;
+pub mod guarantee;
 pub mod lattice;
 pub mod pair;
 pub mod pld;
+#[cfg(test)]
+mod properties;
 pub mod rdp;
 #[cfg(test)]
 mod reference;
 pub mod subsampling;
 
 pub use calibration::{Calibrated, calibrate};
-pub use composition::{Composition, Coverage, Guarantee, round_up};
+pub use composition::Composition;
 pub use event::{Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target};
+pub use guarantee::{Coverage, Guarantee, round_up};

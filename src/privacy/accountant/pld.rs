@@ -41,8 +41,8 @@ const WORTH: f64 = 1e-3;
 
 /// What a smaller tilt may cost: all errors count e^`SLACK` times as much.
 const SLACK: f64 = 2.0;
-/// How often a smaller θ is tried until a sum fits.
-const ATTEMPTS: u32 = 12;
+/// How often a smaller θ, then a coarser lattice, is tried until a sum fits.
+const ATTEMPTS: u32 = 14;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -114,7 +114,7 @@ fn total_draws(parts: &[Draws]) -> Option<f64> {
 /// Splitting adds at most h²/4, mostly h²/6, to the variance of each draw, which adds
 /// half of that times (θ + 1) to ε.
 fn first_step(epsilon: f64, draws: f64, theta: f64) -> f64 {
-    let tolerance = FINE.min(1e-3 * epsilon).max(1e-12);
+    let tolerance = FINE.max(1e-6 * epsilon).min(1e-3 * epsilon).max(1e-12);
     (12.0 * tolerance / (draws * (theta + 1.0))).sqrt()
 }
 
@@ -147,13 +147,13 @@ struct Tilted {
 }
 
 impl Tilted {
-    /// With a smaller θ if the sum does not fit its window.
-    fn compose_gently(parts: &[Draws], theta: &mut f64, step: f64) -> Option<Self> {
-        for _ in 0..ATTEMPTS {
+    /// With a smaller θ if the sum does not fit its window, or a coarser lattice.
+    fn compose_gently(parts: &[Draws], theta: &mut f64, mut step: f64) -> Option<Self> {
+        for attempt in 0..ATTEMPTS {
             if let Some(sum) = Self::compose(parts, *theta, step) {
                 return Some(sum);
             }
-            *theta *= 0.7;
+            if attempt < ATTEMPTS / 2 { *theta *= 0.7 } else { step *= 2.0 }
         }
         None
     }

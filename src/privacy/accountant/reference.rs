@@ -72,22 +72,8 @@ fn every_upper_bound_is_met_from_above_and_every_interval_is_narrow() {
     let cases = cases();
     assert_eq!(cases.len(), 60);
     for case in &cases {
-        let start = std::time::Instant::now();
         let found = composition(case).guarantee(case.delta).unwrap();
         let (lower, upper) = (found.epsilon_lower, found.epsilon);
-        println!(
-            "{} exact {:.9} upper {:+.2e} lower {:+.2e} width {:.2}% {:.1} ms {}",
-            case.id,
-            case.exact,
-            upper - case.exact,
-            lower - case.exact,
-            100.0 * (upper - lower) / upper,
-            start.elapsed().as_secs_f64() * 1e3,
-            found.bound
-        );
-        if std::env::var("LOOSE").is_ok() {
-            continue;
-        }
         assert!(upper >= case.exact - 1e-9 && upper <= case.exact + 5e-4, "{}: {found:?}", case.id);
         assert!(lower <= case.exact + 1e-9, "{}: {found:?}", case.id);
         assert!(upper - lower <= 0.01 * upper, "{}: {found:?}", case.id);
@@ -126,5 +112,8 @@ fn the_contour_integral_converges_to_the_exact_values_or_says_that_it_does_not()
             Err(_) => refused.push(case.id),
         }
     }
-    println!("{refused:?}");
+    // One or two draws at a small rate, and pure mechanisms: their losses have atoms.
+    let atoms = |id: &String| ("p037".."p045").contains(&id.as_str()) || id.as_str() >= "p056";
+    refused.retain(|id| !atoms(id));
+    assert_eq!(refused, ["p022", "p034"]);
 }
