@@ -10,8 +10,10 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
 //! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `matching`, `kernel`, `joint` | the searches behind moment release |
 //! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`frank_wolfe`] | methods for targets without labels |
+//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for targets without labels |
+//! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
 //! | `profiled`, [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
@@ -23,11 +25,18 @@ pub mod discrepancy;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+mod joint;
+mod kernel;
 pub mod kernel_mean_matching;
 pub mod labelled_discrepancy;
+mod matching;
+pub mod minimum_discrepancy;
+pub mod mirror_descent;
 pub mod moment;
 pub mod moment_release;
 pub mod ncnvx_adap;
+#[cfg(test)]
+mod papers_setup;
 mod penalty;
 pub mod plan;
 pub mod problem;
@@ -201,6 +210,7 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
         &frank_wolfe::TwoStageFrankWolfe,
+        &mirror_descent::MirrorDescent,
         &profiled_logistic::ProfiledLogistic,
         &cnvx_adap::CnvxAdap,
         &ncnvx_adap::NcnvxAdap,

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
+use super::missing::Missing;
 use super::preparation::{class_of, declared_classes};
+use super::selection::{is_pattern, matches};
 use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ pub enum Source {
     Arrays { file: String, arrays: Vec<String> },
     /// A LIBSVM file whose vectors have this many numbers, whatever its largest index.
     Sparse { file: String, width: usize },
+    /// The rows of several sources with the same columns, one after the other.
+    Several(Vec<Source>),
     /// Files that belong together row by row, such as images and their labels:
     /// column name → file with one array.
     Together(BTreeMap<String, String>),
@@ -59,6 +63,7 @@ impl Source {
             | Self::Arrays { file, .. }
             | Self::Sparse { file, .. } => vec![file],
             Self::Together(files) => files.values().map(String::as_str).collect(),
+            Self::Several(sources) => sources.iter().flat_map(Self::files).collect(),
             Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
         }
     }
@@ -71,6 +76,7 @@ impl Source {
             | Self::Arrays { file, .. }
             | Self::Sparse { file, .. } => vec![file],
             Self::Together(files) => files.values_mut().collect(),
+            Self::Several(sources) => sources.iter_mut().flat_map(Self::files_mut).collect(),
             Self::Builtin(_) | Self::Synthetic { .. } => Vec::new(),
         }
     }
@@ -83,6 +89,7 @@ pub enum Columns {
     /// Every column but the label.
     #[default]
     All,
+    /// By name or by pattern, such as `px*`.
     Only(Vec<String>),
     Except(Vec<String>),
 }
@@ -98,6 +105,16 @@ pub enum UnknownLabels {
     CountAs(String),
 }
 
+/// A random part of the rows, after filtering: which rows is a matter of their
+/// number and the seed alone, so that it is safe for private data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    pub rows: usize,
+    #[serde(default)]
+    pub seed: u64,
+}
+
 /// One dataset of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,6 +122,11 @@ pub struct DatasetDefinition {
     pub name: String,
     pub role: Role,
     pub source: Source,
+    /// Other names for columns of the source, so that they agree with those of
+    /// another dataset: name in the file → name here. Only the filter, which
+    /// speaks of the file, uses the names there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rename: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What its label is: a number or a class.
@@ -115,15 +137,28 @@ pub struct DatasetDefinition {
     pub classes: Vec<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown_labels: UnknownLabels,
-    /// Row filter, such as `season != 1`.
+    /// What becomes of records in which a value is missing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub missing: Missing,
+    /// Row filter, such as `season != 1`. It says which records the dataset
+    /// *is*: how many there are is public, as the number of records of a file is,
+    /// and the guarantee is for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
     #[serde(default)]
     pub columns: Columns,
     /// Columns that are categories even where they look like numbers, with
     /// their declared values; an empty list takes the values of the public data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub categories: BTreeMap<String, Vec<String>>,
+    /// Units of columns, such as `{"temp": "°C"}`; for the reader's eyes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
+    /// Remarks on columns; for the reader's eyes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
     /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
@@ -140,15 +175,29 @@ impl DatasetDefinition {
             name: name.into(),
             role,
             source,
+            rename: BTreeMap::new(),
             label: None,
             task: Task::default(),
             classes: Vec::new(),
             unknown_labels: UnknownLabels::default(),
+            missing: Missing::default(),
             filter: None,
+            sample: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),
+            units: BTreeMap::new(),
+            notes: BTreeMap::new(),
             fingerprint: None,
         }
+    }
+
+    /// The values declared for a column that is a category, by name or pattern;
+    /// an empty list means those of the public data.
+    pub fn category(&self, column: &str) -> Option<&[String]> {
+        let by_name = self.categories.get(column);
+        let mut patterns = self.categories.iter().filter(|(name, _)| is_pattern(name));
+        let by_pattern = || patterns.find(|(name, _)| matches(name, column)).map(|(_, v)| v);
+        by_name.or_else(by_pattern).map(Vec::as_slice)
     }
 
     /// Everything that can be checked without data.

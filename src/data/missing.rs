@@ -1,10 +1,114 @@
-//! Cells that say that there is no value.
+//! Cells without a value, and what becomes of their records.
+//!
+//! | policy | public records | private records |
+//! |---|---|---|
+//! | `refuse` | an error that names the cell | the same |
+//! | `drop` | left out, and counted | kept as *empty records* |
+//! | `public_mean` | the public mean of the column stands in | the same |
+//!
+//! Leaving a private record out would make the number of private records depend
+//! on what stands in them, while every guarantee here is for a public number n
+//! of records (replace-one). So an incomplete private record still counts: it
+//! becomes all zeros, features, intercept and label (class number 0). That is a
+//! function of the record alone and obeys every bound, so sensitivities hold as
+//! they are; it moves no gradient of a linear model and no second moment. What
+//! a mean over n records loses is the share of empty ones. How many they are is
+//! for the curator's eyes.
+//!
+//! A missing category is a value like any other unless the policy is `drop`, and
+//! then too where it was declared as one. A missing label is never made up.
 
-/// How files write that a value is missing, besides an empty cell.
-const WORDS: [&str; 8] = ["na", "n/a", "nan", "null", "none", "?", "-", "."];
+use serde::{Deserialize, Serialize};
 
-/// Whether a cell says that there is no value.
-pub(super) fn is_missing(cell: &str) -> bool {
-    let cell = cell.trim();
-    cell.is_empty() || WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
+use super::definition::DatasetDefinition;
+use super::selection::feature_columns;
+use super::table::{Cell, Column, Table, is_missing};
+use crate::error::Result;
+
+/// What becomes of a record in which a value is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    #[default]
+    Refuse,
+    Drop,
+    PublicMean,
+}
+
+/// Whether a cell has no value; a vector, where any of its numbers has none.
+pub(super) fn lacks_value(cell: Cell<'_>) -> bool {
+    match cell {
+        Cell::Number(_) => false,
+        Cell::Text(text) => is_missing(text),
+        Cell::Vector(vector) => vector.numbers().any(f64::is_nan),
+    }
+}
+
+/// For every row whether a value is missing in one of `columns`. Each comes with
+/// the texts that are values there even though they look like none.
+pub(super) fn incomplete<'a>(
+    table: &Table,
+    columns: impl IntoIterator<Item = (&'a str, &'a [String])>,
+) -> Result<Vec<bool>> {
+    let mut incomplete = vec![false; table.rows()];
+    for (name, values) in columns {
+        let column = table.column(name)?;
+        if matches!(column, Column::Numbers(cells) if !cells.iter().any(|cell| cell.is_nan())) {
+            continue;
+        }
+        for (incomplete, cell) in incomplete.iter_mut().zip(column.cells()) {
+            let known = || values.iter().any(|value| Cell::parse(value) == cell);
+            *incomplete |= lacks_value(cell) && !known();
+        }
+    }
+    Ok(incomplete)
+}
+
+/// The rows of a dataset that have a value in each of its features and its label.
+pub fn complete_rows(table: &Table, definition: &DatasetDefinition) -> Result<Vec<usize>> {
+    let label = definition.label.as_deref();
+    let label = label.filter(|label| table.has(label));
+    let features = feature_columns(table, definition, label.unwrap_or_default())?;
+    let declared = |name: &str| definition.category(name).unwrap_or_default();
+    let features = features.into_iter().map(|name| (name, declared(name)));
+    let label = label.map(|label| (label, definition.classes.as_slice()));
+    let incomplete = incomplete(table, features.chain(label))?;
+    Ok((0..table.rows()).filter(|&row| !incomplete[row]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::read::csv;
+    use crate::data::{Columns, Role, Source};
+
+    fn people() -> Table {
+        let text = "age,smokes,note,y\n30,no,,1\n?,yes,,2\n50,none,,3\n60,NA,,4\n70,yes,,\n";
+        csv::read_bytes("people.csv", text.as_bytes()).ok().unwrap()
+    }
+
+    fn complete(change: impl FnOnce(&mut DatasetDefinition)) -> Vec<usize> {
+        let source = Source::File("people.csv".into());
+        let mut definition = DatasetDefinition::new("people", Role::Public, source);
+        definition.columns = Columns::Except(vec!["note".into()]);
+        definition.label = Some("y".into());
+        change(&mut definition);
+        complete_rows(&people(), &definition).ok().unwrap()
+    }
+
+    #[test]
+    fn only_the_columns_in_use_decide_whether_a_record_is_complete() {
+        assert_eq!(complete(|_| ()), [0]);
+        assert_eq!(complete(|d| d.label = None), [0]);
+        assert_eq!(complete(|d| d.columns = Columns::Only(vec!["age".into()])), [0, 2, 3]);
+        let ages = Columns::Only(vec!["age".into()]);
+        assert_eq!(complete(|d| (d.label, d.columns) = (None, ages)), [0, 2, 3, 4]);
+        assert_eq!(complete(|d| d.columns = Columns::All), [0; 0]);
+    }
+
+    #[test]
+    fn a_declared_value_is_no_gap_whatever_it_looks_like() {
+        let values = ["yes", "no", "none"].map(str::to_owned).to_vec();
+        assert_eq!(complete(|d| drop(d.categories.insert("smokes".into(), values))), [0, 2]);
+    }
 }

@@ -8,22 +8,26 @@
 //! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
-//! | `selection` | which columns become features |
-//! | `missing` | cells without a value |
+//! | [`selection`] | which columns are meant and which become features |
+//! | [`missing`] | cells without a value, and what becomes of their records |
+//! | [`inspect`] | what a table is, before anybody has said what it is for |
+//! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //!
 //! Used by `adapt` and everything above; uses only `numeric`. Private files are
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
 
+pub mod align;
 pub mod definition;
 pub mod filter;
 pub mod fingerprint;
-mod missing;
+pub mod inspect;
+pub mod missing;
 pub(crate) mod names;
 pub mod preparation;
 pub mod read;
-mod selection;
+pub mod selection;
 pub mod synthetic;
 pub mod table;
 pub mod vectors;
@@ -32,8 +36,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::numeric::Matrix;
 
-pub use definition::{Columns, DatasetDefinition, Role, Source, UnknownLabels};
+pub use align::Compatibility;
+pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
+pub use missing::Missing;
 pub use preparation::{Preparation, PreparationSettings};
 pub use read::csv;
 pub use table::{Column, Table};

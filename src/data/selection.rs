@@ -1,38 +1,196 @@
-//! Which columns become features.
+//! Which columns are meant by a name or a pattern, and which become features.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::definition::{Columns, DatasetDefinition};
+use super::names;
 use super::table::Table;
 use crate::error::{Error, Result};
 
+/// Whether a name in a definition stands for several: `*` for any letters, `?`
+/// for one. A column whose name has these letters in it is meant by its name.
+pub fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?'])
+}
+
+/// Whether `name` is what `pattern` describes.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    let (mut at, mut read) = (0, 0);
+    // Where the last star stands, and up to where the name was read for it.
+    let mut star = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(&letter) if letter == '?' || letter == name[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => {
+                // The star takes one letter more.
+                let Some((star_at, taken)) = star else { return false };
+                star = Some((star_at, taken + 1));
+                (at, read) = (star_at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|&letter| letter == '*')
+}
+
+/// The columns that a name or pattern means, in the order of the table.
+fn meant<'a>(table: &'a Table, name: &str) -> Result<Vec<&'a str>> {
+    let all = table.names.iter().map(String::as_str);
+    if table.has(name) || !is_pattern(name) {
+        table.column(name)?;
+        return Ok(all.filter(|known| *known == name).collect());
+    }
+    let found: Vec<_> = all.filter(|known| matches(name, known)).collect();
+    if found.is_empty() {
+        return Err(Error::failed(format!("no column is like '{name}'"))
+            .at(table.origin.clone())
+            .cure(names::list("columns", &table.names)));
+    }
+    Ok(found)
+}
+
 /// The columns that become features, in order.
 pub(super) fn feature_columns<'a>(
-    public: &'a Table,
-    definition: &'a DatasetDefinition,
+    table: &'a Table,
+    definition: &DatasetDefinition,
     label: &str,
 ) -> Result<Vec<&'a str>> {
-    let (named, chosen): (&[String], Vec<&str>) = match &definition.columns {
-        Columns::All => (&[], public.names.iter().map(String::as_str).collect()),
-        Columns::Only(only) => (only, only.iter().map(String::as_str).collect()),
+    let all_meant = |named: &[String]| -> Result<Vec<&'a str>> {
+        let meant = named.iter().map(|name| meant(table, name));
+        Ok(meant.collect::<Result<Vec<_>>>()?.concat())
+    };
+    let everything = table.names.iter().map(String::as_str);
+    let chosen: Vec<&str> = match &definition.columns {
+        Columns::All => everything.collect(),
+        Columns::Only(only) => {
+            let mut seen = HashSet::new();
+            if let Some(twice) = only.iter().find(|name| !seen.insert(*name)) {
+                return Err(Error::usage(format!("column '{twice}' is listed twice"))
+                    .cure("list every column once"));
+            }
+            // A pattern may well mean a column that is listed by name, too.
+            let mut seen = HashSet::new();
+            all_meant(only)?.into_iter().filter(|name| seen.insert(*name)).collect()
+        }
         Columns::Except(except) => {
-            let kept = public.names.iter().filter(|name| !except.contains(name));
-            (except, kept.map(String::as_str).collect())
+            let left_out: HashSet<_> = all_meant(except)?.into_iter().collect();
+            everything.filter(|name| !left_out.contains(name)).collect()
         }
     };
-    for name in named.iter().chain(definition.categories.keys()) {
-        public.column(name)?;
-    }
-    let mut seen = HashSet::new();
-    if let Some(twice) = chosen.iter().find(|name| !seen.insert(**name)) {
-        return Err(Error::usage(format!("column '{twice}' is listed twice"))
-            .cure("list every column once"));
+    for name in definition.categories.keys() {
+        meant(table, name)?;
     }
     let features: Vec<_> = chosen.into_iter().filter(|name| *name != label).collect();
     if features.is_empty() {
         return Err(Error::usage(format!("dataset '{}' has no feature", definition.name))
-            .at(public.origin.clone())
+            .at(table.origin.clone())
             .cure("choose at least one column that is not the label"));
     }
     Ok(features)
+}
+
+/// The definition with its columns by name instead of by pattern or exception, so
+/// that it holds for every table that has these.
+pub fn resolved(definition: &DatasetDefinition, table: &Table) -> Result<DatasetDefinition> {
+    let label = definition.label.as_deref().unwrap_or_default();
+    let features = feature_columns(table, definition, label)?;
+    let category = |name: &&str| Some(((*name).to_owned(), definition.category(name)?.to_vec()));
+    let mut categories: BTreeMap<_, _> = features.iter().filter_map(category).collect();
+    // That the label is declared, too, is a mistake to be told when it is read.
+    categories
+        .extend(definition.categories.get_key_value(label).map(|(k, v)| (k.clone(), v.clone())));
+    Ok(DatasetDefinition {
+        columns: Columns::Only(features.into_iter().map(str::to_owned).collect()),
+        categories,
+        ..definition.clone()
+    })
+}
+
+/// All columns that a dataset uses: its features, then its label if it has one.
+pub fn used_columns(definition: &DatasetDefinition, table: &Table) -> Result<Vec<String>> {
+    let label = definition.label.as_deref();
+    let features = feature_columns(table, definition, label.unwrap_or_default())?;
+    Ok(features.into_iter().chain(label).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::{Column, Role, Source};
+
+    fn features(columns: Columns) -> Result<Vec<String>> {
+        let names = ["id", "px1", "px2", "px10", "a*b", "y"].map(str::to_owned);
+        let columns_of = vec![Column::Numbers(vec![1.0]); names.len()];
+        let table = Table::new("t.csv", names.to_vec(), columns_of, vec![2])?;
+        let mut definition =
+            DatasetDefinition::new("d", Role::Public, Source::File("t.csv".into()));
+        definition.columns = columns;
+        let found = feature_columns(&table, &definition, "y")?;
+        Ok(found.into_iter().map(str::to_owned).collect())
+    }
+
+    fn only(names: &[&str]) -> Result<Vec<String>> {
+        features(Columns::Only(names.iter().map(|&name| name.to_owned()).collect()))
+    }
+
+    fn except(names: &[&str]) -> Result<Vec<String>> {
+        features(Columns::Except(names.iter().map(|&name| name.to_owned()).collect()))
+    }
+
+    #[test]
+    fn patterns_choose_columns_in_the_order_of_the_table() {
+        assert_eq!(only(&["px*"]).unwrap(), ["px1", "px2", "px10"]);
+        assert_eq!(only(&["px2", "px?", "y"]).unwrap(), ["px2", "px1"]);
+        assert_eq!(except(&["px*", "id"]).unwrap(), ["a*b"]);
+        assert_eq!(only(&["a*b"]).unwrap(), ["a*b"]);
+        let error = only(&["pixel*"]).unwrap_err().to_string();
+        assert!(error.starts_with("t.csv: no column is like 'pixel*'"), "{error}");
+        assert!(error.contains("the columns are: id, px1"), "{error}");
+        assert!(except(&["p"]).unwrap_err().to_string().contains("no column 'p'"));
+        assert!(except(&["*"]).unwrap_err().to_string().contains("has no feature"));
+        assert!(only(&["px*", "px*"]).unwrap_err().to_string().contains("listed twice"));
+    }
+
+    #[test]
+    fn stars_take_as_much_as_is_needed() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a*c*e", "abcde", true),
+            ("a*ce", "abcde", false),
+            ("*ab", "aaab", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("é*", "été", true),
+            ("**b**", "abc", true),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_matches_itself_and_itself_with_parts_starred(
+            name in "[ab]{0,8}", from in 0_usize..9, length in 0_usize..9
+        ) {
+            let from = from.min(name.len());
+            let to = (from + length).min(name.len());
+            prop_assert!(matches(&name, &name));
+            let starred = format!("{}*{}", &name[..from], &name[to..]);
+            prop_assert!(matches(&starred, &name));
+            let wrong = format!("{}c*{}", &name[..from], &name[to..]);
+            prop_assert!(!matches(&wrong, &name));
+        }
+    }
 }

@@ -1,13 +1,14 @@
 //! Named, typed columns as they stand in a file.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
+use super::align::Compatibility;
 use super::fingerprint::{self, Fingerprint};
 use super::names;
 use super::vectors::{Vector, Vectors};
@@ -117,6 +118,12 @@ pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// What stands for a missing value in a file.
+pub(super) fn is_missing(text: &str) -> bool {
+    const MISSING: [&str; 9] = ["", "na", "n/a", "nan", "null", "none", "?", "-", "."];
+    text.len() <= 4 && MISSING.iter().any(|missing| missing.eq_ignore_ascii_case(text))
+}
+
 impl Column {
     pub fn len(&self) -> usize {
         match self {
@@ -211,6 +218,14 @@ pub enum Counted {
     Rows,
 }
 
+/// One of the files that were put together.
+#[derive(Debug, Clone, PartialEq)]
+struct FileOfRows {
+    origin: String,
+    counted: Counted,
+    content: Fingerprint,
+}
+
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
@@ -230,7 +245,7 @@ pub struct Table {
     pub remarks: Vec<String>,
     counted: Counted,
     /// The files that were put together, where there are several.
-    files: Vec<(String, Counted)>,
+    files: Vec<FileOfRows>,
     /// For every row its place in `files`; empty where there is only one.
     file_of_row: Vec<u32>,
 }
@@ -254,7 +269,7 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
-        let origin = origin.into();
+        let origin: String = origin.into();
         let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
         if names.len() != columns.len() {
             return broken(format!("{} names for {} columns", names.len(), columns.len()));
@@ -279,7 +294,9 @@ impl Table {
                 Column::Text(_) => None,
             };
             if let Some(row) = infinite {
-                return broken(format!("column '{name}' is not finite in row {}", row + 1));
+                return Err(Error::failed("an infinite number")
+                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                    .cure("replace infinite numbers before saving, or remove such rows"));
             }
         }
         let content = Fingerprint::of(&names, &columns);
@@ -321,8 +338,8 @@ impl Table {
     pub fn place(&self, row: usize) -> String {
         let (file, counted) = match self.file_of_row.get(row) {
             Some(&file) => {
-                let (file, counted) = &self.files[file as usize];
-                (file, *counted)
+                let file = &self.files[file as usize];
+                (&file.origin, file.counted)
             }
             None => (&self.origin, self.counted),
         };
@@ -354,50 +371,70 @@ impl Table {
     }
 
     /// The rows of all `tables`, one after the other, under the columns of the
-    /// first. A column that is text in one of them becomes text.
+    /// first, which are those of all. A column that is text in one of them
+    /// becomes text.
     pub fn concat(tables: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = tables.split_first() else {
+            return Err(Error::usage("there is no table to put together"));
+        };
+        others.iter().try_for_each(|other| Compatibility::between(first, other).check())?;
+        Self::concat_columns(tables, &first.names)
+    }
+
+    /// Like [`Self::concat`], of these columns alone, which each table has.
+    pub fn concat_columns(tables: &[&Self], names: &[String]) -> Result<Self> {
         let Some((&first, others)) = tables.split_first() else {
             return Err(Error::usage("there is no table to put together"));
         };
         if others.is_empty() {
             return Ok(first.clone());
         }
-        for other in others {
-            first.check_same_columns(other)?;
-        }
-        let columns = first.names.iter().map(|name| {
+        let columns = names.iter().map(|name| {
             let parts =
                 tables.iter().map(|table| table.column(name)).collect::<Result<Vec<_>>>()?;
             Column::concat(&parts).ok_or_else(|| first.unlike(tables, name))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
 
-        let mut files: Vec<(String, Counted)> = Vec::new();
+        let mut files = Vec::new();
         let mut file_of_row = Vec::new();
         for table in tables {
             let start = files.len() as u32;
             if table.files.is_empty() {
-                files.push((table.origin.clone(), table.counted));
+                files.push(table.as_file());
                 file_of_row.extend(std::iter::repeat_n(start, table.rows()));
             } else {
                 files.extend_from_slice(&table.files);
                 file_of_row.extend(table.file_of_row.iter().map(|file| start + file));
             }
         }
-        let sum = |of: fn(&Self) -> Fingerprint| {
-            tables.iter().fold(Fingerprint::EMPTY, |sum, table| sum.plus(of(table)))
-        };
+        let contents = tables.iter().map(|table| table.content);
         Ok(Self {
             origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
-            names: first.names.clone(),
+            names: names.to_vec(),
+            view: Fingerprint::of(names, &columns),
             columns,
             lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
-            content: sum(|table| table.content),
-            view: sum(|table| table.view),
+            content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
             remarks: tables.iter().flat_map(|table| &table.remarks).cloned().collect(),
             counted: first.counted,
             files,
             file_of_row,
+        })
+    }
+
+    fn as_file(&self) -> FileOfRows {
+        let (origin, counted) = (self.origin.clone(), self.counted);
+        FileOfRows { origin, counted, content: self.content }
+    }
+
+    /// For every row the content of the file it came from and its line there:
+    /// the same in two tables where both hold the same record of the same file,
+    /// whatever the file's name and however the tables were made.
+    pub fn provenance(&self) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
+        (0..self.rows()).map(|row| {
+            let file = self.file_of_row.get(row).map(|&file| &self.files[file as usize]);
+            (file.map_or(self.content, |file| file.content), self.lines[row])
         })
     }
 
@@ -413,30 +450,6 @@ impl Table {
         ))
         .at(other.origin.clone())
         .cure("vectors go together with vectors of the same length: use one of the files alone")
-    }
-
-    fn check_same_columns(&self, other: &Self) -> Result<()> {
-        let lacking = |a: &Self, b: &Self| -> Vec<String> {
-            a.names.iter().filter(|name| !b.has(name)).cloned().collect()
-        };
-        let (missing, extra) = (lacking(self, other), lacking(other, self));
-        let mut complaints = Vec::new();
-        if !missing.is_empty() {
-            complaints.push(format!("lacks {}", names::quoted(&missing)));
-        }
-        if !extra.is_empty() {
-            complaints.push(format!("has {} in addition", names::quoted(&extra)));
-        }
-        if complaints.is_empty() {
-            return Ok(());
-        }
-        Err(Error::failed(format!(
-            "its columns are not those of {}: it {}",
-            self.origin,
-            complaints.join(" and ")
-        ))
-        .at(other.origin.clone())
-        .cure("give both files the same columns, or use one of them alone"))
     }
 
     /// How many of `rows` rows a share `holdout` holds out: a matter of numbers alone.
@@ -462,6 +475,40 @@ impl Table {
         test.sort_unstable();
         train.sort_unstable();
         Ok((self.select(train), self.select(test)))
+    }
+
+    /// The same records under other column names. Their fingerprints stay: a
+    /// record is the same person's whatever its columns are called here.
+    pub fn renamed(mut self, names: &BTreeMap<String, String>) -> Result<Self> {
+        for (old, new) in names {
+            self.column(old)?;
+            if self.has(new) {
+                return Err(Error::usage(format!("column '{old}' cannot be renamed '{new}'"))
+                    .at(self.origin)
+                    .cure("choose a name that no column has"));
+            }
+            for name in self.names.iter_mut().filter(|name| *name == old) {
+                new.clone_into(name);
+            }
+        }
+        Ok(self)
+    }
+
+    /// So many rows, chosen at random and in the order of the file. Which ones is
+    /// a matter of their number and the seed, not of what stands in them.
+    pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
+        if rows == 0 || rows > self.rows() {
+            return Err(Error::usage(format!(
+                "a sample of {rows} rows is to be taken of {}",
+                self.rows()
+            ))
+            .at(self.origin.clone())
+            .cure(format!("sample 1 to {} rows, or leave `sample` out", self.rows())));
+        }
+        let mut order = shuffled(self.rows(), seed);
+        order.truncate(rows);
+        order.sort_unstable();
+        Ok(self.select(&order))
     }
 
     /// How many rows are exact copies of an earlier one. Copies of one person's
@@ -588,7 +635,7 @@ mod tests {
         let b = table("b.csv", &[("x", numbers(&[1.0])), ("z", numbers(&[0.5]))]);
         let error = error(Table::concat(&[&a, &b]));
         assert!(error.starts_with("b.csv: "), "{error}");
-        assert!(error.contains("lacks 'k' and has 'z' in addition"), "{error}");
+        assert!(error.contains("do not go with those of a.csv: 'k', 'z'"), "{error}");
     }
 
     #[test]
@@ -616,7 +663,10 @@ mod tests {
         assert_eq!(both.select(&[2]).view, b.view);
         let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
         let error = error(Table::concat(&[&a, &wide]));
-        assert!(error.starts_with("w.npy: column 'x' holds vectors of 1 numbers, but"), "{error}");
+        assert!(
+            error.starts_with("w.npy: its columns do not go with those of a.npy: 'x'"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -653,6 +703,41 @@ mod tests {
             counts[shuffled(5, seed)[0]] += 1;
         }
         assert!(counts.iter().all(|count| (count - 1000).abs() < 150), "{counts:?}");
+    }
+
+    #[test]
+    fn a_sample_is_fixed_by_numbers_alone_and_impossible_ones_are_refused() {
+        let make = |cells: [f64; 5]| table("t", &[("x", numbers(&cells))]);
+        let lines = |cells| make(cells).sample(3, 7).ok().unwrap().lines;
+        assert_eq!(lines([1.0, 2.0, 3.0, 4.0, 5.0]), lines([9.0; 5]));
+        assert!(lines([9.0; 5]).is_sorted());
+        assert_eq!(make([9.0; 5]).sample(5, 1).ok().unwrap().rows(), 5);
+        for rows in [0, 6] {
+            assert!(error(make([9.0; 5]).sample(rows, 7)).contains("sample 1 to 5 rows"));
+        }
+    }
+
+    #[test]
+    fn renaming_columns_refreshes_no_fingerprint_and_joins_none() {
+        let a = table("a.csv", &[("x", numbers(&[1.0, 2.0])), ("y", numbers(&[3.0, 4.0]))]);
+        let rename = |old: &str, new: &str| a.clone().renamed(&[(old.into(), new.into())].into());
+        let renamed = rename("x", "age").ok().unwrap();
+        assert_eq!(renamed.names, ["age", "y"]);
+        assert_eq!((renamed.content, renamed.view), (a.content, a.view));
+        assert!(error(rename("x", "y")).contains("cannot be renamed 'y'"));
+        assert!(error(rename("z", "age")).contains("no column 'z'"));
+    }
+
+    #[test]
+    fn provenance_names_the_same_record_in_whatever_table_it_stands() {
+        let a = table("a.csv", &[("x", numbers(&[1.0, 2.0]))]);
+        let b = table("b.csv", &[("x", numbers(&[3.0, 4.0]))]);
+        let renamed = Table { origin: "c.csv".into(), ..a.clone() };
+        let both = Table::concat(&[&b, &renamed]).ok().unwrap();
+        let of = |table: &Table| table.provenance().collect::<Vec<_>>();
+        assert_eq!(of(&both)[2..], of(&a));
+        assert_eq!(of(&both.select(&[3])), of(&a)[1..]);
+        assert_ne!(of(&both)[0], of(&a)[0]);
     }
 
     #[test]

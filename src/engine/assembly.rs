@@ -2,9 +2,14 @@
 //! is drawn here and nothing is written: the Plan screen uses it for its cost
 //! panel, a job for its start.
 
+use std::collections::HashSet;
+
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
-use crate::data::preparation::{class_names, declared_classes};
-use crate::data::{Dataset, DatasetDefinition, Preparation, Table, Task};
+use crate::data::preparation::{
+    FeatureScaling, LabelRange, PreparationSettings, class_names, declared_classes,
+};
+use crate::data::selection::{resolved, used_columns};
+use crate::data::{Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task};
 use crate::error::{Error, Result};
 use crate::privacy::{Calibrated, Private};
 use crate::session::{Loaded, PlanDefinition, Session};
@@ -32,13 +37,11 @@ impl std::fmt::Debug for Assembly {
 /// A row that stands on both sides would be used without any protection.
 fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     private.private()?.try_map(|rows| {
-        let same_file = publics.iter().filter(|public| public.content == rows.content);
-        let taken: std::collections::BTreeSet<_> =
-            same_file.flat_map(|public| public.lines.iter()).collect();
-        match rows.lines.iter().find(|line| taken.contains(line)) {
-            Some(line) => Err(Error::refused(format!(
-                "line {line} of {} is private in '{name}' and stands among the public rows too",
-                rows.origin
+        let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
+        match rows.provenance().position(|record| taken.contains(&record)) {
+            Some(row) => Err(Error::refused(format!(
+                "line {} of {} is private in '{name}' and stands among the public rows too",
+                rows.lines[row], rows.origin
             ))
             .cure("change the row filters so that no row is on both sides")),
             None => Ok(()),
@@ -90,7 +93,18 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     }
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    let pooled = Table::concat(&tables)?;
+    refuse_overlap(private, &tables, &plan.private)?;
+    definition = resolved(&definition, tables[0])?;
+    let used = used_columns(&definition, tables[0])?;
+    let pooled = pool(&tables, &used)?;
+    let features = used.iter().filter(|name| definition.label.as_ref() != Some(name));
+    let needed: HashSet<_> = features.chain(label).map(String::as_str).collect();
+    private.private()?.try_map(|table| {
+        Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
+    })?;
+    // Incomplete public rows are gone already where they are to be dropped.
+    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+    definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
     if definition.task == Task::Classification {
         let all: Vec<_> =
             publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
@@ -102,7 +116,6 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let public = preparation.apply(&public_train, "public", true)?;
     let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
 
-    refuse_overlap(private, &tables, &plan.private)?;
     let split = private
         .private()?
         .try_map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)))?;
@@ -132,6 +145,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
+    warnings.extend(clipping(&public, &plan.preparation));
     if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
         warnings.push(format!(
             "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
@@ -153,6 +167,15 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     })
 }
 
+/// All public records under the columns in use.
+fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
+    for other in &publics[1..] {
+        Compatibility::between(publics[0], other)
+            .check_for(|name| used.iter().any(|used| used == name))?;
+    }
+    Table::concat_columns(publics, used)
+}
+
 /// The classes that the datasets declare, or else those of all public records,
 /// held-out ones included; never those of the private ones.
 fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<Vec<String>> {
@@ -169,6 +192,22 @@ fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<
         }
     }
     Ok(classes)
+}
+
+/// Bounds that somebody declared may be too tight; public ones clip a twentieth
+/// by their definition.
+fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> {
+    let declared =
+        settings.features != FeatureScaling::Public || settings.labels != LabelRange::Public;
+    let share = public.clipped as f64 / public.len() as f64;
+    ((declared && public.clipped > 0) || share > 0.15).then(|| {
+        format!(
+            "{} of {} public training records ({:.1} %) are clipped to the bounds",
+            public.clipped,
+            public.len(),
+            100.0 * share
+        )
+    })
 }
 
 /// δ ≥ 1/n would be satisfied by publishing a random record.

@@ -91,12 +91,11 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let record = private
-        .and_then(|loaded| loaded.record.as_ref())
+    let private = private
         .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", job.plan.private)))?;
 
     let mut ledger = job.workspace.ledger()?;
-    let account = ledger.register(record)?;
+    let account = private.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     let run = new_run_id(&job.plan.method);
     let mut directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;

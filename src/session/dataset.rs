@@ -1,17 +1,18 @@
 //! A definition made into records. Private records are wrapped as they are read.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
+use crate::data::missing::{self, Missing};
 use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::table::Column;
-use crate::data::{DatasetDefinition, Role, Source, Table, csv, synthetic};
+use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, csv, synthetic};
 use crate::error::{Error, Result};
-use crate::privacy::Private;
-use crate::privacy::ledger::DatasetRecord;
+use crate::privacy::ledger::{AccountId, DatasetRecord};
+use crate::privacy::{Ledger, Private};
 
 /// A dataset in memory, with what may be shown of it freely.
 #[derive(Debug)]
@@ -23,6 +24,9 @@ pub struct Loaded {
     pub records: Records,
     /// How the ledger knows it; private datasets only.
     pub record: Option<DatasetRecord>,
+    /// The files of a private dataset that has several, each tied to it by its
+    /// rows: who has spent on one of them has spent on the whole, and the other way.
+    pub parts: Vec<DatasetRecord>,
     /// Remarks that do not stop anything.
     pub warnings: Vec<String>,
 }
@@ -50,6 +54,15 @@ impl std::fmt::Debug for Records {
 }
 
 impl Loaded {
+    /// The account of a private dataset in the ledger, opened where there is none.
+    pub fn register(&self, ledger: &mut Ledger) -> Result<AccountId> {
+        self.parts.iter().try_for_each(|part| ledger.register(part).map(|_| ()))?;
+        let record = self.record.as_ref().ok_or_else(|| {
+            Error::usage(format!("'{}' is public and has no account", self.definition.name))
+        })?;
+        ledger.register(record)
+    }
+
     pub fn public(&self) -> Result<&Table> {
         match &self.records {
             Records::Public(table) => Ok(table),
@@ -80,15 +93,13 @@ pub fn load_watched(
     workspace: &Workspace,
     progress: &mut dyn Progress,
 ) -> Result<Loaded> {
-    let (whole, origin) = read(&definition.source, workspace, progress)?;
-    let table = match &definition.filter {
-        Some(filter) => Filter::parse(filter)?.apply(&whole)?,
-        None => whole,
-    };
-    if let Some(label) = &definition.label {
-        table.column(label)?;
+    let (whole, parts) = read_all(&definition.source, workspace, progress)?;
+    let mut warnings = whole.remarks.clone();
+    let table = chosen_rows(definition, whole, &mut warnings)?;
+    let about = definition.units.keys().chain(definition.notes.keys());
+    for column in definition.label.iter().chain(about) {
+        table.column(column)?;
     }
-    let mut warnings = table.remarks.clone();
     let fingerprint = table.view.to_string();
     if definition.role == Role::Public
         && definition.fingerprint.as_ref().is_some_and(|known| *known != fingerprint)
@@ -101,6 +112,7 @@ pub fn load_watched(
     let columns = column_kinds(&table);
     let rows = table.rows();
     let mut definition = definition.clone();
+    let mut parts_on_record = Vec::new();
     let (records, record) = match definition.role {
         Role::Public => {
             definition.fingerprint = Some(fingerprint);
@@ -108,17 +120,101 @@ pub fn load_watched(
         }
         Role::Private => {
             definition.fingerprint = None;
-            let record = DatasetRecord {
+            let record = |origin, content: Fingerprint| DatasetRecord {
                 name: definition.name.clone(),
                 origin,
-                content: table.content.to_string(),
-                view: fingerprint,
+                content: content.to_string(),
+                view: fingerprint.clone(),
                 rows: rows as u64,
             };
-            (Records::Private(Private::new(table)), Some(record))
+            let origin = parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>();
+            let whole = record(origin.join(" + "), table.content);
+            if parts.len() > 1 {
+                let parts = parts.into_iter().map(|part| record(part.origin, part.content));
+                parts_on_record = parts.collect();
+            }
+            (Records::Private(Private::new(table)), Some(whole))
         }
     };
-    Ok(Loaded { definition, rows, columns, records, record, warnings })
+    Ok(Loaded { definition, rows, columns, records, record, parts: parts_on_record, warnings })
+}
+
+/// The rows that a definition means: filtered, sampled, and, of public data,
+/// complete where incomplete ones are to be dropped.
+fn chosen_rows(
+    definition: &DatasetDefinition,
+    whole: Table,
+    warnings: &mut Vec<String>,
+) -> Result<Table> {
+    let mut table = whole;
+    if let Some(filter) = &definition.filter {
+        table = Filter::parse(filter)?.apply(&table)?;
+    }
+    if let Some(sample) = definition.sample {
+        table = table.sample(sample.rows, sample.seed)?;
+    }
+    let mut table = table.renamed(&definition.rename)?;
+    if definition.missing != Missing::Drop {
+        return Ok(table);
+    }
+    if definition.role == Role::Private {
+        warnings.push(format!(
+            "incomplete records of '{}' count as empty ones: their number stays private",
+            definition.name
+        ));
+        return Ok(table);
+    }
+    let complete = missing::complete_rows(&table, definition)?;
+    let dropped = table.rows() - complete.len();
+    if complete.is_empty() {
+        return Err(Error::failed("a value is missing in every row")
+            .at(table.origin)
+            .cure("leave columns with many gaps out of the features"));
+    }
+    if dropped > 0 {
+        warnings.push(format!(
+            "{dropped} of {} rows of '{}' lack a value and are left out",
+            table.rows(),
+            definition.name
+        ));
+        table = table.select(&complete);
+    }
+    Ok(table)
+}
+
+/// One file (or other origin) that a dataset's rows come from.
+struct Part {
+    origin: String,
+    content: Fingerprint,
+}
+
+/// Everything that a source names, one after the other.
+fn read_all(
+    source: &Source,
+    workspace: &Workspace,
+    progress: &mut dyn Progress,
+) -> Result<(Table, Vec<Part>)> {
+    let Source::Several(sources) = source else {
+        let (table, origin) = read(source, workspace, progress)?;
+        let content = table.content;
+        return Ok((table, vec![Part { origin, content }]));
+    };
+    let mut tables = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
+    for source in sources {
+        let (table, further) = read_all(source, workspace, progress)?;
+        for part in further {
+            // One person's record would stand in the dataset twice.
+            if parts.iter().any(|known| known.content == part.content) {
+                return Err(Error::usage("these rows are named twice")
+                    .at(part.origin)
+                    .cure("name every file once: copies multiply what a person risks"));
+            }
+            parts.push(part);
+        }
+        tables.push(table);
+    }
+    Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
 }
 
 /// Names and kinds of a table's columns; no values.
@@ -132,8 +228,8 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
 }
 
 /// The same file by another path (a link, `..`) is the same origin.
-fn canonical(path: &PathBuf) -> String {
-    path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string()
+fn canonical(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
 /// A source's table and its origin.
@@ -151,7 +247,12 @@ fn read(
             let files: BTreeMap<String, PathBuf> =
                 files.iter().map(|(name, file)| (name.clone(), workspace.resolve(file))).collect();
             let table = read::read_together(&files, progress)?;
-            Ok((table, files.values().map(canonical).collect::<Vec<_>>().join(" + ")))
+            Ok((table, files.values().map(|file| canonical(file)).collect::<Vec<_>>().join(" + ")))
+        }
+        Source::Several(_) => {
+            let (table, parts) = read_all(source, workspace, progress)?;
+            let origins: Vec<_> = parts.into_iter().map(|part| part.origin).collect();
+            Ok((table, origins.join(" + ")))
         }
         Source::File(file) => file_with(file, &Reading::Plain),
         Source::Delimited { file, delimiter, names } => {

@@ -2,19 +2,27 @@
 
 use std::borrow::Cow;
 
-use crate::data::missing;
-use crate::data::table::{Column, Table, finite};
+use crate::data::table::{Column, Table, finite, is_missing};
 use crate::data::vectors::Vectors;
 use crate::error::{Error, Result};
 
+/// Whether values may be missing.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Gaps {
+    Refused,
+    /// They are NaN.
+    Allowed,
+}
+
 /// A column as numbers, or its first cell that is none.
-pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64]>> {
+pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<Cow<'a, [f64]>> {
+    let flawed = |row, cell: &str| {
+        Error::failed(flaw(cell)).at(format!("{}, column '{column}'", table.place(row)))
+    };
     match table.column(column)? {
         Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
-            Some(row) => {
-                Err(Error::failed(flaw("")).at(format!("{}, column '{column}'", table.place(row))))
-            }
-            None => Ok(Cow::Borrowed(numbers)),
+            Some(row) if gaps == Gaps::Refused => Err(flawed(row, "")),
+            _ => Ok(Cow::Borrowed(numbers)),
         },
         vectors @ Column::Vectors(_) => {
             Err(Error::failed(format!("expected one number in each row, found {}", vectors.kind()))
@@ -24,17 +32,22 @@ pub(super) fn numbers<'a>(table: &'a Table, column: &str) -> Result<Cow<'a, [f64
         Column::Text(cells) => cells
             .iter()
             .enumerate()
-            .map(|(row, cell)| {
-                finite(cell).ok_or_else(|| {
-                    Error::failed(flaw(cell)).at(format!("{}, column '{column}'", table.place(row)))
-                })
+            .map(|(row, cell)| match finite(cell) {
+                Some(number) => Ok(number),
+                None if gaps == Gaps::Allowed && is_missing(cell) => Ok(f64::NAN),
+                None => Err(flawed(row, cell)),
             })
             .collect(),
     }
 }
 
-/// A column as vectors of `width` numbers, none of which is missing.
-pub(super) fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Result<&'a Vectors> {
+/// A column as vectors of `width` numbers.
+pub(super) fn vectors<'a>(
+    table: &'a Table,
+    column: &str,
+    width: usize,
+    gaps: Gaps,
+) -> Result<&'a Vectors> {
     let found = table.column(column)?;
     let Column::Vectors(vectors) = found else {
         return Err(unlike_vectors(table, column, width, found));
@@ -42,7 +55,7 @@ pub(super) fn vectors<'a>(table: &'a Table, column: &str, width: usize) -> Resul
     if vectors.width() != width {
         return Err(unlike_vectors(table, column, width, found));
     }
-    match vectors.first_missing() {
+    match vectors.first_missing().filter(|_| gaps == Gaps::Refused) {
         Some((row, position)) => Err(Error::failed("expected a number, found a missing value")
             .at(format!("{}, column '{column}[{position}]'", table.place(row)))
             .cure("filter such rows out, or leave the column out of the features")),
@@ -60,7 +73,7 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
 fn flaw(cell: &str) -> String {
     if cell.is_empty() {
         "expected a number, found a missing value".to_owned()
-    } else if missing::is_missing(cell) {
+    } else if is_missing(cell) {
         format!("expected a number, found a missing value ('{cell}')")
     } else if cell.parse::<f64>().is_ok() {
         format!("expected a finite number, found '{cell}'")

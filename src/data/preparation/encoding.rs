@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::cells::{numbers, vectors};
+use super::cells::{Gaps, numbers, vectors};
 use super::scale::Scale;
 use crate::data::definition::DatasetDefinition;
 use crate::data::table::{Cell, Column, Table};
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is taken for a mistake:
 /// names, dates, identifiers.
-pub(super) const MOST_VALUES: usize = 200;
+pub(in crate::data) const MOST_VALUES: usize = 200;
 
 /// How one column becomes features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,14 @@ impl Encoding {
         }
     }
 
+    /// Texts that are values here, even where they look as if one were missing.
+    pub fn values(&self) -> &[String] {
+        match self {
+            Self::Category { values, .. } => values,
+            Self::Number { .. } | Self::Vector { .. } => &[],
+        }
+    }
+
     pub fn scales(&self) -> &[Scale] {
         match self {
             Self::Number { scale, .. } => std::slice::from_ref(scale),
@@ -102,10 +110,11 @@ impl Encoding {
         }
     }
 
-    pub fn read<'a>(&self, table: &'a Table) -> Result<Coded<'a>> {
+    pub fn read<'a>(&self, table: &'a Table, gaps: Gaps) -> Result<Coded<'a>> {
         match self {
             Self::Number { column, .. } => {
-                numbers(table, column).map(Coded::Numbers).map_err(|flaw| flaw.cure(FEATURE_CURE))
+                let numbers = numbers(table, column, gaps).map(Coded::Numbers);
+                numbers.map_err(|flaw| flaw.cure(FEATURE_CURE))
             }
             Self::Category { column, values, .. } => {
                 let codes: HashMap<Cell<'_>, usize> =
@@ -114,14 +123,15 @@ impl Encoding {
                 Ok(Coded::Codes(table.column(column)?.cells().map(code).collect()))
             }
             Self::Vector { column, scales } => {
-                vectors(table, column, scales.len()).map(Coded::Vectors)
+                vectors(table, column, scales.len(), gaps).map(Coded::Vectors)
             }
         }
     }
 }
 
 const FEATURE_CURE: &str = "correct the cell, filter such rows out, leave the column out of the \
-                            features, or declare it as a category";
+                            features, or declare it as a category; `missing` says what to do \
+                            with gaps";
 
 /// A number or a category, as declared or as the public cells suggest.
 pub(super) fn choose(
@@ -129,7 +139,7 @@ pub(super) fn choose(
     definition: &DatasetDefinition,
     column: &str,
 ) -> Result<Encoding> {
-    if let Some(declared) = definition.categories.get(column) {
+    if let Some(declared) = definition.category(column) {
         return if declared.is_empty() {
             Ok(Encoding::category(column, vocabulary(public, column)?))
         } else {
@@ -141,11 +151,15 @@ pub(super) fn choose(
         let scales = vec![Scale::IDENTITY; vectors.width()];
         return Ok(Encoding::Vector { column: column.to_owned(), scales });
     }
-    let is_number = |cell| matches!(cell, Cell::Number(_));
+    if matches!(cells, Column::Numbers(numbers) if numbers.iter().all(|number| number.is_nan())) {
+        return Err(Error::failed("there is no value in this column")
+            .at(format!("{}, column '{column}'", public.origin))
+            .cure("leave it out of the features"));
+    }
     // Text with some number in it is a numeric column with flaws, until
     // somebody declares it a category: better to ask than to guess.
-    if cells.cells().any(is_number) {
-        numbers(public, column).map_err(|flaw| flaw.cure(FEATURE_CURE))?;
+    let is_number = |cell| matches!(cell, Cell::Number(_));
+    if matches!(cells, Column::Numbers(_)) || cells.cells().any(is_number) {
         return Ok(Encoding::Number { column: column.to_owned(), scale: Scale::IDENTITY });
     }
     let values = vocabulary(public, column)?;
@@ -163,6 +177,14 @@ pub(super) fn choose(
 
 /// The distinct public values of a column, in order.
 pub(super) fn vocabulary(public: &Table, column: &str) -> Result<Vec<String>> {
+    if let vectors @ Column::Vectors(_) = public.column(column)? {
+        return Err(Error::failed(format!(
+            "expected one value in each row, found {}",
+            vectors.kind()
+        ))
+        .at(format!("{}, column '{column}'", public.origin))
+        .cure("choose a column of numbers or text"));
+    }
     Ok(public.values(column)?.into_iter().map(|(value, _)| value.to_string()).collect())
 }
 

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::cells::numbers;
+use super::cells::{Gaps, numbers};
 use super::encoding::{MOST_VALUES, declared_values, vocabulary};
 use super::scale::Scale;
 use super::settings::LabelRange;
 use crate::data::definition::{DatasetDefinition, UnknownLabels};
+use crate::data::missing::lacks_value;
 use crate::data::table::{Cell, Table};
-use crate::data::{Task, missing, names};
+use crate::data::{Task, names};
 use crate::error::{Error, Result};
 
 /// A label this many public standard deviations from the public mean becomes ±1.
@@ -79,12 +80,13 @@ impl Labels {
         }
     }
 
+    pub fn check_column(&self, table: &Table) -> Result<()> {
+        if table.has(self.column()) { Ok(()) } else { Err(no_label(table, self.column())) }
+    }
+
     pub fn read<'a>(&self, table: &'a Table) -> Result<Answers<'a>> {
-        if !table.has(self.column()) {
-            return Err(no_label(table, self.column()));
-        }
         match self {
-            Self::Number { column, scale } => numbers(table, column)
+            Self::Number { column, scale } => numbers(table, column, Gaps::Refused)
                 .map(|raw| Answers::Numbers { raw, scale: *scale })
                 .map_err(|flaw| flaw.cure(NUMBER_CURE)),
             Self::Class { column, names, unknown } => {
@@ -124,7 +126,7 @@ impl<'a> Vocabulary<'a> {
         if let Some(&class) = self.classes.get(&cell) {
             return Ok(class);
         }
-        if is_missing(cell) {
+        if lacks_value(cell) {
             return Err(missing_class(cell));
         }
         self.others.ok_or_else(|| {
@@ -145,14 +147,6 @@ pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
     })
 }
 
-fn is_missing(cell: Cell<'_>) -> bool {
-    match cell {
-        Cell::Text(text) => missing::is_missing(text),
-        Cell::Number(number) => number.is_nan(),
-        Cell::Vector(_) => false,
-    }
-}
-
 fn missing_class(cell: Cell<'_>) -> Error {
     Error::failed(format!("expected a class, found a missing value ('{cell}')"))
         .cure("fill the cell in, filter such rows out, or name it among the declared `classes`")
@@ -165,7 +159,7 @@ pub fn class_names(public: &Table, definition: &DatasetDefinition) -> Result<Vec
         return declared_classes(&definition.classes);
     }
     let cells = public.column(&column)?;
-    if let Some(row) = cells.cells().position(is_missing) {
+    if let Some(row) = cells.cells().position(lacks_value) {
         return Err(
             missing_class(cells.cell(row)).at(format!("{}, column '{column}'", public.place(row)))
         );
@@ -216,12 +210,16 @@ fn label_column(public: &Table, definition: &DatasetDefinition) -> Result<String
 }
 
 fn label_scale(public: &Table, label: &str, range: LabelRange) -> Result<Scale> {
-    let labels = numbers(public, label).map_err(|flaw| {
+    let labels = numbers(public, label, Gaps::Refused).map_err(|flaw| {
         flaw.cure(format!("{NUMBER_CURE}; if it names classes, set `task: classification`"))
     })?;
     let (scale, what, cure) = match range {
         LabelRange::Declared(low, high) => (
-            Scale { centre: low / 2.0 + high / 2.0, width: high / 2.0 - low / 2.0 },
+            Scale {
+                centre: low / 2.0 + high / 2.0,
+                width: high / 2.0 - low / 2.0,
+                ..Scale::IDENTITY
+            },
             format!("the declared label range is {low} to {high}"),
             "declare the lowest label, then the highest",
         ),

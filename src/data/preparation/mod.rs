@@ -23,6 +23,7 @@ use std::f64::consts::SQRT_2;
 use serde::{Deserialize, Serialize};
 
 use super::definition::DatasetDefinition;
+use super::missing::{self, Missing};
 use super::names;
 use super::selection::feature_columns;
 use super::table::Table;
@@ -30,10 +31,12 @@ use super::{Bounds, Classes, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
+use cells::Gaps;
 use encoding::Encoding;
 use labels::{Answers, Labels};
 use scale::Scale;
 
+pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, class_of, declared_classes};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
@@ -58,6 +61,7 @@ pub struct Preparation {
     /// The bound on the norm of a prepared record.
     feature_norm: f64,
     intercept: bool,
+    missing: Missing,
     labels: Labels,
 }
 
@@ -73,24 +77,63 @@ impl Preparation {
             .into_iter()
             .map(|column| encoding::choose(public, definition, column))
             .collect::<Result<Vec<_>>>()?;
+        let missing = definition.missing;
+        let unit = standardise(public, &mut encodings, gaps(missing))?;
         let (unit, feature_norm) = match settings.features {
-            FeatureScaling::Public => (standardise(public, &mut encodings)?, 1.0),
-            FeatureScaling::Declared(norm) => (1.0, declared_norm(norm)?),
+            FeatureScaling::Public => (unit, 1.0),
+            FeatureScaling::Declared(norm) => {
+                let scales = encodings.iter_mut().flat_map(Encoding::scales_mut);
+                scales.for_each(|scale| *scale = Scale { fill: scale.fill, ..Scale::IDENTITY });
+                (1.0, declared_norm(norm)?)
+            }
         };
-        Ok(Self { encodings, unit, feature_norm, intercept: settings.intercept, labels })
+        let intercept = settings.intercept;
+        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels })
     }
 
-    /// For a dataset with its own rules for what is unknown.
+    /// For a dataset with its own rules for what is missing or unknown.
     pub fn under(&self, definition: &DatasetDefinition) -> Self {
         let mut preparation = self.clone();
+        preparation.missing = definition.missing;
         if let Labels::Class { unknown, .. } = &mut preparation.labels {
             *unknown = definition.unknown_labels.clone();
         }
         preparation
     }
 
-    /// Bounded features and (if `with_label`) bounded labels or classes.
+    /// Bounded features and (if `with_label`) bounded labels or classes. There
+    /// are as many records as rows: incomplete ones are empty where the policy
+    /// is to drop them (see [`super::missing`]).
     pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        self.fits(table, with_label)?;
+        let Some(complete) = self.dropping(table, with_label)? else {
+            return self.bounded(table, name, with_label);
+        };
+        let dataset = self.bounded(&table.select(&complete), name, with_label)?;
+        Ok(spread(dataset, &complete, table.rows()))
+    }
+
+    /// Bounded features, but labels in original units, unclipped: for evaluation.
+    /// The label bound of a regression is therefore infinite. Incomplete records
+    /// are left out where the policy is to drop them: a sum over what is here,
+    /// divided by the number of *rows*, is the one to release.
+    pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
+        self.fits(table, true)?;
+        let complete = self.dropping(table, true)?.map(|rows| table.select(&rows));
+        let table = complete.as_ref().unwrap_or(table);
+        let (mut dataset, _) = self.unlabelled(table, name)?;
+        match self.labels.read(table)? {
+            Answers::Numbers { raw, .. } => {
+                dataset.target = Some(raw.into_owned());
+                dataset.bounds.label = f64::INFINITY;
+            }
+            Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+        }
+        Ok(dataset)
+    }
+
+    /// Every row is complete, or its gaps are filled.
+    fn bounded(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         let (mut dataset, mut clipped) = self.unlabelled(table, name)?;
         if with_label {
             match self.labels.read(table)? {
@@ -109,18 +152,16 @@ impl Preparation {
         Ok(dataset)
     }
 
-    /// Bounded features, but labels in original units, unclipped: for evaluation.
-    /// The label bound of a regression is therefore infinite.
-    pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
-        let (mut dataset, _) = self.unlabelled(table, name)?;
-        match self.labels.read(table)? {
-            Answers::Numbers { raw, .. } => {
-                dataset.target = Some(raw.into_owned());
-                dataset.bounds.label = f64::INFINITY;
-            }
-            Answers::Classes(of) => dataset.classes = Some(self.classes(of)),
+    /// The complete rows, where others are to be dropped and there are any.
+    fn dropping(&self, table: &Table, with_label: bool) -> Result<Option<Vec<usize>>> {
+        if self.missing != Missing::Drop {
+            return Ok(None);
         }
-        Ok(dataset)
+        let features = self.encodings.iter().map(|encoding| (encoding.column(), encoding.values()));
+        let label = with_label.then(|| (self.labels.column(), self.class_names()));
+        let incomplete = missing::incomplete(table, features.chain(label))?;
+        let complete: Vec<_> = (0..table.rows()).filter(|&row| !incomplete[row]).collect();
+        Ok((complete.len() < table.rows()).then_some(complete))
     }
 
     /// A prediction in label units.
@@ -189,12 +230,11 @@ impl Preparation {
 
     /// Bounded features, one example per column, and which had to be clipped.
     fn features(&self, table: &Table) -> Result<(Matrix, Vec<bool>)> {
-        self.check()?;
-        self.check_columns(table)?;
+        let gaps = gaps(self.missing);
         let coded = self
             .encodings
             .iter()
-            .map(|encoding| Ok((encoding.scales(), encoding.read(table)?)))
+            .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)))
             .collect::<Result<Vec<_>>>()?;
         let dimension = self.dimension();
         let mut features = Matrix::zeros(dimension, table.rows());
@@ -227,6 +267,13 @@ impl Preparation {
         clipped
     }
 
+    /// Sound itself, and all its columns are there.
+    fn fits(&self, table: &Table, with_label: bool) -> Result<()> {
+        self.check()?;
+        self.check_columns(table)?;
+        if with_label { self.labels.check_column(table) } else { Ok(()) }
+    }
+
     fn check_columns(&self, table: &Table) -> Result<()> {
         let missing: Vec<&str> =
             self.encodings.iter().map(Encoding::column).filter(|name| !table.has(name)).collect();
@@ -253,7 +300,7 @@ impl Preparation {
             Encoding::Number { .. } | Encoding::Vector { .. } => true,
             Encoding::Category { values, scales, .. } => scales.len() == values.len() + 1,
         });
-        let unit = Scale { centre: 0.0, width: self.unit };
+        let unit = Scale { width: self.unit, ..Scale::IDENTITY };
         let sound = self.scales().chain([unit]).all(Scale::is_sound) && self.labels.is_sound();
         if whole && sound && self.dimension() > 0 && declared_norm(self.feature_norm).is_ok() {
             return Ok(());
@@ -279,12 +326,34 @@ fn norm(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Fits centres and widths of all features; returns the unit.
-fn standardise(public: &Table, encodings: &mut [Encoding]) -> Result<f64> {
+/// The records of the `complete` rows among `rows` of which the others are empty.
+fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
+    let mut features = Matrix::zeros(dataset.dimension(), rows);
+    for (from, &to) in complete.iter().enumerate() {
+        features.set_column(to, &dataset.features.column(from));
+    }
+    fn among<T: Copy + Default>(values: &[T], complete: &[usize], rows: usize) -> Vec<T> {
+        let mut all = vec![T::default(); rows];
+        complete.iter().zip(values).for_each(|(&to, &value)| all[to] = value);
+        all
+    }
+    let target = dataset.target.map(|target| among(&target, complete, rows));
+    let classes = dataset
+        .classes
+        .map(|classes| Classes { of: among(&classes.of, complete, rows), ..classes });
+    Dataset { features, target, classes, ..dataset }
+}
+
+fn gaps(missing: Missing) -> Gaps {
+    if missing == Missing::PublicMean { Gaps::Allowed } else { Gaps::Refused }
+}
+
+/// Fits centres, widths and fills of all features; returns the unit.
+fn standardise(public: &Table, encodings: &mut [Encoding], gaps: Gaps) -> Result<f64> {
     let rows = public.rows();
     let mut squares = vec![0.0; rows];
     for encoding in encodings {
-        let coded = encoding.read(public)?;
+        let coded = encoding.read(public, gaps)?;
         for (feature, scale) in encoding.scales_mut().iter_mut().enumerate() {
             *scale = Scale::standard((0..rows).map(|row| coded.value(row, feature)));
             for (row, square) in squares.iter_mut().enumerate() {

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::encoding::MOST_VALUES;
 use super::*;
-use crate::data::{Column, Columns, Role, Source, UnknownLabels, csv};
+use crate::data::read::csv;
+use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
@@ -66,6 +66,34 @@ fn text_becomes_one_feature_per_public_value_and_one_for_all_others() {
     assert_eq!(example(&dataset, 1), [3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(example(&dataset, 2), [3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
     assert_eq!((dataset.name.as_str(), dataset.target), ("shops", None));
+}
+
+#[test]
+fn a_column_of_vectors_becomes_as_many_features_as_it_is_wide() {
+    let table = |width, values: Vec<f32>| {
+        let x = Column::Vectors(Vectors::new(width, Values::F32(values)).unwrap());
+        let y = Column::Numbers((0..x.len()).map(|row| row as f64).collect());
+        Table::of_rows("t.npz", strings(&["x", "y"]), vec![x, y]).ok().unwrap()
+    };
+    let public = table(2, vec![1.0, 5.0, 3.0, 5.0, 8.0, 5.0]);
+    let raw = Preparation::fit(&public, &definition("y"), &raw()).unwrap();
+    assert_eq!(raw.feature_names(), ["x[0]", "x[1]"]);
+    let dataset = raw.apply(&public, "t", true).unwrap();
+    assert_eq!(example(&dataset, 2), [8.0, 5.0]);
+    let scaled = PreparationSettings { intercept: false, ..PreparationSettings::default() };
+    let scaled = Preparation::fit(&public, &definition("y"), &scaled).unwrap();
+    let dataset = scaled.apply(&public, "t", false).unwrap();
+    let sum: f64 = (0..3).map(|row| example(&dataset, row)[0]).sum();
+    assert!(sum.abs() < 0.5 && example(&dataset, 1)[1] == 0.0, "{sum}");
+    for (other, complaint) in [
+        (table(3, vec![0.0; 9]), "t.npz, column 'x': expected vectors of 2 numbers, found"),
+        (table(2, vec![0.0, 1.0, 2.0, f32::NAN]), "t.npz, row 2, column 'x[1]': expected a number"),
+    ] {
+        let error = raw.apply(&other, "t", false).unwrap_err().to_string();
+        assert!(error.starts_with(complaint), "{error}");
+    }
+    let error = Preparation::fit(&public, &definition("x"), &PreparationSettings::default());
+    assert!(error.unwrap_err().to_string().contains("one number in each row"));
 }
 
 #[test]
@@ -323,7 +351,7 @@ fn declared_classes_keep_their_order_and_need_not_all_occur() {
     assert_eq!(classes(&preparation, "x,y\n5,maybe\n"), [1]);
     // A declared class is a class even where its name looks like nothing.
     let preparation = fit("x,y\n1,none\n2,some\n", &classified(&["some", "none"]), &raw());
-    assert_eq!(classes(&preparation, "x,y\n1,none\n"), [1]);
+    assert_eq!(classes(&preparation, "x,y\n1,none\n1,some\n"), [1, 0]);
 }
 
 #[test]
@@ -358,8 +386,65 @@ fn impossible_classes_are_refused_with_a_cure() {
     assert!(many.contains("201 different values") && many.contains("regression"), "{many}");
     assert!(refused(SHOPS, &["a"]).contains("only one class"));
     assert!(refused(SHOPS, &["1", "1.0"]).contains("twice"));
+    let vectors = Column::Vectors(Vectors::new(2, Values::F32(vec![0.0; 4])).unwrap());
+    let numbers = Column::Numbers(vec![1.0, 2.0]);
+    let vectors = Table::of_rows("t.npz", strings(&["x", "y"]), vec![numbers, vectors]);
+    let error = class_names(&vectors.ok().unwrap(), &classified(&[])).unwrap_err().to_string();
+    assert!(error.contains("expected one value in each row, found vectors of 2"), "{error}");
     let text = refusal("x,y\n1,a\n2,b\n", &definition("y"));
     assert!(text.contains("set `task: classification`"), "{text}");
+}
+
+fn with_missing(missing: Missing) -> DatasetDefinition {
+    DatasetDefinition { missing, ..definition("y") }
+}
+
+const GAPS: &str = "a,b,y\n1,u,1\n?,v,2\n3,,3\n5,u,NA\n9,v,10\n";
+
+#[test]
+fn a_public_mean_stands_in_for_missing_numbers_and_never_for_a_label() {
+    let public = "a,b,y\n1,u,1\n,v,2\n5,v,3\n";
+    let preparation = fit(public, &with_missing(Missing::PublicMean), &raw());
+    let filled = preparation.apply(&table(public), "d", true).unwrap();
+    assert_eq!(example(&filled, 1), [3.0, 0.0, 1.0, 0.0]);
+    // A missing category is one of the other values.
+    let private = preparation.apply(&table(GAPS), "d", false).unwrap();
+    assert_eq!(example(&private, 1)[0], 3.0);
+    assert_eq!(example(&private, 2), [3.0, 0.0, 0.0, 1.0]);
+    let error = preparation.apply(&table(GAPS), "d", true).unwrap_err().to_string();
+    assert!(
+        error.starts_with("t.csv:5, column 'y': expected a number, found a missing"),
+        "{error}"
+    );
+    // Standardised, the mean is 0.
+    let settings = PreparationSettings::default();
+    let preparation = fit(public, &with_missing(Missing::PublicMean), &settings);
+    assert_eq!(preparation.apply(&table(public), "d", true).unwrap().features[(0, 1)], 0.0);
+}
+
+#[test]
+fn a_dropped_private_record_stays_as_an_empty_one_and_changes_no_other() {
+    let public = "a,b,y\n1,u,1\n2,v,2\n5,v,3\n";
+    let strict = fit(public, &definition("y"), &PreparationSettings::default());
+    assert!(strict.apply(&table(GAPS), "d", true).is_err());
+    let lenient = strict.under(&with_missing(Missing::Drop));
+    let dataset = lenient.apply(&table(GAPS), "d", true).unwrap();
+    let complete = strict.apply(&table("a,b,y\n1,u,1\n9,v,10\n"), "d", true).unwrap();
+    assert_eq!(dataset.len(), 5);
+    let target = dataset.target.clone().unwrap();
+    for (row, expected) in [(0, Some(0)), (1, None), (2, None), (3, None), (4, Some(1))] {
+        let empty = vec![0.0; dataset.dimension()];
+        let features = expected.map_or(empty, |row| example(&complete, row));
+        assert_eq!(example(&dataset, row), features, "{row}");
+        let label = expected.map_or(0.0, |row: usize| complete.target.as_ref().unwrap()[row]);
+        assert_eq!(target[row], label, "{row}");
+    }
+    assert_eq!(dataset.clipped, complete.clipped);
+    // Without the label its gap does not matter; evaluation leaves gaps out.
+    let unlabelled = lenient.apply(&table(GAPS), "d", false).unwrap();
+    assert!(example(&unlabelled, 3).iter().any(|&x| x != 0.0));
+    let evaluated = lenient.apply_for_evaluation(&table(GAPS), "d").unwrap();
+    assert_eq!(evaluated.target, Some(vec![1.0, 10.0]));
 }
 
 fn cell() -> impl Strategy<Value = f64> {

@@ -160,12 +160,12 @@ impl Account {
         let Some(budget) = self.budget else { return Ok(None) };
         let events = self.charged_events();
         let spent = if events.is_empty() {
-            Composition { mu: 0.0, discretisation: 0.0, adjacency: Adjacency::ReplaceOne }
+            Composition::gaussian(0.0, Adjacency::ReplaceOne)
         } else {
             Composition::of(&events)?
         };
         let fits = |mu: f64| -> Result<bool> {
-            Ok(Composition { mu, ..spent }.guarantee(budget.delta)?.epsilon <= budget.epsilon)
+            Ok(spent.with_mu(mu).gate(budget.delta)?.epsilon <= budget.epsilon)
         };
         // `low` fits and `high` does not; what is spent fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
@@ -188,8 +188,7 @@ impl Account {
         if mu == 0.0 {
             return Ok(Some(0.0));
         }
-        let one_more = Composition { mu, discretisation: 0.0, adjacency: spent.adjacency };
-        Ok(Some(one_more.guarantee(delta)?.epsilon_lower))
+        Ok(Some(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower))
     }
 }
 

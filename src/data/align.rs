@@ -1,0 +1,286 @@
+//! Two tables with the same meaning side by side: which columns agree by name,
+//! and what is wrong with the others. Names and kinds only, no cells.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::names;
+use super::table::{Column, Table};
+use crate::error::{Error, Result};
+
+/// One row per column, in the order of the first table; then those that only
+/// the second has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compatibility {
+    pub first: String,
+    pub second: String,
+    pub columns: Vec<AlignedColumn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlignedColumn {
+    pub name: String,
+    /// What the column holds in the first table, such as "numbers".
+    pub in_first: Option<String>,
+    pub in_second: Option<String>,
+    pub verdict: Verdict,
+    /// A name of the other table that may mean the same.
+    pub perhaps: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Same,
+    /// The same column at another place: columns are found by name, so it does no harm.
+    Moved,
+    OtherKind,
+    OnlyInFirst,
+    OnlyInSecond,
+}
+
+impl Compatibility {
+    pub fn between(first: &Table, second: &Table) -> Self {
+        // Columns that one table lacks move nothing: only the order of common ones counts.
+        let shared = |a: &Table, b: &Table| -> Vec<String> {
+            a.names.iter().filter(|name| b.has(name)).cloned().collect()
+        };
+        let (order, other_order) = (shared(first, second), shared(second, first));
+        let (only_first, only_second) = (lacking(first, second), lacking(second, first));
+        let place = |order: &[String], name: &str| order.iter().position(|other| other == name);
+        let common = |name: &String, column: &Column| {
+            let other = second.column(name).ok()?;
+            let verdict = if column.kind() != other.kind() {
+                Verdict::OtherKind
+            } else if place(&order, name) == place(&other_order, name) {
+                Verdict::Same
+            } else {
+                Verdict::Moved
+            };
+            Some((Some(other.kind()), verdict, None))
+        };
+        let mut columns = Vec::new();
+        for (name, column) in first.names.iter().zip(&first.columns) {
+            let (in_second, verdict, perhaps) = common(name, column)
+                .unwrap_or_else(|| (None, Verdict::OnlyInFirst, near(name, &only_second)));
+            let in_first = Some(column.kind());
+            columns.push(AlignedColumn {
+                name: name.clone(),
+                in_first,
+                in_second,
+                verdict,
+                perhaps,
+            });
+        }
+        for name in &only_second {
+            columns.push(AlignedColumn {
+                name: name.clone(),
+                in_first: None,
+                in_second: second.column(name).ok().map(Column::kind),
+                verdict: Verdict::OnlyInSecond,
+                perhaps: near(name, &only_first),
+            });
+        }
+        Self { first: first.origin.clone(), second: second.origin.clone(), columns }
+    }
+
+    /// The columns that are not simply the same.
+    pub fn differences(&self) -> impl Iterator<Item = &AlignedColumn> {
+        self.columns.iter().filter(|column| column.verdict != Verdict::Same)
+    }
+
+    /// Both have the same columns, of kinds that go together.
+    pub fn check(&self) -> Result<()> {
+        self.check_for(|_| true)
+    }
+
+    /// The second table has all columns of the first that are `needed`, of kinds
+    /// that go together, and nothing of it is needed that the first lacks.
+    pub fn check_for(&self, needed: impl Fn(&str) -> bool) -> Result<()> {
+        let trouble: Vec<_> = self
+            .differences()
+            .filter(|column| column.breaks() && needed(&column.name))
+            .cloned()
+            .collect();
+        if trouble.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = trouble.iter().map(|column| column.name.as_str()).collect();
+        let what =
+            format!("its columns do not go with those of {}: {}", self.first, listed(&names));
+        let table = Self { columns: trouble, ..self.clone() };
+        Err(Error::failed(format!("{what}\n{table}"))
+            .at(self.second.clone())
+            .cure("rename the columns in one of the files, or leave them out of the features"))
+    }
+}
+
+impl AlignedColumn {
+    /// Text beside numbers does not break: text may be numbers with a few gaps,
+    /// and the cell that is none is named when they are read as such.
+    fn breaks(&self) -> bool {
+        let vectors =
+            |kind: &Option<String>| kind.as_ref().is_some_and(|kind| kind.contains("vec"));
+        match self.verdict {
+            Verdict::Same | Verdict::Moved => false,
+            Verdict::OtherKind => vectors(&self.in_first) || vectors(&self.in_second),
+            Verdict::OnlyInFirst | Verdict::OnlyInSecond => true,
+        }
+    }
+}
+
+fn lacking(table: &Table, other: &Table) -> Vec<String> {
+    table.names.iter().filter(|name| !other.has(name)).cloned().collect()
+}
+
+fn near(name: &str, others: &[String]) -> Option<String> {
+    names::nearest(name, others).first().map(|&near| near.to_owned())
+}
+
+/// The first few names.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names::quoted(&names[..names.len() - more]);
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Same => "same",
+            Self::Moved => "same, at another place",
+            Self::OtherKind => "other kind",
+            Self::OnlyInFirst | Self::OnlyInSecond => "missing",
+        })
+    }
+}
+
+/// A table for the terminal; long ones are cut.
+impl fmt::Display for Compatibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 40;
+        let none = || "missing".to_owned();
+        let rows: Vec<[String; 3]> = self
+            .columns
+            .iter()
+            .take(SHOWN)
+            .map(|column| {
+                let kinds = [&column.in_first, &column.in_second];
+                let [first, second] = kinds.map(|kind| kind.clone().unwrap_or_else(none));
+                [column.name.clone(), first, second]
+            })
+            .collect();
+        let header = ["column", &self.first, &self.second].map(str::to_owned);
+        let width = |at: usize| {
+            rows.iter().chain([&header]).map(|row| row[at].chars().count()).max().unwrap_or(0)
+        };
+        let widths = [width(0), width(1), width(2)];
+        let [x, y, z] = widths;
+        let [a, b, c] = &header;
+        write!(f, "  {a:x$}  {b:y$}  {c:z$}  verdict")?;
+        for (row, column) in rows.iter().zip(&self.columns) {
+            let verdict = match &column.perhaps {
+                Some(near) => format!("{}: perhaps '{near}'", column.verdict),
+                None => column.verdict.to_string(),
+            };
+            let [a, b, c] = row;
+            write!(f, "\n  {a:x$}  {b:y$}  {c:z$}  {verdict}")?;
+        }
+        match self.columns.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::{Values, Vectors};
+
+    fn table(origin: &str, columns: &[(&str, char)]) -> Table {
+        let column = |kind: char| match kind {
+            'n' => Column::Numbers(vec![1.0, 2.0]),
+            't' => Column::Text(vec!["a".into(), "b".into()]),
+            width => {
+                let width = width.to_digit(10).unwrap() as usize;
+                Column::Vectors(Vectors::new(width, Values::F64(vec![0.5; 2 * width])).unwrap())
+            }
+        };
+        let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let columns = columns.iter().map(|(_, kind)| column(*kind)).collect();
+        Table::new(origin, names, columns, vec![2, 3]).ok().unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_difference_has_its_verdict() {
+        let a = table("a.csv", &[("x", 'n'), ("temp", 'n'), ("k", 'n'), ("z", 't'), ("e", '2')]);
+        let b = table("b.csv", &[("temps", 'n'), ("z", 't'), ("x", 'n'), ("k", 't'), ("e", '3')]);
+        let compatibility = Compatibility::between(&a, &b);
+        let verdicts: Vec<_> = compatibility
+            .columns
+            .iter()
+            .map(|column| (column.name.as_str(), column.verdict, column.perhaps.as_deref()))
+            .collect();
+        let expected = [
+            ("x", Verdict::Moved, None),
+            ("temp", Verdict::OnlyInFirst, Some("temps")),
+            ("k", Verdict::OtherKind, None),
+            ("z", Verdict::Moved, None),
+            ("e", Verdict::OtherKind, None),
+            ("temps", Verdict::OnlyInSecond, Some("temp")),
+        ];
+        assert_eq!(verdicts, expected);
+        let shown = compatibility.to_string();
+        assert!(shown.contains("  temp    numbers               missing"), "{shown}");
+        assert!(shown.contains("missing: perhaps 'temps'"), "{shown}");
+
+        let error = compatibility.check().unwrap_err().to_string();
+        assert!(error.starts_with("b.csv: its columns do not go with those of a.csv"), "{error}");
+        assert!(error.contains("'temp', 'e', 'temps'"), "{error}");
+        assert!(compatibility.check_for(|name| ["x", "k", "z"].contains(&name)).is_ok());
+    }
+
+    #[test]
+    fn a_long_table_is_cut() {
+        let names: Vec<String> = (0..60).map(|i| format!("c{i}")).collect();
+        let columns: Vec<_> = names.iter().map(|name| (name.as_str(), 'n')).collect();
+        let b = table("b", &[("q", 'n')]);
+        let error = Compatibility::between(&table("a", &columns), &b).check().unwrap_err();
+        assert!(error.to_string().contains("and 53 more\n"), "{error}");
+        assert!(error.to_string().contains("\n  and 21 more"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_columns_never_breaks_and_a_missing_one_always_does(
+            order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle(), gone in 0_usize..6
+        ) {
+            let names = ["a", "b", "c", "d", "e", "f"];
+            let all: Vec<_> = names.iter().map(|name| (*name, 'n')).collect();
+            let mut shuffled: Vec<_> = order.iter().map(|&i| (names[i], 'n')).collect();
+            let a = table("a", &all);
+            let compatibility = Compatibility::between(&a, &table("b", &shuffled));
+            prop_assert!(compatibility.check().is_ok());
+            let moved = order.iter().enumerate().filter(|&(at, &from)| at != from).count();
+            prop_assert_eq!(compatibility.differences().count(), moved);
+
+            shuffled.retain(|(name, _)| *name != names[gone]);
+            let b = table("b", &shuffled);
+            for (one, other, verdict) in
+                [(&a, &b, Verdict::OnlyInFirst), (&b, &a, Verdict::OnlyInSecond)]
+            {
+                let compatibility = Compatibility::between(one, other);
+                prop_assert!(compatibility.check().is_err());
+                prop_assert!(compatibility.check_for(|name| name != names[gone]).is_ok());
+                let broken: Vec<_> =
+                    compatibility.columns.iter().filter(|column| column.breaks()).collect();
+                prop_assert_eq!((broken.len(), broken[0].verdict), (1, verdict));
+            }
+        }
+    }
+}
