@@ -467,7 +467,7 @@ mod tests {
         assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
         for (epsilon, steps) in [(0.1, 60), (1.0, 60), (2.25, 90), (4.0, 120), (50.0, 120)] {
             let target = Target { epsilon, delta: 1e-6 };
-            let defaults = super::SPEC.check(&BTreeMap::new()).unwrap();
+            let defaults = SPEC.check(&BTreeMap::new()).unwrap();
             let plan = ProfiledCnvxAdap.plan(&shape, &public, target, &defaults).unwrap();
             assert_eq!((plan.steps, plan.releases[0].count), (steps, steps));
         }

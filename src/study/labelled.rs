@@ -477,8 +477,8 @@ impl Study {
              relative to the exact non-private model of the private records."
                 .to_owned(),
             format!(
-                "Defaults of the regressions were chosen once on {} and airline; {} were not \
-                 looked at. At ε = ∞ there is no noise and the outlier threshold is 1.5 sd (no \
+                "Defaults were chosen once on {} and airline (classification: their labels cut in \
+                 two); {} were not looked at. At ε = ∞ there is no noise and the outlier threshold is 1.5 sd (no \
                  clipping for logistic).",
                 names(true),
                 names(false)
