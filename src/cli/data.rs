@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use super::{print_json, print_line};
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::{Compatibility, DatasetDefinition, Source, Table, read};
-use crate::engine::assembly::assemble;
+use crate::engine::assembly::{Assembly, assemble};
 use crate::error::{Error, Result};
-use crate::privacy::Watch;
+use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
 
 /// Look at data files.
@@ -88,10 +88,18 @@ struct Inspected {
     warnings: Vec<String>,
 }
 
-/// What becomes of the public records of a plan.
+/// How many records of a plan had to be clipped to its bounds.
 struct PlanReport {
     name: String,
-    outcome: Result<(usize, usize)>,
+    outcome: Result<Clipped>,
+}
+
+struct Clipped {
+    public: usize,
+    of_public: usize,
+    /// Exact, so never in the JSON.
+    private: Option<CuratorOnly<usize>>,
+    of_private: usize,
 }
 
 impl Inspect {
@@ -139,8 +147,12 @@ impl Inspect {
         let all: Vec<&Loaded> = all.iter().collect();
         for plan in &session.plans {
             let assembled = assemble(&session, plan, &all);
-            let outcome = assembled
-                .map(|assembly| (assembly.problem.public.len(), assembly.problem.public.clipped));
+            let outcome = assembled.map(|Assembly { problem, .. }| Clipped {
+                public: problem.public.clipped,
+                of_public: problem.public.len(),
+                private: problem.private.curator(&watch, |private| private.clipped),
+                of_private: problem.shape.private_records,
+            });
             report.plans.push(PlanReport { name: plan.name.clone(), outcome });
         }
         Ok(report)
@@ -170,9 +182,9 @@ impl Report {
             tables.push(value);
         }
         let plans = self.plans.iter().map(|plan| match &plan.outcome {
-            Ok((records, clipped)) => {
-                json!({"name": plan.name, "public_records": records, "clipped": clipped})
-            }
+            Ok(found) => json!({
+                "name": plan.name, "public_records": found.of_public, "clipped": found.public,
+            }),
             Err(error) => json!({"name": plan.name, "problem": error.to_string()}),
         });
         Ok(json!({
@@ -198,16 +210,27 @@ impl Report {
             }
         }
         for plan in &self.plans {
-            print_line(&match &plan.outcome {
-                Ok((records, clipped)) => format!(
-                    "plan '{}': {clipped} of {records} public training records are clipped ({:.1} %)",
-                    plan.name,
-                    100.0 * *clipped as f64 / (*records).max(1) as f64
-                ),
-                Err(error) => format!("plan '{}': {error}", plan.name),
-            })?;
+            match &plan.outcome {
+                Ok(clipped) => print_line(&format!("plan '{}': {clipped}", plan.name))?,
+                Err(error) => print_line(&format!("plan '{}': {error}", plan.name))?,
+            }
         }
         print_line("◆ These numbers are exact: of a private file they are for your eyes only.")
+    }
+}
+
+impl std::fmt::Display for Clipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let share = |count: usize, of: usize| {
+            format!("{count} of {of} ({:.1} %)", 100.0 * count as f64 / of.max(1) as f64)
+        };
+        let public = share(self.public, self.of_public);
+        write!(f, "clipped to the bounds are {public} public training records")?;
+        let private = self.private.as_ref().and_then(|count| count.reveal(&Watch::open()));
+        match private {
+            Some(&count) => write!(f, " and ◆ {} private ones", share(count, self.of_private)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -219,19 +242,12 @@ impl Inspected {
         let remarks = remarks_on_columns(&self.definition);
         let width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
         for column in columns {
-            let mut line = format!("  {:width$}  {:8}", column.name, column.kind);
-            if let Some(distinct) = column.distinct {
-                line += &format!("  {distinct} different");
-            }
-            if column.missing > 0 {
-                line += &format!("  {} missing", column.missing);
-            }
-            if let Some(values) = &column.values {
-                line += &format!("  {values}");
-            }
-            if let Some(remark) = remarks.get(column.name.as_str()) {
-                line += &format!("  {remark}");
-            }
+            let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
+            let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
+            let remark = remarks.get(column.name.as_str()).cloned();
+            let facts = [distinct, missing, column.values.clone(), remark];
+            let facts: Vec<_> = facts.into_iter().flatten().collect();
+            let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
             print_line(line.trim_end())?;
         }
         for problem in problems {

@@ -221,18 +221,15 @@ fn summary(column: &Column, values: &[(Cell<'_>, usize)]) -> String {
     shown.join(", ") + more
 }
 
-/// Columns of a definition that carry a remark, such as `temp [°C]: at noon`.
+/// Columns of a definition that carry a remark, such as `[°C] at noon`.
 pub fn remarks_on_columns(definition: &DatasetDefinition) -> BTreeMap<&str, String> {
-    let mut remarks: BTreeMap<&str, String> = BTreeMap::new();
-    for (column, unit) in &definition.units {
-        *remarks.entry(column).or_default() += &format!("[{unit}]");
-    }
-    for (column, note) in &definition.notes {
-        let remark = remarks.entry(column).or_default();
-        let gap = if remark.is_empty() { "" } else { " " };
-        *remark += &format!("{gap}{note}");
-    }
-    remarks
+    let columns = definition.units.keys().chain(definition.notes.keys());
+    let remark = |column| {
+        let unit = definition.units.get(column).map(|unit| format!("[{unit}]"));
+        let parts: Vec<_> = unit.into_iter().chain(definition.notes.get(column).cloned()).collect();
+        parts.join(" ")
+    };
+    columns.map(|column| (column.as_str(), remark(column))).collect()
 }
 
 #[cfg(test)]

@@ -113,9 +113,12 @@ impl Comparison {
     fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
         match (self.column.column(table)?, &self.value) {
             (Column::Numbers(cells), Value::Number(number)) => {
-                let truth = |cell: &f64| match cell.is_nan() {
-                    true => Truth::Unknown,
-                    false => self.operator.holds(cell, number).into(),
+                let truth = |cell: &f64| {
+                    if cell.is_nan() {
+                        Truth::Unknown
+                    } else {
+                        self.operator.holds(cell, number).into()
+                    }
                 };
                 Ok(cells.iter().map(truth).collect())
             }

@@ -263,7 +263,7 @@ impl Builder {
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
                 chunk.each(&mut reader, |cell, begins| {
-                    self.number(cell.map(|&b| f64::from(b)), begins)
+                    self.number(cell.map(|&b| f64::from(b)), begins);
                 })?;
             }
             ColumnReader::Int32ColumnReader(mut reader) => {
@@ -290,7 +290,7 @@ impl Builder {
             }
             ColumnReader::FloatColumnReader(mut reader) => {
                 chunk.each(&mut reader, |cell, begins| {
-                    self.number(cell.map(|&f| f64::from(f)), begins)
+                    self.number(cell.map(|&f| f64::from(f)), begins);
                 })?;
             }
             ColumnReader::DoubleColumnReader(mut reader) => {
@@ -298,12 +298,12 @@ impl Builder {
             }
             ColumnReader::ByteArrayColumnReader(mut reader) => {
                 chunk.each(&mut reader, |cell, begins| {
-                    self.bytes(cell.map(AsBytes::as_bytes), begins)
+                    self.bytes(cell.map(AsBytes::as_bytes), begins);
                 })?;
             }
             ColumnReader::FixedLenByteArrayColumnReader(mut reader) => {
                 chunk.each(&mut reader, |cell, begins| {
-                    self.bytes(cell.map(AsBytes::as_bytes), begins)
+                    self.bytes(cell.map(AsBytes::as_bytes), begins);
                 })?;
             }
         }
