@@ -13,8 +13,6 @@ use crate::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use crate::model::Model;
 use crate::numeric::symmetric::spectral_norm;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::accountant::{Mechanism, PlannedMechanism, gaussian};
-use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace};
 use crate::privacy::{Allotment, Calibrated, PlannedRelease, Private, Spender, Target, Watch};
 
 const CELLS: [(usize, f64); 6] =
@@ -72,7 +70,7 @@ impl Setup {
         let settings = method.spec().check(&given).unwrap();
         let plan = method.plan(&self.shape, &self.public, target, &settings).unwrap();
         let noise = if noisy {
-            calibrated(&plan.releases, target)
+            plan.calibrate(target).unwrap()
         } else {
             Calibrated::noiseless(&plan.releases, DELTA)
         };
@@ -88,60 +86,16 @@ impl Setup {
     }
 }
 
-/// Noise by zero-concentrated privacy of the μ of the target: within a few per cent of what
-/// the accountant gives, without its cost.
-fn calibrated(releases: &[PlannedRelease], target: Target) -> Calibrated {
-    let rho = gaussian::mu(target.epsilon, target.delta).powi(2) / 2.0;
-    let whole: f64 = releases
-        .iter()
-        .map(|release| match release.noise {
-            Allotment::Share(share) => share,
-            Allotment::AsPrinted(_) => 0.0,
-        })
-        .sum();
-    let mut noise = Calibrated::noiseless(releases, target.delta);
-    for (event, release) in noise.events.iter_mut().zip(releases) {
-        let share = match release.noise {
-            Allotment::Share(share) => rho * share / whole / release.count as f64,
-            Allotment::AsPrinted(_) => f64::NAN,
-        };
-        let scale = |rigorous: f64| match release.noise {
-            Allotment::Share(_) => rigorous,
-            Allotment::AsPrinted(scale) => scale,
-        };
-        event.mechanism = match release.mechanism {
-            PlannedMechanism::Selection { range, candidates } => Mechanism::Selection {
-                range,
-                scale: scale(range / (8.0 * share).sqrt()),
-                candidates,
-            },
-            PlannedMechanism::NoisySelection { sensitivity, candidates } => {
-                let noise = DiscreteLaplace::at_least(scale(f64::NAN)).unwrap();
-                Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates }
-            }
-            PlannedMechanism::Gaussian { l2_sensitivity, coordinates } => gaussian_event(
-                l2_sensitivity,
-                coordinates,
-                scale(l2_sensitivity / (2.0 * share).sqrt()),
-            ),
-            other => panic!("{other:?}"),
-        };
-    }
-    Calibrated { target, ..noise }
-}
-
-fn gaussian_event(sensitivity: f64, coordinates: u64, sigma: f64) -> Mechanism {
-    let noise = DiscreteGaussian::at_least(sigma).unwrap();
-    let (sigma, grid) = (noise.sigma(), noise.grid());
-    Mechanism::Gaussian { sensitivity, sigma, grid, coordinates }
-}
-
 fn words(pairs: &[(&'static str, &str)]) -> Vec<(&'static str, Value)> {
     pairs.iter().map(|(key, word)| (*key, Value::Text((*word).to_owned()))).collect()
 }
 
+/// All pairs, and the first and last for what takes longer.
+const ALL: &[usize] = &[0, 1, 2, 3, 4, 5];
+const CORNERS: &[usize] = &[0, 5];
+
 /// Means over seeds of ‖M(q)‖₂ and of the target error, by cell.
-fn means(method: &dyn Method, given: &[(&str, Value)]) -> Vec<(f64, f64)> {
+fn means(method: &dyn Method, given: &[(&str, Value)], cells: &[usize]) -> Vec<(f64, f64)> {
     let seeds: u64 =
         std::env::var("HALFLIGHT_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(2);
     let mean = |(n, epsilon): (usize, f64)| {
@@ -152,7 +106,7 @@ fn means(method: &dyn Method, given: &[(&str, Value)]) -> Vec<(f64, f64)> {
             runs.fold((0.0, 0.0), |(norm, error), run| (norm + run.0, error + run.1));
         (norm / seeds as f64, error / seeds as f64)
     };
-    let means: Vec<_> = CELLS.into_iter().map(mean).collect();
+    let means: Vec<_> = cells.iter().map(|cell| mean(CELLS[*cell])).collect();
     println!("{} {given:?}", method.spec().id);
     let row =
         |read: &dyn Fn(&(f64, f64)) -> String| means.iter().map(read).collect::<Vec<_>>().join(" ");
@@ -161,44 +115,46 @@ fn means(method: &dyn Method, given: &[(&str, Value)]) -> Vec<(f64, f64)> {
     means
 }
 
-fn assert_norms(means: &[(f64, f64)], bounds: [f64; 6]) {
+fn assert_norms(means: &[(f64, f64)], bounds: &[f64]) {
     for ((norm, _), bound) in means.iter().zip(bounds) {
-        assert!(*norm <= bound, "{norm} is above {bound}");
+        assert!(norm <= bound, "{norm} is above {bound}");
     }
 }
 
 #[test]
 fn two_stage_frank_wolfe_reaches_the_numbers_of_the_issue_by_itself() {
-    let means = means(&super::frank_wolfe::TwoStageFrankWolfe, &[]);
-    assert_norms(&means, [0.17, 0.10, 0.062, 0.065, 0.043, 0.028].map(|bound| 1.25 * bound));
+    let means = means(&super::frank_wolfe::TwoStageFrankWolfe, &[], ALL);
+    // Few seeds, so some room.
+    assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028].map(|bound| 1.25 * bound));
 }
 
 #[test]
 fn the_reconstruction_of_the_printed_two_stage_frank_wolfe_meets_the_printed_results() {
-    let means = means(&super::frank_wolfe::TwoStageFrankWolfe, &words(&[("mode", "as_printed")]));
-    for ((norm, _), printed) in means.iter().zip([0.379, 0.362, 0.282, 0.325, 0.225, 0.117]) {
+    let means =
+        means(&super::frank_wolfe::TwoStageFrankWolfe, &words(&[("mode", "as_printed")]), CORNERS);
+    for ((norm, _), printed) in means.iter().zip([0.379, 0.117]) {
         assert!((norm / printed - 1.0).abs() < 0.12, "{norm} {printed}");
     }
 }
 
 #[test]
 fn single_stage_frank_wolfe_and_mirror_descent_come_far_below_uniform_weights() {
-    let single = means(&super::frank_wolfe::FrankWolfe, &[]);
-    assert_norms(&single, [0.2, 0.13, 0.08, 0.08, 0.05, 0.03]);
-    let mirror = means(&super::mirror_descent::MirrorDescent, &[]);
-    assert_norms(&mirror, [0.3, 0.25, 0.2, 0.2, 0.15, 0.1]);
+    let single = means(&super::frank_wolfe::FrankWolfe, &[], CORNERS);
+    assert_norms(&single, &[0.2, 0.03]);
+    let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
+    assert_norms(&mirror, &[0.1, 0.015]);
 }
 
 #[test]
 fn moment_release_reaches_the_numbers_of_the_issue() {
     let radius = ("lambda", Value::Number(1.0));
-    let matched = means(&super::moment_release::MomentRelease, std::slice::from_ref(&radius));
-    assert_norms(&matched, [0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011].map(|b| 1.25 * b));
+    let matched = means(&super::moment_release::MomentRelease, std::slice::from_ref(&radius), ALL);
+    assert_norms(&matched, &[0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011]);
     let mut given = words(&[("goal", "joint")]);
     given.push(radius);
-    let joint = means(&super::moment_release::MomentRelease, &given);
+    let joint = means(&super::moment_release::MomentRelease, &given, ALL);
     for ((_, error), bound) in joint.iter().zip([3.4, 3.0, 2.9, 2.9, 2.9, 2.9]) {
-        assert!(*error * 1e4 <= 1.1 * bound, "{error} {bound}");
+        assert!(*error * 1e4 <= bound, "{error} {bound}");
     }
 }
 
@@ -242,16 +198,10 @@ fn the_range_is_the_one_that_the_papers_overcount_four_times() {
 fn with_200_features_the_kernel_form_keeps_close_to_the_moment() {
     let setup = Setup::new(8000, 200, 0);
     let target = Target { epsilon: 16.0, delta: DELTA };
-    for c in [0.1, 0.01, 0.003, 0.03] {
-        let given = [("lambda", Value::Number(1.0)), ("regularisation", Value::Number(c))];
-        let start = std::time::Instant::now();
-        let got = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
-        println!("d=200 c={c} {got:?} {:?}", start.elapsed());
-    }
     let given = [("lambda", Value::Number(1.0))];
     let (norm, _) = setup.run(&super::moment_release::MomentRelease, &given, target, true, 1);
     println!("{norm}");
-    assert!(norm <= 0.007, "{norm}");
+    assert!(norm <= 0.008, "{norm}");
 }
 
 #[test]
@@ -264,7 +214,7 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let settings =
         method.spec().check(&given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect());
     let plan = method.plan(&setup.shape, &setup.public, target, &settings.unwrap()).unwrap();
-    let noise = calibrated(&plan.releases, target);
+    let noise = plan.calibrate(target).unwrap();
     let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
     // The same scale for twice the range.
