@@ -413,7 +413,7 @@ fn paths_that_are_no_files_say_so() {
         use std::os::unix::fs::PermissionsExt;
         let path = folder.path().join("secret.csv");
         fs::write(&path, CSV).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
         // The administrator reads everything.
         match read::read_plainly(&path) {
             Ok(table) => assert_eq!(table.rows(), 3),

@@ -67,7 +67,9 @@ pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
     let mut masses = backward.make_output_vec();
     backward.process(&mut spectrum, &mut masses).ok()?;
     let scale = 1.0 / length as f64;
-    masses.iter_mut().for_each(|mass| *mass *= scale);
+    for mass in &mut masses {
+        *mass *= scale;
+    }
     let result = norm(&masses);
     let error = growth.exp_m1()
         + (PRODUCT * products * (length as f64).sqrt() + level) * result * 2.0
@@ -175,7 +177,9 @@ mod tests {
         ) {
             let unit = |mut masses: Vec<f64>| {
                 let total: f64 = masses.iter().sum::<f64>() + 1e-9;
-                masses.iter_mut().for_each(|mass| *mass /= total);
+                for mass in &mut masses {
+                    *mass /= total;
+                }
                 masses
             };
             let (first, second) = (unit(first), unit(second));

@@ -358,7 +358,7 @@ impl Panel {
             let color = look.color;
             if series.mark == Mark::Bars {
                 let share = 0.8 / bars as f64;
-                let middle = (bar as f64 - (bars as f64 - 1.0) / 2.0) * share;
+                let middle = (f64::from(bar) - (bars as f64 - 1.0) / 2.0) * share;
                 for point in points {
                     let (x, y) = (frame.x(point.x + middle), frame.y(point.y));
                     let base = match frame.vertical.scale() {

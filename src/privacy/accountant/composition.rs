@@ -102,7 +102,7 @@ impl Composition {
             } else if event.count > 0 {
                 match sum.others.iter_mut().find(|(known, _)| *known == pair) {
                     Some((_, count)) => {
-                        *count = count.checked_add(event.count).ok_or_else(too_much)?
+                        *count = count.checked_add(event.count).ok_or_else(too_much)?;
                     }
                     None => sum.others.push((pair, event.count)),
                 }

@@ -67,11 +67,11 @@ impl Line {
                 }
             }
             let small = |value: &Complex<f64>| value.norm() < NEGLIGIBLE * values[0].norm();
-            if let Some(end) = values.iter().position(small) {
-                if values[end..].iter().all(small) {
-                    values.truncate(end);
-                    return Ok(Self { c, step, log_moment, values });
-                }
+            if let Some(end) = values.iter().position(small)
+                && values[end..].iter().all(small)
+            {
+                values.truncate(end);
+                return Ok(Self { c, step, log_moment, values });
             }
             count *= 4;
         }
