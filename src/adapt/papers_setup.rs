@@ -13,7 +13,7 @@ use crate::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use crate::model::Model;
 use crate::numeric::symmetric::spectral_norm;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{Allotment, Calibrated, PlannedRelease, Private, Spender, Target, Watch};
+use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 
 const CELLS: [(usize, f64); 6] =
     [(1000, 1.0), (1000, 4.0), (1000, 16.0), (8000, 1.0), (8000, 4.0), (8000, 16.0)];
