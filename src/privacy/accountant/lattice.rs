@@ -69,3 +69,45 @@ impl Cells {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Both hypotheses keep their mass, and no loss moves further than one step.
+        #[test]
+        fn splitting_keeps_both_masses(
+            loss in -3.0..3.0_f64, mass in 0.01..1.0, step in 0.01..0.5,
+        ) {
+            let mut cells = Cells { first: -400, masses: vec![0.0; 801], lost: 0.0 };
+            cells.add_atom(loss, step, mass);
+            let kept: f64 = cells.masses.iter().sum();
+            let at = |index: usize| (index as f64 - 400.0) * step;
+            let other: f64 =
+                cells.masses.iter().enumerate().map(|(k, mass)| mass * (-at(k)).exp()).sum();
+            prop_assert!((kept - mass).abs() < 1e-12 * mass);
+            prop_assert!((other / (mass * (-loss).exp()) - 1.0).abs() < 1e-10);
+            let far = |(k, mass): (usize, &f64)| *mass > 0.0 && (at(k) - loss).abs() > step * 1.001;
+            prop_assert!(!cells.masses.iter().enumerate().any(far));
+        }
+    }
+
+    #[test]
+    fn a_loss_on_the_lattice_stays_where_it_is() {
+        let mut cells = Cells { first: -4, masses: vec![0.0; 9], lost: 0.0 };
+        cells.add_atom(0.3, 0.1, 0.25);
+        assert_eq!(cells.masses[7], 0.25);
+        assert_eq!(cells.masses.iter().sum::<f64>(), 0.25);
+    }
+
+    #[test]
+    fn more_cells_than_fit_are_not_tried() {
+        let nothing = |_: &f64, _: &f64| (0.0, 0.0);
+        assert_eq!(spread(-1.0, 1.0, 1e-9, |loss| loss, nothing), None);
+        assert_eq!(spread(-1.0, 1e9, 1.0, |loss| loss, nothing), None);
+        assert_eq!(spread(-1.0, f64::NAN, 1.0, |loss| loss, nothing), None);
+    }
+}

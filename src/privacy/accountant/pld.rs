@@ -21,9 +21,9 @@
 //! it, P(L_B > ε_B) ≤ δ/100 at ε_B = ρ + 2√(ρ log(100/δ)), ρ = Nh²/8, and
 //! δ_split(ε + ε_B) ≤ δ(ε) + δ/100: the split curve's ε at 1.01·δ, less ε_B.
 
-use super::contour;
 use super::lattice::Cells;
 use super::rdp::{Draws, least_over_orders};
+use super::{contour, gate, rdp};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
 
 /// Allowed mass outside the window.
@@ -54,12 +54,9 @@ pub struct Interval {
 pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
     let draws = total_draws(parts)?;
     let log_share = -(SPLIT_SHARE * delta).ln();
-    let chernoff = |theta| (log_moment(parts, theta) - delta.ln()) / theta;
     let converged = contour::epsilon(parts, delta).ok().filter(|it| *it > 0.0);
-    let (mut theta, guess) = match converged {
-        Some(epsilon) => (tilt(parts, epsilon), epsilon),
-        None => least_over_orders(WORTH, chernoff),
-    };
+    let guess = converged.unwrap_or_else(|| rdp::epsilon(parts, delta).min(gate::pure(parts)));
+    let mut theta = tilt(parts, guess);
     let mut step = first_step(guess, draws, theta).min(
         // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
         0.8 * NARROW * guess / (0.5 * draws * log_share).sqrt(),
