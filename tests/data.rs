@@ -191,7 +191,7 @@ fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_no
             format!("{},note,{},{}", cells[2], cells[0], cells[1])
         })
         .collect();
-    let moved = moved.join("\n") + "\n".replacen("note", "remark", 1);
+    let moved = (moved.join("\n") + "\n").replacen("note", "remark", 1);
     let directory = directory(&[
         ("ours.csv", &records(600, 200, false)),
         ("theirs.csv", &theirs),

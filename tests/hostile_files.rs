@@ -1,6 +1,8 @@
 //! Damaged and hostile files of every format: a table or an error with a cure,
 //! never a panic, and never much more memory than the file could hold.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
