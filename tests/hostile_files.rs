@@ -315,7 +315,7 @@ fn damage_is_named_with_place_and_cure() {
     let images = idx(8, &[3, 4], &[7; 12]);
     let mut infinite = doubles(4);
     infinite[16..24].copy_from_slice(&f64::INFINITY.to_le_bytes());
-    let wide: String = (0..100_000).map(|column| format!("c{column},")).collect();
+    let wide = (0..100_000).map(|column| format!("c{column},")).collect::<Vec<_>>().concat();
     for (name, bytes, parts) in [
         (
             "a.csv.gz",
