@@ -57,7 +57,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{Mechanism, PlannedMechanism};
+    use crate::privacy::accountant::{Coverage, Mechanism, PlannedMechanism};
     use crate::privacy::{Adjacency, Allotment, Event, Guarantee};
 
     fn plan(sensitivity: f64) -> Plan {
@@ -86,6 +86,7 @@ mod tests {
             delta: 1e-6,
             adjacency: Adjacency::ReplaceOne,
             bound: String::new(),
+            covers: Coverage::FixedPlan,
         };
         Calibrated { target: Target { epsilon: 1.0, delta: 1e-6 }, events: vec![event], guarantee }
     }

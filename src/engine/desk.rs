@@ -528,7 +528,7 @@ impl Clerk {
             budget: account.budget,
             spent: account.spent(at)?,
             fits: shelf::how_many_fit(&account, events),
-            after: account.with_events(events)?.guarantee(at).ok(),
+            after: account.spent_with(events, at).ok().flatten(),
             refusal: account.admit(events, plan.target).err(),
             calibrated: assembly.calibrated,
             warnings: assembly.warnings,

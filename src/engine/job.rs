@@ -166,7 +166,7 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     };
 
     let mechanisms = spender.drawn();
-    let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
+    let guarantee = Composition::of_run(&mechanisms, &calibrated.events, delta)?;
     let peeked = job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), baselines);
     let certificate = Certificate::of(Facts {
@@ -223,7 +223,7 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Targe
 }
 
 pub(super) fn epsilon_of(spender: &Spender, delta: f64) -> Result<f64> {
-    Ok(Composition::of(&spender.drawn())?.guarantee(delta)?.epsilon)
+    Ok(Composition::of(&spender.drawn())?.running(delta)?.epsilon)
 }
 
 /// Evaluates models on the records held out of training.

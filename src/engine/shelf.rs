@@ -115,12 +115,8 @@ pub fn glance(path: &Path) -> Result<Schema> {
 pub fn how_many_fit(account: &Account, events: &[Event]) -> Option<u64> {
     let budget = account.budget?;
     let fits = |runs: u64| {
-        let repeated: Vec<Event> = events
-            .iter()
-            .map(|event| Event { count: event.count.saturating_mul(runs), ..event.clone() })
-            .collect();
-        let total = account.with_events(&repeated).and_then(|it| it.guarantee(budget.delta));
-        total.is_ok_and(|total| total.epsilon <= budget.epsilon)
+        let total = account.spent_with_runs(events, runs, budget.delta).ok().flatten();
+        total.is_some_and(|total| total.epsilon <= budget.epsilon)
     };
     let (mut fitting, mut too_many) = (0, 1);
     while too_many < MOST_RUNS && fits(too_many) {
@@ -268,7 +264,7 @@ mod tests {
         assert!(fitting > 1 && fitting < MOST_RUNS, "{fitting}");
         let total = |count: u64| {
             let event = Event { count, ..events[0].clone() };
-            account.with_events(&[event]).unwrap().guarantee(1e-6).unwrap().epsilon
+            account.spent_with_runs(&[event], 1, 1e-6).unwrap().unwrap().epsilon
         };
         assert!(total(fitting) <= 2.0 && total(fitting + 1) > 2.0);
         assert_eq!(how_many_fit(&account, &[event(1e-3)]), Some(0));

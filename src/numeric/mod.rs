@@ -5,6 +5,8 @@
 //! example per *column*, so an example is contiguous in memory.
 
 pub mod accelerated;
+pub mod convolution;
+pub mod fused;
 pub mod least_squares;
 pub mod projection;
 pub mod prox;

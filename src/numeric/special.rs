@@ -29,6 +29,12 @@ pub fn log_normal_cdf(x: f64) -> f64 {
     }
 }
 
+/// Both tails of the normal distribution at x, Φ(x) and Φ(−x).
+pub fn normal_tails(x: f64) -> (f64, f64) {
+    let small = normal_density(x) * mills_ratio(x.abs());
+    if x < 0.0 { (small, 1.0 - small) } else { (1.0 - small, small) }
+}
+
 /// The standard normal density, to full relative precision in the far tail too.
 pub fn normal_density(x: f64) -> f64 {
     exp_half_square(x, -1.0) / SQRT_TWO_PI
@@ -335,6 +341,13 @@ mod tests {
             // Beyond neighbouring doubles, where rounding decides.
             let step = step + 1e-12 * f64::abs(x);
             prop_assert!(log_normal_cdf(x + step) >= log_normal_cdf(x));
+        }
+
+        #[test]
+        fn tails_are_the_exponentials_of_their_logarithms(x in -37.0..37.0) {
+            let (lower, upper) = normal_tails(x);
+            prop_assert!(relative(lower, log_normal_cdf(x).exp()) < 1e-12);
+            prop_assert!(relative(upper, log_normal_cdf(-x).exp()) < 1e-12);
         }
 
         #[test]

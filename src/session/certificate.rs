@@ -195,6 +195,7 @@ mod tests {
             epsilon_lower: epsilon,
             delta,
             adjacency: Adjacency::ReplaceOne,
+            covers: crate::privacy::accountant::Coverage::FixedPlan,
             bound: String::new(),
         };
         Facts {

@@ -145,6 +145,7 @@ pub fn summary() -> Summary {
             delta: 1e-6,
             adjacency: Adjacency::ReplaceOne,
             bound: "Gaussian".to_owned(),
+            covers: crate::privacy::accountant::Coverage::FixedPlan,
         },
         scores: Scores {
             model_on_public: Some(118.2),

@@ -1,20 +1,40 @@
 //! From a target (ε, δ) to noise scales.
 //!
-//! A target is a μ of Gaussian differential privacy, and μ² is split between the
-//! releases by their shares: with share f of the whole, a release drawn `count` times
-//! gets σ = sensitivity·√(count/f)/μ. Two things move σ up from there. It has to be
-//! an integer number of steps of a grid that depends on σ; and inputs are rounded to
-//! this grid, which adds up to grid·√coordinates to the distance of neighbours. So
-//! the least noise is found by bisection, composing the actual events every time.
+//! One number decides about all noise of a plan: μ, as if the plan were one Gaussian
+//! mechanism of that ratio. μ² is split between the releases by their shares: with share
+//! f of the whole, each of `count` draws gets the noise multiplier m = √(count/f)/μ, and
+//!
+//! * Gaussian: σ = m · sensitivity, so that the shares are exactly those of μ²;
+//! * Laplace: b = m · sensitivity, so ε₀ = 1/m, as concentrated as that Gaussian for
+//!   small ε₀; a noisy selection b = 2m · sensitivity for the same reason;
+//! * selection: scale = m/2 · range: ε₀ = 2/m, and ε₀²/8 = 1/2m², as concentrated;
+//! * subsampled Gaussian: 1/m² = q²·(e^{1/σ²} − 1), σ in sensitivities: what many draws
+//!   tend to (central limit).
+//!
+//! So shares mean the same kind of thing for every mechanism and exactly for Gaussians.
+//! How much noise the target needs is not taken from these formulas: μ is found by
+//! composing the actual events. Two things move scales up: they have to be an integer
+//! number of steps of a grid that depends on them, and inputs are rounded to this grid,
+//! which adds to the distance of neighbours (grid·√coordinates for ℓ₂, grid·coordinates
+//! for ℓ₁).
+//!
+//! A plan of Gaussians is bisected exactly. Otherwise a cheap guess (the contour
+//! integral, or RDP where that does not converge) is bisected, and then the proven bound
+//! decides: the guess's target is lowered until the guarantee is below the plan's.
+//!
+//! Releases with printed noise keep it. The others are calibrated so that all together
+//! meet the target; if the printed ones exceed it by themselves, the others are
+//! calibrated as if they were alone, and the guarantee says what it comes to.
 
-use super::composition::{Composition, Guarantee, LEAST_DELTA};
+use super::composition::{Composition, LEAST_DELTA};
 use super::event::{
     Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target,
 };
 use super::gaussian;
+use super::guarantee::{Coverage, Guarantee};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
-use crate::privacy::mechanism::DiscreteGaussian;
+use crate::privacy::mechanism::{DiscreteGaussian, ExponentialMechanism, NoisyMaximum};
 
 const LARGEST_EPSILON: f64 = 1e4;
 /// How far inside the target the bisection aims, so that rounding cannot lift the
@@ -23,6 +43,16 @@ const MARGIN: f64 = 1e-11;
 /// The largest (noise multiplier)·√coordinates: rounding to the grid, of at least
 /// 2²⁸ steps to σ, then at most doubles the sensitivity.
 const LARGEST_SPREAD: f64 = 134_217_728.0;
+/// Pays for the rounding of a sensitivity's own sum.
+const ROUNDED_UP: f64 = 1.0 + 4.0 * f64::EPSILON;
+/// How far from the Gaussian guess of 1/μ a plan may need it to be.
+const FARTHEST: f64 = 1e6;
+/// How close to the target ε, relatively, a guarantee should come.
+const CLOSE: f64 = 1e-3;
+/// How close the bisection of the guess gets, relatively.
+const FINE: f64 = 1e-5;
+/// How often the proven bound is asked.
+const ROUNDS: u32 = 6;
 
 /// A plan with its noise: the events that will be drawn and what they guarantee.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,44 +78,126 @@ impl Calibrated {
             delta,
             adjacency: Adjacency::ReplaceOne,
             bound: "no noise: not private".into(),
+            covers: Coverage::FixedPlan,
         };
         let target = Target { epsilon: f64::INFINITY, delta };
         Self { target, events: releases.iter().map(event).collect(), guarantee }
     }
 }
 
-/// The least noise (to one part in 10⁸: σ is an integer number of grid steps) under
-/// which `releases` together satisfy `target`; the guarantee of the result never
-/// exceeds it.
+/// The least noise (to one part in 10⁸ for Gaussians, in 10³ of ε otherwise) under which
+/// `releases` together satisfy `target`; the guarantee of the result never exceeds it,
+/// unless a release has printed noise.
 pub fn calibrate(releases: &[PlannedRelease], target: Target) -> Result<Calibrated> {
     validate_target(target)?;
     validate_plan(releases)?;
+    let (shared, printed): (Vec<_>, Vec<_>) =
+        releases.iter().cloned().partition(|release| share_of(release).is_some());
+    if shared.is_empty() {
+        return finish(releases, target, 1.0);
+    }
+    let alone = if printed.is_empty() {
+        false
+    } else {
+        let reached = Composition::of(&events(&printed, 1.0)?)?.guarantee(target.delta)?;
+        reached.epsilon >= target.epsilon
+    };
+    let counted = if alone { &shared } else { releases };
+    let gaussian = counted
+        .iter()
+        .all(|release| matches!(release.mechanism, PlannedMechanism::Gaussian { .. }));
+    let inverse_mu = if gaussian { exactly(counted, target)? } else { proven(counted, target)? };
+    let calibrated = finish(releases, target, inverse_mu)?;
+    if printed.is_empty() && calibrated.guarantee.epsilon > target.epsilon {
+        return Err(Error::failed(format!(
+            "calibration ended at ε = {:e}, above the target of {:e}",
+            calibrated.guarantee.epsilon, target.epsilon
+        ))
+        .cure("this is a defect of halflight; a slightly different target should work"));
+    }
+    Ok(calibrated)
+}
+
+fn finish(releases: &[PlannedRelease], target: Target, inverse_mu: f64) -> Result<Calibrated> {
+    let events = events(releases, inverse_mu)?;
+    let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
+    Ok(Calibrated { target, events, guarantee })
+}
+
+/// The least 1/μ of a plan of Gaussians.
+fn exactly(releases: &[PlannedRelease], target: Target) -> Result<f64> {
     let ideal = gaussian::mu(target.epsilon, target.delta);
     // At half the μ, all that rounding costs is paid for, or nothing can pay for it.
-    let (low, high) = (0.999 / ideal, 2.0 / ideal);
+    // Printed noise takes its part of μ²: then there is no telling.
+    let all_shared = releases.iter().all(|release| share_of(release).is_some());
+    let (low, high) = (0.999 / ideal, if all_shared { 2.0 } else { FARTHEST } / ideal);
     events(releases, high)?;
     let (epsilon, delta) = (target.epsilon * (1.0 - MARGIN), target.delta * (1.0 - MARGIN));
     let meets = |inverse_mu: f64| {
         let sum = events(releases, inverse_mu).and_then(|events| Composition::of(&events));
         sum.and_then(|sum| sum.delta(epsilon)).is_ok_and(|reached| reached <= delta)
     };
-    let inverse_mu = least(low, high, meets).ok_or_else(|| {
-        Error::usage(format!(
-            "the plan draws too many numbers for ε = {}, δ = {}",
-            target.epsilon, target.delta
-        ))
-        .cure("choose fewer draws, fewer coordinates, or a larger ε")
-    })?;
-    let events = events(releases, inverse_mu)?;
-    let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
-    if guarantee.epsilon > target.epsilon {
-        return Err(Error::failed(format!(
-            "calibration ended at ε = {:e}, above the target of {:e}",
-            guarantee.epsilon, target.epsilon
-        ))
-        .cure("this is a defect of halflight; a slightly different target should work"));
+    least(low, high, meets).ok_or_else(|| too_many_numbers(target))
+}
+
+/// A 1/μ that is proven to meet the target, and needs at most a little more noise than
+/// necessary.
+fn proven(releases: &[PlannedRelease], target: Target) -> Result<f64> {
+    let compose = |inverse_mu: f64| Composition::of(&events(releases, inverse_mu)?);
+    let mut aim = target.epsilon;
+    let mut best: Option<(f64, f64)> = None;
+    for _ in 0..ROUNDS {
+        let guess = |inverse_mu: f64| -> Result<f64> {
+            let sum = compose(inverse_mu)?;
+            let bound = sum.running(target.delta)?.epsilon;
+            Ok(sum.converged(target.delta).map_or(bound, |epsilon| epsilon.min(bound)))
+        };
+        let inverse_mu = crossing(guess, aim, gaussian::mu(target.epsilon, target.delta))
+            .ok_or_else(|| too_many_numbers(target))?;
+        let reached = compose(inverse_mu)?.guarantee(target.delta)?.epsilon;
+        if reached <= target.epsilon {
+            if best.is_none_or(|(best, _)| inverse_mu < best) {
+                best = Some((inverse_mu, reached));
+            }
+            if reached >= target.epsilon * (1.0 - CLOSE) {
+                break;
+            }
+        }
+        // The proven number is above the guess by nearly the same factor nearby.
+        aim *= target.epsilon * (1.0 - 0.3 * CLOSE) / reached;
     }
-    Ok(Calibrated { target, events, guarantee })
+    best.map(|(inverse_mu, _)| inverse_mu).ok_or_else(|| too_many_numbers(target))
+}
+
+/// A 1/μ at which the falling `epsilon` is at most `aim` and nearly there.
+fn crossing(epsilon: impl Fn(f64) -> Result<f64>, aim: f64, mu: f64) -> Option<f64> {
+    let below = |inverse_mu: f64| epsilon(inverse_mu).is_ok_and(|reached| reached <= aim);
+    let (mut low, mut high) = (0.5 / mu, 1.0 / mu);
+    while !below(high) {
+        (low, high) = (high, 2.0 * high);
+        if high > FARTHEST / mu {
+            return None;
+        }
+    }
+    while below(low) {
+        (low, high) = (0.5 * low, low);
+        if low < 1.0 / (FARTHEST * mu) {
+            return Some(high);
+        }
+    }
+    while high > low * (1.0 + FINE) {
+        let middle = (low * high).sqrt();
+        if below(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+fn too_many_numbers(target: Target) -> Error {
+    Error::usage(format!(
+        "the plan draws too many numbers for ε = {}, δ = {}",
+        target.epsilon, target.delta
+    ))
+    .cure("choose fewer draws, fewer coordinates, or a larger ε")
 }
 
 fn validate_target(target: Target) -> Result<()> {
@@ -107,18 +219,18 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
             .cure("without a release there is nothing to calibrate noise for"));
     }
     for (index, release) in releases.iter().enumerate() {
-        let (l2_sensitivity, coordinates) = gaussian_part(release)?;
+        let (sensitivity, coordinates) = size(&release.mechanism);
         let at = |error: Error| Err(error.at(format!("release '{}'", release.label)));
         if releases[..index].iter().any(|earlier| earlier.label == release.label) {
             return at(Error::usage("two releases of the plan have this label")
                 .cure("labels must be unique within a plan"));
         }
-        if l2_sensitivity == 0.0 {
+        if sensitivity == 0.0 {
             return at(Error::refused("its sensitivity is 0: there is nothing private in it")
                 .cure("compute it from public data, without a release"));
         }
-        if !(l2_sensitivity > 0.0 && l2_sensitivity.is_finite()) {
-            return at(Error::usage(format!("its sensitivity is {l2_sensitivity}"))
+        if !(sensitivity > 0.0 && sensitivity.is_finite()) {
+            return at(Error::usage(format!("its sensitivity is {sensitivity}"))
                 .cure("a sensitivity must be finite and above 0"));
         }
         if release.count == 0 || coordinates == 0 {
@@ -128,37 +240,56 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
             ))
             .cure("both must be at least 1"));
         }
-        let share = share_of(release)?;
-        if !(share > 0.0 && share.is_finite()) {
-            return at(Error::usage(format!("its share of the budget is {share}"))
-                .cure("a share must be finite and above 0"));
+        if let PlannedMechanism::SubsampledGaussian { rate, .. } = release.mechanism {
+            if !(rate > 0.0 && rate <= 1.0) {
+                return at(Error::usage(format!("its sampling rate is {rate}"))
+                    .cure("a sampling rate must be above 0 and at most 1"));
+            }
+        }
+        let (number, what) = match release.noise {
+            Allotment::Share(share) => (share, "share of the budget"),
+            Allotment::AsPrinted(scale) => (scale, "printed scale"),
+        };
+        if !(number > 0.0 && number.is_finite()) {
+            return at(Error::usage(format!("its {what} is {number}"))
+                .cure(format!("a {what} must be finite and above 0")));
         }
     }
     Ok(())
 }
 
-fn gaussian_part(release: &PlannedRelease) -> Result<(f64, u64)> {
-    match release.mechanism {
-        PlannedMechanism::Gaussian { l2_sensitivity, coordinates } => {
-            Ok((l2_sensitivity, coordinates))
+/// Sensitivity, and length or number of candidates.
+fn size(mechanism: &PlannedMechanism) -> (f64, u64) {
+    match *mechanism {
+        PlannedMechanism::Gaussian { l2_sensitivity, coordinates }
+        | PlannedMechanism::SubsampledGaussian { l2_sensitivity, coordinates, .. } => {
+            (l2_sensitivity, coordinates)
         }
-        _ => Err(Error::failed("only Gaussian releases can be calibrated yet")),
+        PlannedMechanism::Laplace { l1_sensitivity, coordinates } => (l1_sensitivity, coordinates),
+        PlannedMechanism::Selection { range, candidates } => (range, candidates),
+        PlannedMechanism::NoisySelection { sensitivity, candidates } => (sensitivity, candidates),
     }
 }
 
-fn share_of(release: &PlannedRelease) -> Result<f64> {
+fn share_of(release: &PlannedRelease) -> Option<f64> {
     match release.noise {
-        Allotment::Share(share) => Ok(share),
-        Allotment::AsPrinted(_) => Err(Error::failed("printed noise is not carried out yet")),
+        Allotment::Share(share) => Some(share),
+        Allotment::AsPrinted(_) => None,
     }
 }
 
-/// The events of a plan whose releases together have μ = 1/`inverse_mu`.
+/// The events of a plan whose shared releases together have μ = 1/`inverse_mu`.
 fn events(releases: &[PlannedRelease], inverse_mu: f64) -> Result<Vec<Event>> {
-    let whole = releases.iter().map(share_of).sum::<Result<f64>>()?;
+    let whole: f64 = releases.iter().filter_map(share_of).sum();
     let event = |release: &PlannedRelease| {
-        let multiplier = (release.count as f64 * (whole / share_of(release)?)).sqrt() * inverse_mu;
-        let mechanism = with_noise(gaussian_part(release)?, multiplier)
+        let noise = match release.noise {
+            Allotment::Share(share) => {
+                let multiplier = (release.count as f64 * (whole / share)).sqrt() * inverse_mu;
+                Noise::Multiplier(multiplier)
+            }
+            Allotment::AsPrinted(scale) => Noise::Scale(scale),
+        };
+        let mechanism = with_noise(&release.mechanism, noise)
             .map_err(|error| error.at(format!("release '{}'", release.label)))?;
         Ok(Event {
             label: release.label.into(),
@@ -171,22 +302,84 @@ fn events(releases: &[PlannedRelease], inverse_mu: f64) -> Result<Vec<Event>> {
     releases.iter().map(event).collect()
 }
 
-/// The finest noise with σ ≥ `multiplier` times the sensitivity on its own grid.
-fn with_noise((l2_sensitivity, coordinates): (f64, u64), multiplier: f64) -> Result<Mechanism> {
-    let diagonal = (coordinates as f64).sqrt();
+/// How much noise one release gets.
+#[derive(Clone, Copy)]
+enum Noise {
+    /// Relative to the sensitivity, in the sense of the module's documentation.
+    Multiplier(f64),
+    Scale(f64),
+}
+
+fn with_noise(planned: &PlannedMechanism, noise: Noise) -> Result<Mechanism> {
+    match *planned {
+        PlannedMechanism::Gaussian { l2_sensitivity, coordinates } => {
+            let (sensitivity, sigma, grid) =
+                on_grid(l2_sensitivity, (coordinates as f64).sqrt(), coordinates, noise)?;
+            Ok(Mechanism::Gaussian { sensitivity, sigma, grid, coordinates })
+        }
+        PlannedMechanism::SubsampledGaussian { l2_sensitivity, coordinates, rate } => {
+            let noise = match noise {
+                Noise::Multiplier(multiplier) => {
+                    let odds = 1.0 / (rate * multiplier);
+                    Noise::Multiplier(1.0 / (odds * odds).ln_1p().sqrt())
+                }
+                printed @ Noise::Scale(_) => printed,
+            };
+            let (sensitivity, sigma, grid) =
+                on_grid(l2_sensitivity, (coordinates as f64).sqrt(), coordinates, noise)?;
+            Ok(Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, rate })
+        }
+        PlannedMechanism::Laplace { l1_sensitivity, coordinates } => {
+            let (sensitivity, scale, grid) =
+                on_grid(l1_sensitivity, coordinates as f64, coordinates, noise)?;
+            Ok(Mechanism::Laplace { sensitivity, scale, grid, coordinates })
+        }
+        PlannedMechanism::Selection { range, candidates } => {
+            let scale = scale_for(range, 0.5, noise);
+            ExponentialMechanism::with_scale(scale)?;
+            let range = (range + ExponentialMechanism::range_slack(scale)) * ROUNDED_UP;
+            Ok(Mechanism::Selection { range, scale, candidates })
+        }
+        PlannedMechanism::NoisySelection { sensitivity, candidates } => {
+            let noise = NoisyMaximum::at_least(scale_for(sensitivity, 2.0, noise))?;
+            let sensitivity = (sensitivity + noise.sensitivity_slack()) * ROUNDED_UP;
+            Ok(Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates })
+        }
+    }
+}
+
+/// Scales of selections follow the planned sensitivity: what rounding adds to it, of the
+/// order of 10⁻⁸ or less, is left to the bisection.
+fn scale_for(sensitivity: f64, per_multiplier: f64, noise: Noise) -> f64 {
+    match noise {
+        Noise::Multiplier(multiplier) => sensitivity * multiplier * per_multiplier,
+        Noise::Scale(scale) => scale,
+    }
+}
+
+/// Sensitivity after rounding, scale and grid of vector noise: the finest grid on which
+/// the scale is at least what is asked for. `diagonal` is the norm of a vector of ones.
+fn on_grid(planned: f64, diagonal: f64, coordinates: u64, noise: Noise) -> Result<(f64, f64, f64)> {
+    let after_rounding = |grid: f64| (planned + grid * diagonal) * ROUNDED_UP;
+    let multiplier = match noise {
+        Noise::Multiplier(multiplier) => multiplier,
+        Noise::Scale(scale) => {
+            let noise = DiscreteGaussian::at_least(scale)?;
+            return Ok((after_rounding(noise.grid()), noise.sigma(), noise.grid()));
+        }
+    };
     if multiplier.is_nan() || multiplier * diagonal > LARGEST_SPREAD {
         return Err(Error::usage(format!(
             "a noise of {multiplier:.1e} times the sensitivity on each of {coordinates} numbers is beyond the grid"
         ))
         .cure("choose fewer draws, fewer coordinates, a larger share, or a larger ε"));
     }
-    let mut noise = DiscreteGaussian::at_least(l2_sensitivity * multiplier)?;
+    let mut noise = DiscreteGaussian::at_least(planned * multiplier)?;
     loop {
-        let sensitivity = (l2_sensitivity + noise.grid() * diagonal) * (1.0 + 4.0 * f64::EPSILON);
+        let sensitivity = after_rounding(noise.grid());
         let needed = DiscreteGaussian::at_least(sensitivity * multiplier)?;
         if needed.sigma() <= noise.sigma() {
-            let (sigma, grid) = (noise.sigma(), noise.grid());
-            return Ok(Mechanism::Gaussian { sensitivity, sigma, grid, coordinates });
+            return Ok((sensitivity, noise.sigma(), noise.grid()));
         }
         // Only a coarser grid, twice at most, asks for more again.
         noise = needed;
@@ -198,6 +391,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::privacy::mechanism::DiscreteLaplace;
 
     fn release(label: &'static str, l2_sensitivity: f64, count: u64, share: f64) -> PlannedRelease {
         PlannedRelease {
@@ -267,6 +461,141 @@ mod tests {
         }
     }
 
+    fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> PlannedRelease {
+        PlannedRelease { mechanism, count, ..release(label, 1.0, 1, 1.0) }
+    }
+
+    fn minibatch(count: u64) -> PlannedRelease {
+        let mechanism = PlannedMechanism::SubsampledGaussian {
+            l2_sensitivity: 0.5,
+            coordinates: 9,
+            rate: 0.02,
+        };
+        let adjacency = Adjacency::ZeroOut;
+        PlannedRelease { adjacency, ..planned("minibatch", mechanism, count) }
+    }
+
+    const SELECTION: PlannedMechanism = PlannedMechanism::Selection { range: 0.3, candidates: 50 };
+
+    #[test]
+    fn every_mechanism_alone_comes_close_to_the_target_from_below() {
+        let plans = [
+            minibatch(500),
+            planned("vertex", SELECTION, 1000),
+            planned("vertex", SELECTION, 3),
+            planned(
+                "counts",
+                PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 },
+                20,
+            ),
+            planned(
+                "best",
+                PlannedMechanism::NoisySelection { sensitivity: 2.0, candidates: 5 },
+                9,
+            ),
+        ];
+        for plan in plans {
+            let calibrated = calibrate(std::slice::from_ref(&plan), TARGET).unwrap();
+            let reached = calibrated.guarantee.epsilon;
+            assert!((0.997..=1.0).contains(&reached), "{calibrated:?}");
+            assert!(calibrated.events[0].mechanism.carries_out(&plan.mechanism));
+        }
+    }
+
+    #[test]
+    fn mixed_plans_meet_the_target_with_noise_that_can_be_drawn() {
+        let plan = [
+            release("moment", 0.5, 2, 1.0),
+            minibatch(300),
+            planned("vertex", SELECTION, 40),
+            planned("counts", PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 }, 2),
+            planned(
+                "best",
+                PlannedMechanism::NoisySelection { sensitivity: 2.0, candidates: 5 },
+                2,
+            ),
+        ];
+        let calibrated = calibrate(&plan, TARGET).unwrap();
+        let reached = calibrated.guarantee.epsilon;
+        assert!((0.997..=1.0).contains(&reached), "{calibrated:?}");
+        assert_eq!(calibrated.guarantee.adjacency, Adjacency::ZeroOut);
+        for (event, release) in calibrated.events.iter().zip(&plan) {
+            assert!(event.mechanism.carries_out(&release.mechanism), "{event:?}");
+            match event.mechanism {
+                Mechanism::Gaussian { sigma, grid, .. }
+                | Mechanism::SubsampledGaussian { sigma, grid, .. } => {
+                    assert!(DiscreteGaussian::from_event(sigma, grid).is_ok());
+                }
+                Mechanism::Laplace { scale, grid, sensitivity, .. } => {
+                    assert!(DiscreteLaplace::from_event(scale, grid).is_ok());
+                    assert!(sensitivity >= 2.0 + 5.0 * grid);
+                }
+                Mechanism::Selection { scale, range, .. } => {
+                    assert!(range >= 0.3 + ExponentialMechanism::range_slack(scale));
+                }
+                Mechanism::NoisySelection { scale, sensitivity, .. } => {
+                    let noise = NoisyMaximum::from_event(scale).unwrap();
+                    assert!(sensitivity >= 2.0 + noise.sensitivity_slack());
+                }
+                Mechanism::Pure { .. } => panic!(),
+            }
+        }
+    }
+
+    #[test]
+    fn shares_split_selections_and_gaussians_alike() {
+        let plan = [release("moment", 0.5, 1, 1.0), planned("vertex", SELECTION, 100)];
+        let calibrated = calibrate(&plan, TARGET).unwrap();
+        let (sensitivity, sigma, _) = parts(&calibrated.events[0]);
+        let gaussian = 0.5 * (sensitivity / sigma).powi(2);
+        let Mechanism::Selection { range, scale, .. } = calibrated.events[1].mechanism else {
+            panic!()
+        };
+        // Concentrated privacy: ρ = μ²/2 and ε₀²/8.
+        let selections = 100.0 * (range / scale).powi(2) / 8.0;
+        assert!((gaussian / selections - 1.0).abs() < 1e-6, "{gaussian} {selections}");
+    }
+
+    #[test]
+    fn printed_noise_is_kept_and_counted() {
+        let printed = |scale| PlannedRelease {
+            noise: Allotment::AsPrinted(scale),
+            ..release("printed", 1.0, 10, 1.0)
+        };
+        // Alone: whatever it guarantees.
+        let alone = calibrate(&[printed(2.0)], TARGET).unwrap();
+        let (_, sigma, grid) = parts(&alone.events[0]);
+        assert!(sigma >= 2.0 && sigma < 2.0 + 2.0 * grid);
+        let exact = gaussian::epsilon(10_f64.sqrt() / 2.0, 1e-5);
+        assert!((alone.guarantee.epsilon / exact - 1.0).abs() < 1e-5, "{alone:?}");
+        assert!(alone.guarantee.epsilon > TARGET.epsilon);
+        // With room left, the others use exactly the rest.
+        let plan = [printed(20.0), release("moment", 0.5, 1, 1.0)];
+        let together = calibrate(&plan, TARGET).unwrap();
+        let reached = together.guarantee.epsilon;
+        assert!(reached <= 1.0 && reached > 1.0 - 1e-6, "{together:?}");
+        // Without, they get the noise that they would get alone.
+        let plan = [printed(2.0), release("moment", 0.5, 1, 1.0)];
+        let crowded = calibrate(&plan, TARGET).unwrap();
+        let own = calibrate(&plan[1..], TARGET).unwrap();
+        assert_eq!(crowded.events[1], own.events[0]);
+        assert!(crowded.guarantee.epsilon > alone.guarantee.epsilon);
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = calibrate(&[printed(scale)], TARGET).unwrap_err();
+            assert!(error.to_string().contains("printed scale"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_sampling_rate_that_is_none_is_refused() {
+        for rate in [0.0, -0.1, 1.5, f64::NAN] {
+            let mechanism =
+                PlannedMechanism::SubsampledGaussian { l2_sensitivity: 1.0, coordinates: 1, rate };
+            let error = calibrate(&[planned("sample", mechanism, 1)], TARGET).unwrap_err();
+            assert!(error.to_string().contains("above 0 and at most 1"), "{error}");
+        }
+    }
+
     #[test]
     fn impossible_targets_are_refused_with_the_admissible_range() {
         let plan = [release("moment", 1.0, 1, 1.0)];
@@ -296,8 +625,8 @@ mod tests {
             (vec![release("nan", f64::NAN, 1, 1.0)], "finite and above 0"),
             (vec![release("negative", -1.0, 1, 1.0)], "finite and above 0"),
             (vec![release("never", 1.0, 0, 1.0)], "drawn 0 times"),
-            (vec![release("free", 1.0, 1, 0.0)], "share must be"),
-            (vec![release("all", 1.0, 1, f64::INFINITY)], "share must be"),
+            (vec![release("free", 1.0, 1, 0.0)], "share of the budget is 0"),
+            (vec![release("all", 1.0, 1, f64::INFINITY)], "share of the budget is inf"),
             (vec![release("huge", 1e300, 1, 1.0)], "1e-150 and 1e150"),
         ];
         for (plan, expected) in cases {
@@ -352,7 +681,7 @@ mod tests {
             prop_assert!(reached <= target.epsilon);
             prop_assert!(reached >= target.epsilon * (1.0 - 1e-6), "{} of {}", reached, target.epsilon);
             for (event, planned) in calibrated.events.iter().zip(&plan) {
-                let (l2_sensitivity, coordinates) = gaussian_part(planned).unwrap();
+                let (l2_sensitivity, coordinates) = size(&planned.mechanism);
                 let (sensitivity, sigma, grid) = tests::parts(event);
                 prop_assert!(sensitivity >= l2_sensitivity + grid * (coordinates as f64).sqrt());
                 prop_assert!(DiscreteGaussian::from_event(sigma, grid).is_ok());

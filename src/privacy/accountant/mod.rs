@@ -1,14 +1,31 @@
 //! What a list of noise events guarantees, and the noise that a target needs.
 //!
-//! [`event`] names the events, [`gaussian`] holds the closed form of Gaussian
-//! differential privacy, [`composition`] adds events up, and [`calibration`]
-//! turns a plan and a target (ε, δ) into noise scales.
+//! [`event`] names the events, [`pair`] says what each can reveal at most, and
+//! [`composition`] adds events up and takes the best of several proven bounds:
+//! [`gaussian`] (the closed form), [`pld`] (privacy losses on a [`lattice`], composed by
+//! FFT, with an interval) and [`rdp`]. [`contour`] computes converged values, which are
+//! not bounds. [`gate`] adds up what stays valid when later events depend on earlier
+//! outputs, and [`calibration`] turns a plan and a target (ε, δ) into noise scales.
 
+pub mod admissible;
 pub mod calibration;
 pub mod composition;
+pub mod contour;
 pub mod event;
+pub mod gate;
 pub mod gaussian;
+pub mod guarantee;
+pub mod lattice;
+pub mod pair;
+pub mod pld;
+#[cfg(test)]
+mod properties;
+pub mod rdp;
+#[cfg(test)]
+mod reference;
+pub mod subsampling;
 
 pub use calibration::{Calibrated, calibrate};
-pub use composition::{Composition, Guarantee, round_up};
+pub use composition::Composition;
 pub use event::{Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target};
+pub use guarantee::{Coverage, Guarantee, round_up};

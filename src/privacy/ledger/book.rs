@@ -36,15 +36,12 @@ impl RunRecord {
 
     /// What this run alone counts for; `None` when it counts for nothing.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
-        guarantee_of(&self.charged_events(), delta)
+        let charged = self.charged_events();
+        if charged.is_empty() {
+            return Ok(None);
+        }
+        Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
-}
-
-fn guarantee_of(events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
-    if events.is_empty() {
-        return Ok(None);
-    }
-    Composition::of(events)?.guarantee(delta).map(Some)
 }
 
 /// Everything about one private dataset.
@@ -72,13 +69,44 @@ impl Account {
 
     /// ε spent so far at `delta`; `None` when nothing was spent.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
-        guarantee_of(&self.charged_events(), delta)
+        self.spent_with(&[], delta)
+    }
+
+    /// The same with these further events, as one more run.
+    pub fn spent_with(&self, events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
+        self.spent_with_runs(events, 1, delta)
+    }
+
+    /// The same with these further events in each of so many further runs.
+    ///
+    /// One run that draws what it planned is fixed before any output was seen. A run that
+    /// ended early may have ended because of its outputs, and the later ones of several may
+    /// have been chosen by what the earlier ones put out: these add up in the gate's sum.
+    pub fn spent_with_runs(
+        &self,
+        events: &[Event],
+        runs: u64,
+        delta: f64,
+    ) -> Result<Option<Guarantee>> {
+        let mut spending =
+            self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        let further = if events.is_empty() { 0 } else { runs };
+        match (spending.next(), spending.next(), further) {
+            (None, _, 0) => Ok(None),
+            (None, _, 1) => Composition::of(events)?.guarantee(delta).map(Some),
+            (Some(only), None, 0) => only.spent(delta),
+            _ => self.with_events(events, runs)?.gate(delta).map(Some),
+        }
     }
 
     /// What these further events would make it.
-    pub fn with_events(&self, events: &[Event]) -> Result<Composition> {
+    fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
-        all.extend_from_slice(events);
+        all.extend(
+            events
+                .iter()
+                .map(|event| Event { count: event.count.saturating_mul(runs), ..event.clone() }),
+        );
         Composition::of(&all)
     }
 
@@ -119,7 +147,7 @@ impl Account {
                 "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             )));
         };
-        let all = self.with_events(events)?.guarantee(budget.delta)?;
+        let Some(all) = self.spent_with(events, budget.delta)? else { return Ok(()) };
         if all.epsilon <= budget.epsilon {
             return Ok(());
         }
@@ -160,12 +188,12 @@ impl Account {
         let Some(budget) = self.budget else { return Ok(None) };
         let events = self.charged_events();
         let spent = if events.is_empty() {
-            Composition { mu: 0.0, discretisation: 0.0, adjacency: Adjacency::ReplaceOne }
+            Composition::gaussian(0.0, Adjacency::ReplaceOne)
         } else {
             Composition::of(&events)?
         };
         let fits = |mu: f64| -> Result<bool> {
-            Ok(Composition { mu, ..spent }.guarantee(budget.delta)?.epsilon <= budget.epsilon)
+            Ok(spent.with_mu(mu).gate(budget.delta)?.epsilon <= budget.epsilon)
         };
         // `low` fits and `high` does not; what is spent fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
@@ -188,8 +216,7 @@ impl Account {
         if mu == 0.0 {
             return Ok(Some(0.0));
         }
-        let one_more = Composition { mu, discretisation: 0.0, adjacency: spent.adjacency };
-        Ok(Some(one_more.guarantee(delta)?.epsilon_lower))
+        Ok(Some(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower))
     }
 }
 

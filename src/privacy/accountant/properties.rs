@@ -1,0 +1,281 @@
+//! What has to hold of any list of events, whichever bound decides.
+
+use proptest::prelude::*;
+
+use super::{Adjacency, Composition, Coverage, Event, Guarantee, Mechanism, gaussian};
+
+fn event(mechanism: Mechanism, count: u64, adjacency: Adjacency) -> Event {
+    Event { label: "release".into(), what: String::new(), mechanism, count, adjacency }
+}
+
+fn subsampled(sigma: f64, rate: f64, count: u64) -> Event {
+    let (sensitivity, grid, coordinates) = (1.0, 0.0, 5);
+    let mechanism = Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, rate };
+    event(mechanism, count, Adjacency::ZeroOut)
+}
+
+fn laplace(epsilon: f64, count: u64) -> Event {
+    let mechanism =
+        Mechanism::Laplace { sensitivity: epsilon, scale: 1.0, grid: 0.0, coordinates: 3 };
+    event(mechanism, count, Adjacency::ReplaceOne)
+}
+
+fn selection(epsilon: f64, count: u64) -> Event {
+    let mechanism = Mechanism::Selection { range: epsilon, scale: 1.0, candidates: 9 };
+    event(mechanism, count, Adjacency::ReplaceOne)
+}
+
+fn pure(epsilon: f64, count: u64) -> Event {
+    event(Mechanism::Pure { epsilon }, count, Adjacency::ReplaceOne)
+}
+
+fn normal(mu: f64, count: u64) -> Event {
+    let mechanism = Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 2 };
+    event(mechanism, count, Adjacency::ReplaceOne)
+}
+
+fn guarantee(events: &[Event], delta: f64) -> Guarantee {
+    Composition::of(events).unwrap().guarantee(delta).unwrap()
+}
+
+fn epsilon(events: &[Event], delta: f64) -> f64 {
+    guarantee(events, delta).epsilon
+}
+
+#[test]
+fn one_laplace_release_has_the_curve_of_its_pair() {
+    for (ratio, delta) in [(1.0_f64, 0.1), (0.3, 0.01), (4.0, 0.5), (2.0, 1e-6)] {
+        // 1 − e^{(ε − ε₀)/2} = δ.
+        let exact = ratio + 2.0 * f64::ln_1p(-delta);
+        let found = guarantee(&[laplace(ratio, 1)], delta);
+        assert!(found.epsilon >= exact - 1e-12 && found.epsilon <= exact + 2e-4, "{found:?}");
+        assert!(found.epsilon_lower <= exact, "{found:?}");
+    }
+}
+
+#[test]
+fn a_noisy_selection_is_the_laplace_release_of_twice_the_sensitivity() {
+    let noisy = Mechanism::NoisySelection { sensitivity: 0.2, scale: 1.0, candidates: 7 };
+    let noisy = event(noisy, 30, Adjacency::ReplaceOne);
+    assert_eq!(epsilon(&[noisy], 1e-5), epsilon(&[laplace(0.4, 30)], 1e-5));
+}
+
+#[test]
+fn one_selection_has_the_curve_of_the_worst_bounded_range() {
+    for (range, delta) in [(1.0_f64, 0.05), (0.5, 0.01), (3.0, 0.2)] {
+        let spread = (0.5 * range).exp() - (delta * range.exp_m1()).sqrt();
+        let exact = 2.0 * spread.ln();
+        let found = guarantee(&[selection(range, 1)], delta);
+        assert!(found.epsilon >= exact - 1e-12 && found.epsilon <= exact + 2e-4, "{found:?}");
+    }
+}
+
+/// In the limit of many draws the worst adaptive choice is a Gaussian of variance ε₀²/4
+/// per draw; the conversion from concentrated privacy may cost a few per cent more.
+#[test]
+fn a_thousand_selections_compose_like_concentrated_privacy() {
+    let (range, count) = (0.05_f64, 1000);
+    let found = guarantee(&[selection(range, count)], 1e-6);
+    let limit = gaussian::epsilon(0.5 * range * (count as f64).sqrt(), 1e-6);
+    assert!(found.epsilon > limit && found.epsilon < 1.08 * limit, "{found:?} {limit}");
+    // Few draws are better served by the pair.
+    let few = guarantee(&[selection(1.0, 2)], 1e-3);
+    assert_eq!(few.bound, "privacy loss distribution (PLD)");
+    assert!(few.epsilon < 1.95, "{few:?}");
+}
+
+#[test]
+fn sampling_everybody_is_no_sampling() {
+    let whole = subsampled(3.0, 1.0, 20);
+    let removed = Composition::of([&whole]).unwrap();
+    assert!((removed.mu / (20_f64.sqrt() / 3.0) - 1.0).abs() < 1e-14);
+    // A replaced record is in the sample before and after: twice the distance.
+    let replaced = Event { adjacency: Adjacency::ReplaceOne, ..whole };
+    assert!((Composition::of([&replaced]).unwrap().mu / removed.mu - 2.0).abs() < 1e-14);
+    // And sampling nearly everybody is nearly no sampling.
+    let nearly = epsilon(&[subsampled(3.0, 1.0 - 1e-9, 20)], 1e-6);
+    let exact = gaussian::epsilon(removed.mu, 1e-6);
+    assert!((nearly - exact).abs() < 5e-4, "{nearly} {exact}");
+}
+
+#[test]
+fn a_replace_one_guarantee_implies_zero_out_with_the_same_numbers() {
+    for one in [normal(0.3, 4), laplace(0.2, 9), selection(0.3, 9), pure(0.1, 9)] {
+        let zero = Event { adjacency: Adjacency::ZeroOut, ..one.clone() };
+        assert_eq!(epsilon(&[one], 1e-5), epsilon(&[zero], 1e-5));
+    }
+    // For samples zero-out is the weaker demand, so the replace-one number covers it.
+    let zero = subsampled(1.5, 0.02, 300);
+    let one = Event { adjacency: Adjacency::ReplaceOne, ..zero.clone() };
+    let (zero, one) = (guarantee(&[zero], 1e-5), guarantee(&[one], 1e-5));
+    assert!(one.epsilon_lower > zero.epsilon, "{one:?} {zero:?}");
+    assert_eq!((one.adjacency, zero.adjacency), (Adjacency::ReplaceOne, Adjacency::ZeroOut));
+}
+
+#[test]
+fn a_thousand_million_steps_are_answered_with_a_bound() {
+    let start = std::time::Instant::now();
+    let found = guarantee(&[subsampled(30.0, 1e-3, 1_000_000_000)], 1e-6);
+    // √(10⁹)·q/σ = 1.054: the central limit.
+    let limit = gaussian::epsilon(1e-3 / 30.0 * 1e9_f64.sqrt(), 1e-6);
+    assert!(found.epsilon > 0.99 * limit && found.epsilon < 1.15 * limit, "{found:?} {limit}");
+    for events in [subsampled(0.8, 0.01, 1_000_000_000), laplace(0.1, 1_000_000_000)] {
+        let found = guarantee(&[events], 1e-6);
+        assert!(found.epsilon.is_finite() && found.epsilon > 1e3, "{found:?}");
+    }
+    assert!(start.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn a_delta_below_what_doubles_resolve_is_still_bounded() {
+    for delta in [1e-20, 1e-100, 1e-290] {
+        let events = [subsampled(2.0, 0.05, 500), laplace(0.05, 20)];
+        let sum = Composition::of(&events).unwrap();
+        let found = sum.guarantee(delta).unwrap();
+        let renyi = sum.running(delta).unwrap();
+        assert!(found.epsilon <= renyi.epsilon && found.epsilon_lower <= found.epsilon);
+        assert!(found.epsilon > epsilon(&events, 1e-10), "{delta:e}: {found:?}");
+        if let Ok(converged) = sum.converged(delta) {
+            assert!(found.epsilon >= converged * (1.0 - 1e-9), "{found:?} {converged}");
+        }
+    }
+}
+
+#[test]
+fn discrete_laplace_noise_is_covered_by_its_slack() {
+    // Neighbours `apart` steps apart, noise of scale 3 steps: δ summed over all outputs.
+    let (scale, apart) = (3.0_f64, 5);
+    let mass = |k: i32| (-f64::from(k.abs()) / scale).exp();
+    let total: f64 = (-300..=300).map(mass).sum();
+    let covered = f64::from(apart) / scale + 0.5 / (scale * scale);
+    let ideal = f64::from(apart) / scale;
+    let mut beyond_ideal = 0;
+    for step in 0..40 {
+        let epsilon = 0.04 * f64::from(step);
+        let exact: f64 = (-300..=300)
+            .map(|k| (mass(k) - epsilon.exp() * mass(k - apart)).max(0.0) / total)
+            .sum();
+        let curve = |ratio: f64| -(0.5 * (epsilon - ratio)).min(0.0).exp_m1();
+        assert!(exact <= curve(covered) + 1e-12, "ε = {epsilon}");
+        beyond_ideal += u32::from(exact > curve(ideal) + 1e-6);
+    }
+    assert!(beyond_ideal > 0);
+}
+
+#[test]
+fn impossible_events_are_refused_with_the_admissible_range() {
+    let adjacency = Adjacency::ZeroOut;
+    for (mechanism, expected) in [
+        (subsampled(0.0, 0.1, 1).mechanism, "σ must be finite and above 0"),
+        (subsampled(f64::NAN, 0.1, 1).mechanism, "σ must be finite and above 0"),
+        (subsampled(1.0, 0.0, 1).mechanism, "above 0 and at most 1"),
+        (subsampled(1.0, 1.1, 1).mechanism, "above 0 and at most 1"),
+        (subsampled(1.0, f64::NAN, 1).mechanism, "above 0 and at most 1"),
+        (laplace(f64::INFINITY, 1).mechanism, "finite and at least 0"),
+        (selection(-1.0, 1).mechanism, "finite and at least 0"),
+        (Mechanism::Selection { range: 1.0, scale: 0.0, candidates: 2 }, "finite and above 0"),
+        (
+            Mechanism::Laplace { sensitivity: 1.0, scale: 1.0, grid: 0.1, coordinates: 1 },
+            "at most b/2^20",
+        ),
+        (pure(f64::NAN, 1).mechanism, "at least 0"),
+        (pure(f64::INFINITY, 1).mechanism, "at least 0"),
+    ] {
+        let error = Composition::of([&event(mechanism, 1, adjacency)]).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let twice = [laplace(0.1, u64::MAX), laplace(0.1, u64::MAX)];
+    assert!(Composition::of(&twice).unwrap_err().to_string().contains("counts below 2^64"));
+    let sum = Composition::of([&subsampled(1.0, 0.1, 3)]).unwrap();
+    for delta in [0.0, 1.0, -0.1, f64::NAN] {
+        assert!(sum.guarantee(delta).is_err() && sum.gate(delta).is_err());
+        assert!(sum.converged(delta).is_err() && sum.running(delta).is_err());
+    }
+    assert!(sum.delta(-1.0).is_err() && sum.delta(f64::NAN).is_err());
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        (0.6..6.0, 0.005..0.6, 1_u64..300).prop_map(|(s, q, n)| subsampled(s, q, n)),
+        (0.01..0.8, 1_u64..40).prop_map(|(e, n)| laplace(e, n)),
+        (0.01..0.8, 1_u64..100).prop_map(|(e, n)| selection(e, n)),
+        (0.01..0.5, 1_u64..20).prop_map(|(e, n)| pure(e, n)),
+        (0.01..0.5, 1_u64..40).prop_map(|(m, n)| normal(m, n)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// So the gate never admits what the display calls over budget.
+    #[test]
+    fn the_gate_is_never_below_the_display(
+        events in proptest::collection::vec(any_event(), 1..4), log_delta in -23.0..-2.0,
+    ) {
+        let delta = f64::exp(log_delta);
+        let sum = Composition::of(&events).unwrap();
+        let (display, running) = (sum.guarantee(delta).unwrap(), sum.running(delta).unwrap());
+        let gate = sum.gate(delta).unwrap();
+        prop_assert!(display.epsilon <= running.epsilon && running.epsilon <= gate.epsilon);
+        prop_assert!(display.epsilon_lower <= display.epsilon);
+        prop_assert_eq!(gate.covers, Coverage::Adaptive);
+        prop_assert_eq!(display.covers, Coverage::FixedPlan);
+        if let Ok(converged) = sum.converged(delta) {
+            // Of selections more is proven than their pair says.
+            let selects =
+                events.iter().any(|it| matches!(it.mechanism, Mechanism::Selection { .. }));
+            prop_assert!(
+                selects || display.epsilon >= converged - 1e-8, "{:?} {}", display, converged
+            );
+            prop_assert!(
+                selects || display.epsilon_lower <= converged + 1e-8, "{:?} {}", display, converged
+            );
+        }
+    }
+
+    #[test]
+    fn the_order_of_events_does_not_matter(
+        events in proptest::collection::vec(any_event(), 2..4), log_delta in -16.0..-2.0,
+    ) {
+        let delta = f64::exp(log_delta);
+        let forward = epsilon(&events, delta);
+        let backward: Vec<Event> = events.iter().rev().cloned().collect();
+        prop_assert!((epsilon(&backward, delta) - forward).abs() <= 1e-6 * forward.max(1e-3));
+    }
+
+    #[test]
+    fn epsilon_rises_with_every_cause_of_leakage(
+        sigma in 0.6..5.0, rate in 0.01..0.5, count in 2_u64..300, log_delta in -16.0..-3.0,
+    ) {
+        let delta = f64::exp(log_delta);
+        let here = epsilon(&[subsampled(sigma, rate, count)], delta);
+        // What the lattice may add differs a little from one plan to the next.
+        let allowed = 2e-4_f64.min(1e-2 * here);
+        let more = [
+            epsilon(&[subsampled(sigma * 0.8, rate, count)], delta),
+            epsilon(&[subsampled(sigma, rate * 1.3, count)], delta),
+            epsilon(&[subsampled(sigma, rate, 2 * count)], delta),
+            epsilon(&[subsampled(sigma, rate, count)], delta * 0.1),
+            epsilon(&[subsampled(sigma, rate, count), laplace(0.05, 1)], delta),
+        ];
+        for more in more {
+            prop_assert!(more >= here - allowed, "{} {}", more, here);
+        }
+    }
+
+    #[test]
+    fn delta_and_epsilon_undo_each_other(
+        events in proptest::collection::vec(any_event(), 1..3), log_delta in -16.0..-3.0,
+    ) {
+        let delta = f64::exp(log_delta);
+        let sum = Composition::of(&events).unwrap();
+        let found = sum.guarantee(delta).unwrap();
+        prop_assume!(found.epsilon > 0.01);
+        let back = sum.delta(found.epsilon).unwrap();
+        // Lattices differ: within what a small step of ε explains.
+        let least = sum.delta(found.epsilon * 1.01).unwrap();
+        let most = sum.delta(found.epsilon * 0.99).unwrap();
+        prop_assert!(back <= delta * 1.05 && least <= delta && most >= delta * 0.9,
+            "{} {} {} {}", back, least, most, delta);
+    }
+}
