@@ -178,7 +178,9 @@ fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
     screen.wait_until("an end or a question", |text| {
         text.contains("under way") || !text.contains("season == 1")
     });
-    screen.press("y");
+    if screen.text().contains("under way") {
+        screen.press("y");
+    }
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
 }
