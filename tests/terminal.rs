@@ -22,10 +22,10 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     assert!(screen.text().contains("6577"), "{}", screen.text());
 
     screen.press("?");
-    screen.wait_for("add a CSV or TSV file");
+    screen.wait_for("add a data file");
     screen.press(ESC);
     // A key right behind Esc would be read as Alt and that key.
-    screen.wait_until("the help to close", |text| !text.contains("any other key closes"));
+    screen.wait_until("the help to close", |text| !text.contains("Esc closes"));
 
     // Configure: a smaller ε, typed.
     screen.press("3");
@@ -62,8 +62,38 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     // The other tabs say what they are.
     screen.press("2");
     screen.wait_for("not built yet");
+
+    // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");
-    screen.wait_for("not built yet");
+    screen.wait_for("private ◆");
+    screen.wait_for("Runs · 1 of 1");
+    screen.press(" ");
+    screen.wait_for("Pin a second run");
+    screen.press("v");
+    screen.wait_until("the exact columns to go", |text| !text.contains("private ◆"));
+    screen.press("X");
+    screen.wait_for("Export what is shown");
+    screen.press(ENTER);
+    screen.wait_for("wrote");
+    let exported = find(directory.path(), "runs.csv");
+    let exported = std::fs::read_to_string(&exported[0]).unwrap();
+    assert!(exported.lines().count() == 2 && exported.contains("stopped"), "{exported}");
+    screen.press("v");
+
+    // A tag, by the palette.
+    screen.press(":");
+    screen.wait_for("type a few letters");
+    screen.press("tag");
+    screen.press(ENTER);
+    screen.wait_for("a remark on this run");
+    screen.press("first try");
+    screen.press(ENTER);
+    screen.press("/");
+    screen.wait_for("filter:");
+    screen.press("nothing like it");
+    screen.wait_for("No run passes the filter");
+    screen.press(ESC);
+    screen.wait_for("Runs · 1 of 1");
 
     // Save, and leave.
     screen.press("\x13");
@@ -112,15 +142,146 @@ fn a_terminal_that_is_too_small_gets_a_message_and_a_larger_one_the_screen() {
     screen.wait_for("halflight needs 60 x 16");
     screen.resize(80, 24);
     screen.wait_for("winter");
-    for step in 0..60_u16 {
-        screen.resize(20 + (step * 37) % 180, 5 + (step * 13) % 55);
-    }
     screen.resize(80, 24);
     screen.press("\x0c");
     screen.wait_for("winter");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
+}
+
+#[test]
+fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("ly");
+    screen.wait_for("running");
+    let mut random = 12_345_u32;
+    let mut next = |below: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) % below
+    };
+    for _ in 0..200 {
+        screen.resize(1 + next(220) as u16, 1 + next(70) as u16);
+        let key = ["1", "2", "3", "4", "5", "6", "\t", "+", "-", "\x1b[C"][next(10) as usize];
+        screen.press(key);
+        std::thread::sleep(std::time::Duration::from_millis(u64::from(next(4))));
+    }
+    screen.resize(80, 24);
+    screen.press("\x0c");
+    screen.press("1");
+    screen.wait_for("season == 1");
+    screen.press("q");
+    screen.wait_until("an end or a question", |text| {
+        text.contains("under way") || !text.contains("season == 1")
+    });
+    if screen.text().contains("under way") {
+        screen.press("y");
+    }
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+}
+
+#[test]
+fn the_whole_story_with_the_mouse_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["demo"], 120, 34);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.click("other seasons");
+    screen.wait_for("Rows · 1 of 6577");
+    screen.click("3 Plan");
+    screen.wait_for("can be launched");
+    screen.click("l launch");
+    screen.wait_for("It reserves ε 1");
+    screen.click("or Enter: launch");
+    screen.wait_for("running");
+    // The wheel zooms at the mouse, a move reads the charts.
+    let (column, row) = screen.find("error on held-out");
+    screen.wait_until("some steps", |text| text.contains("step 9 of"));
+    for _ in 0..3 {
+        screen.mouse(64, column + 20, row + 5, true);
+    }
+    screen.wait_for("zoomed");
+    screen.mouse(35, column + 22, row + 5, true);
+    screen.click("Space pause");
+    screen.wait_for("paused");
+    screen.click("Space pause");
+    screen.wait_for("running");
+    screen.click("s stop");
+    screen.wait_for("Stop this run?");
+    screen.click("or Enter: stop");
+    screen.wait_for("stopped");
+    screen.click("5 Compare");
+    screen.wait_for("Runs · 1 of 1");
+    screen.click("Space pin");
+    screen.wait_for("Pin a second run");
+    screen.click("6 Ledger");
+    screen.wait_for("of 60");
+    screen.click("q quit");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+}
+
+#[test]
+fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let crash = [("HALFLIGHT_TEST_CRASH", "1")];
+    let mut screen = Screen::start_with(directory.path(), &["demo"], 80, 24, &crash);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("ly");
+    screen.wait_for("failed");
+    screen.wait_for("a crash that a test asked for");
+    assert!(!screen.raw().contains("panicked at"), "the crash printed over the screen");
+    assert!(!screen.raw().contains("\x1b[?1049l"), "the terminal was given back too early");
+    screen.press("\x1b");
+    screen.wait_until("the message to go", |text| !text.contains("error:"));
+    screen.press("6");
+    screen.wait_for("of 60");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+}
+
+/// Every switch of context that a thread of the program asked for: a wake-up.
+#[cfg(target_os = "linux")]
+fn wake_ups(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let of = |task: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.map_or(0, |count| count.trim().parse::<u64>().unwrap())
+    };
+    tasks.map(of).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_screen_wakes_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    let pid = screen.child.process_id().unwrap();
+    // Let what is still under way come to its end.
+    let mut before = wake_ups(pid);
+    loop {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let now = wake_ups(pid);
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(wake_ups(pid), before, "woken while nothing happened");
+    screen.press("q");
+    screen.wait_for_end();
 }
 
 #[test]

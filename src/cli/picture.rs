@@ -1,5 +1,7 @@
 //! `halflight picture`: screens as SVG, for the README. They come from the real
-//! renderer after a real run of the demo, so they cannot show what is not there.
+//! renderer after real runs of the demo, so they cannot show what is not there;
+//! the noise of these runs is seeded, so that the pictures are the same every
+//! time and a test can tell when they are stale.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -10,11 +12,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use crate::engine::Desk;
+use crate::engine::desk::News;
+use crate::engine::rehearsal::rehearse;
+use crate::engine::{Control, Desk, Job};
 use crate::error::{Error, Result};
-use crate::session::{atomic, demo};
+use crate::privacy::ledger::RunId;
+use crate::session::{Workspace, atomic, demo};
 use crate::tui::app::{App, DatasetStatus, Effect};
 use crate::tui::picture::{Paper, svg};
+use crate::tui::runs::RunView;
 use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::{Hits, view};
@@ -31,75 +37,172 @@ pub struct Picture {
 
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 34;
-/// A demo run takes a second or two; this is for very slow machines.
+/// Reading the demo's data takes a moment; this is for very slow machines.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// The budgets of the runs in the Compare picture.
+const SWEEP: [f64; 4] = [0.25, 0.5, 1.0, 4.0];
+const SEED: u64 = 7;
 
 impl Picture {
     pub fn execute(&self) -> Result<()> {
         std::fs::create_dir_all(&self.out)
             .map_err(|error| Error::io("create the directory", &self.out, &error))?;
-        let workspace = demo::workspace()?;
-        let mut app =
-            App::new(demo::session("bikeshare")?, None, Theme::truecolor(), Glyphs::unicode());
+        for (name, picture) in pictures()? {
+            let path = self.out.join(format!("{name}.svg"));
+            atomic::write(&path, picture.as_bytes())?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// The pictures of the README by name.
+fn pictures() -> Result<Vec<(&'static str, String)>> {
+    let workspace = demo::workspace()?;
+    let pictures = Stage::open(&workspace)?.play(&workspace);
+    // It held nothing but these rehearsals.
+    let _ = std::fs::remove_dir_all(workspace.base());
+    pictures
+}
+
+/// The interface without a terminal.
+struct Stage {
+    app: App,
+    desk: Desk,
+    woken: std::sync::mpsc::Receiver<()>,
+}
+
+impl Stage {
+    fn open(workspace: &Workspace) -> Result<Self> {
+        let session = demo::session("bikeshare")?;
+        let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
-        let desk = Desk::open(workspace, move || {
+        let desk = Desk::open(workspace.clone(), move || {
             let _ = wake.send(());
         });
         for effect in app.first_requests() {
             ask(&desk, effect);
         }
-        let ready = |app: &App| {
-            app.data.status.values().all(|status| matches!(status, DatasetStatus::Ready { .. }))
-        };
-        let wait = |app: &mut App, holds: &dyn Fn(&App) -> bool| -> Result<()> {
-            while !holds(app) {
-                woken
-                    .recv_timeout(PATIENCE)
-                    .map_err(|_| Error::failed("the demo did not get that far in time"))?;
-                for effect in update(app, Message::Reports(desk.take()), &Hits::default()) {
-                    ask(&desk, effect);
-                }
-            }
-            Ok(())
-        };
-        wait(&mut app, &ready)?;
-        press(&mut app, &desk, '3');
-        wait(&mut app, &|app| !app.plan.waiting && matches!(app.plan.preview, Some(Ok(_))))?;
-        self.write("plan", &app)?;
-        press(&mut app, &desk, 'l');
-        press(&mut app, &desk, 'y');
-        wait(&mut app, &|app| app.working() == 0)?;
-        app.notice = None;
-        self.write("run", &app)
+        Ok(Self { app, desk, woken })
     }
 
-    fn write(&self, name: &str, app: &App) -> Result<()> {
-        let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS))
-            .map_err(|error| Error::failed(format!("cannot draw: {error}")))?;
-        terminal
-            .draw(|frame| {
-                view(app, frame);
-            })
-            .map_err(|error| Error::failed(format!("cannot draw: {error}")))?;
-        let title = format!("halflight: {}", app.tab.title());
-        let picture = svg(terminal.backend().buffer(), &title, &Paper::dark());
-        let path = self.out.join(format!("{name}.svg"));
-        atomic::write(&path, picture.as_bytes())?;
-        eprintln!("wrote {}", path.display());
+    fn play(mut self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
+        self.wait(|app| {
+            app.data.status.values().all(|status| matches!(status, DatasetStatus::Ready { .. }))
+        })?;
+        self.press('3');
+        self.wait(|app| !app.plan.waiting && matches!(app.plan.preview, Some(Ok(_))))?;
+        let mut pictures = vec![("plan", self.picture()?)];
+
+        for (number, epsilon) in (1..).zip(SWEEP) {
+            self.rehearse(workspace, number, epsilon)?;
+        }
+        self.app.run.selected = 2;
+        self.press('4');
+        pictures.push(("run", self.picture()?));
+
+        self.press('5');
+        self.wait(|app| app.compare.runs.is_some())?;
+        for key in [' ', 'j', 'j', ' '] {
+            self.press(key);
+        }
+        pictures.push(("compare", self.picture()?));
+        Ok(pictures)
+    }
+
+    /// A run of the first plan with this ε.
+    fn rehearse(&mut self, workspace: &Workspace, number: u64, epsilon: f64) -> Result<()> {
+        let mut plan = self.app.session.plans[0].clone();
+        plan.target.epsilon = epsilon;
+        plan.name = format!("winter, ε {epsilon}");
+        let loaded = self.app.data.status.values().filter_map(|status| match status {
+            DatasetStatus::Ready { loaded, .. } => Some(loaded.clone()),
+            _ => None,
+        });
+        let watch = self.app.watch.for_run();
+        let control = Control::default();
+        let mut run = RunView::new(number, &plan, control.clone(), watch.clone());
+        let job = Job {
+            session: self.app.session.clone(),
+            plan,
+            datasets: loaded.collect(),
+            workspace: workspace.clone(),
+            watch,
+            control,
+        };
+        let id = RunId(format!("20260101-12000{number}-profiled_cnvx_adap"));
+        let mut tell = |moment| {
+            run.hear(News::Moment(moment));
+        };
+        let summary = rehearse(&job, &id, SEED + number, &mut tell)?;
+        run.hear(News::Ended(Box::new(Ok(summary))));
+        self.app.run.runs.push(run);
         Ok(())
     }
-}
 
-fn press(app: &mut App, desk: &Desk, key: char) {
-    let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
-    for effect in update(app, Message::Key(key), &Hits::default()) {
-        ask(desk, effect);
+    fn wait(&mut self, holds: impl Fn(&App) -> bool) -> Result<()> {
+        while !holds(&self.app) {
+            self.woken
+                .recv_timeout(PATIENCE)
+                .map_err(|_| Error::failed("the demo did not get that far in time"))?;
+            let reports = Message::Reports(self.desk.take());
+            for effect in update(&mut self.app, reports, &Hits::default()) {
+                ask(&self.desk, effect);
+            }
+        }
+        Ok(())
+    }
+
+    fn press(&mut self, key: char) {
+        let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+        for effect in update(&mut self.app, Message::Key(key), &Hits::default()) {
+            ask(&self.desk, effect);
+        }
+    }
+
+    fn picture(&mut self) -> Result<String> {
+        self.app.notice = None;
+        let failed = |error| Error::failed(format!("cannot draw: {error}"));
+        let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS)).map_err(failed)?;
+        terminal
+            .draw(|frame| {
+                view(&self.app, frame);
+            })
+            .map_err(failed)?;
+        let title = format!("halflight: {}", self.app.tab.title());
+        Ok(svg(terminal.backend().buffer(), &title, &Paper::dark()))
     }
 }
 
 fn ask(desk: &Desk, effect: Effect) {
     if let Effect::Ask(request) = effect {
         desk.ask(*request);
+    }
+}
+
+/// Where the README looks for its pictures.
+#[cfg(test)]
+fn shelf() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/screens")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pictures_of_the_readme_show_the_screens_as_they_are() {
+        let readme = include_str!("../../README.md");
+        for (name, picture) in pictures().unwrap() {
+            let path = shelf().join(format!("{name}.svg"));
+            let kept = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                kept == picture,
+                "{} is stale: `cargo run --release -- picture` draws it anew",
+                path.display()
+            );
+            assert!(readme.contains(&format!("assets/screens/{name}.svg")), "{name} is not shown");
+        }
     }
 }

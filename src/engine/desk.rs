@@ -266,9 +266,9 @@ fn overtaken(request: &Request, later: &[Errand]) -> bool {
         let Errand::Asked(other) = other else { return false };
         let other = other.as_ref();
         match request {
-            Request::Preview { .. } => matches!(other, Request::Preview { .. }),
-            Request::Glance(_) => matches!(other, Request::Glance(_)),
-            Request::Archive => matches!(other, Request::Archive),
+            Request::Preview { .. } => matches!(**other, Request::Preview { .. }),
+            Request::Glance(_) => matches!(**other, Request::Glance(_)),
+            Request::Archive => matches!(**other, Request::Archive),
             _ => false,
         }
     };
@@ -331,6 +331,11 @@ impl Clerk {
             Request::Inspect(file) => {
                 let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
+                // A session travels with its data: below its directory, paths are relative.
+                let base = self.workspace.base();
+                let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
+                let below = Path::new(&file).strip_prefix(&base);
+                let file = below.map_or(file.clone(), |path| path.display().to_string());
                 self.tray.put(Report::Inspected { file, columns });
             }
             Request::Browse(directory) => {
@@ -551,7 +556,10 @@ impl Clerk {
         let workspace = self.workspace.clone();
         thread::spawn(move || {
             let job = Job { session, plan, datasets, workspace, watch, control };
-            let mut tell = |moment| tray.put(Report::Job { id, news: News::Moment(moment) });
+            let mut tell = |moment| {
+                fault_for_tests(&moment);
+                tray.put(Report::Job { id, news: News::Moment(moment) });
+            };
             let result = catch_unwind(AssertUnwindSafe(|| job::execute(&job, &mut tell)));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("the run crashed outside its steps")
@@ -568,6 +576,16 @@ impl Clerk {
         let book = self.workspace.book()?;
         self.tray.put(ledger_report(book));
         Ok(())
+    }
+}
+
+/// A debug build can be told to crash in the middle of a run, so that a test sees
+/// what becomes of the terminal, the ledger and the interface.
+#[allow(clippy::panic)] // that is what it is for
+fn fault_for_tests(moment: &Moment) {
+    let wanted = cfg!(debug_assertions) && std::env::var_os("HALFLIGHT_TEST_CRASH").is_some();
+    if wanted && matches!(moment, Moment::Stepped(progress) if progress.step.index == 5) {
+        panic!("a crash that a test asked for");
     }
 }
 

@@ -222,25 +222,25 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Targe
     Ok(())
 }
 
-fn epsilon_of(spender: &Spender, delta: f64) -> Result<f64> {
+pub(super) fn epsilon_of(spender: &Spender, delta: f64) -> Result<f64> {
     Ok(Composition::of(&spender.drawn())?.running(delta)?.epsilon)
 }
 
 /// Evaluates models on the records held out of training.
-struct Judge<'a> {
-    preparation: &'a Preparation,
-    public: &'a Dataset,
-    private: Option<&'a Private<Dataset>>,
-    watch: &'a Watch,
+pub(super) struct Judge<'a> {
+    pub preparation: &'a Preparation,
+    pub public: &'a Dataset,
+    pub private: Option<&'a Private<Dataset>>,
+    pub watch: &'a Watch,
 }
 
-struct Baselines {
+pub(super) struct Baselines {
     source_only: Model,
     target_only: Option<CuratorOnly<Model>>,
 }
 
 impl Judge<'_> {
-    fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
+    pub fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
         let ridge = baseline::DEFAULT_RIDGE;
         Some(Baselines {
             source_only: baseline::source_only(public, ridge).ok()?.into(),
@@ -252,7 +252,7 @@ impl Judge<'_> {
     }
 
     /// Adds the evaluation of the current model to a step.
-    fn judge(&self, run: &dyn Run, step: &mut Step) {
+    pub fn judge(&self, run: &dyn Run, step: &mut Step) {
         let Some(model) = run.model() else { return };
         if let Some(error) = self.error(model.get(), self.public) {
             let value = Standing::Released(error);
@@ -264,7 +264,7 @@ impl Judge<'_> {
         }
     }
 
-    fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
+    pub fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
         let mut scores = Scores::default();
         if let Some(model) = model {
             scores.model_on_public = self.error(model.get(), self.public);

@@ -53,9 +53,11 @@ pub enum Shown {
 }
 
 impl Shown {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Series(Series::PublicError),
         Self::Series(Series::PrivateError),
+        Self::Series(Series::PublicLoss),
+        Self::Series(Series::PrivateLoss),
         Self::Series(Series::Objective),
         Self::Series(Series::ExactObjective),
         Self::Series(Series::StationarityGap),

@@ -40,6 +40,9 @@ impl Screen {
         command.env("TERM", "xterm-256color");
         command.env("LC_ALL", "C.UTF-8");
         command.env("TMPDIR", directory);
+        // Nobody's own configuration, and no trace in it.
+        command.env("XDG_CONFIG_HOME", directory.join("config"));
+        command.env("XDG_STATE_HOME", directory.join("state"));
         command.env_remove("NO_COLOR");
         for (name, value) in environment {
             command.env(name, value);
@@ -79,6 +82,29 @@ impl Screen {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
         self.master.resize(size).unwrap();
+    }
+
+    /// Column and row of a text on the screen, both from 0.
+    pub fn find(&self, wanted: &str) -> (u16, u16) {
+        self.wait_for(wanted);
+        let text = self.text();
+        let mut lines = text.lines().enumerate();
+        let (row, line) = lines.find(|(_, line)| line.contains(wanted)).unwrap();
+        let before = &line[..line.find(wanted).unwrap()];
+        (before.chars().count() as u16, row as u16)
+    }
+
+    /// One mouse event: a button of the SGR protocol, pressed or released.
+    pub fn mouse(&mut self, button: u8, column: u16, row: u16, pressed: bool) {
+        let end = if pressed { 'M' } else { 'm' };
+        self.press(&format!("\x1b[<{button};{};{}{end}", column + 1, row + 1));
+    }
+
+    /// Clicks on a text that stands on the screen.
+    pub fn click(&mut self, wanted: &str) {
+        let (column, row) = self.find(wanted);
+        self.mouse(0, column, row, true);
+        self.mouse(0, column, row, false);
     }
 
     pub fn wait_for(&self, wanted: &str) {

@@ -264,7 +264,7 @@ fn selected(app: &App, frame: &mut Frame, area: Rect) {
         facts.push(("trouble", trouble.clone()));
     }
     let mut lines = super::pairs(app, &facts);
-    lines.push(Line::styled("Space pins runs to overlay and compare them.", app.theme.muted));
+    lines.push(Line::styled("Pin runs (Space) to overlay and compare them.", app.theme.muted));
     let paragraph = ratatui::widgets::Paragraph::new(lines);
     frame.render_widget(paragraph.wrap(ratatui::widgets::Wrap { trim: false }), area);
 }

@@ -150,7 +150,17 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
         series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
         log,
     };
-    let has_errors = errors.series.iter().any(|(series, _)| run.curves.contains_key(series));
+    let losses = Figure {
+        title: "loss on training records",
+        series: &[(Series::PublicLoss, "public"), (Series::PrivateLoss, "private")],
+        log,
+    };
+    let has = |figure: &Figure| {
+        figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
+    };
+    // Where the objective itself is nobody's to see, its parts may be.
+    let objective = if has(&losses) && !has(&objective) { losses } else { objective };
+    let has_errors = has(&errors);
     if loss.height >= 14 && has_errors {
         let [above, below] = loss.layout(&Layout::vertical([Constraint::Fill(1); 2]));
         chart(app, frame, above, run, &errors, hits);

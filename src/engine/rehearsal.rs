@@ -1,0 +1,96 @@
+//! A run on built-in, public data whose noise comes from a seed: the same every
+//! time, for the pictures in the README. Nothing is spent and no ledger is
+//! touched, and what comes out is not private; so it is refused for any data
+//! that could be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::assembly::{Assembly, assemble};
+use super::job::{Job, Judge, Moment, Progress, Summary, epsilon_of};
+use crate::data::Source;
+use crate::error::{Error, Result};
+use crate::privacy::Spender;
+use crate::privacy::accountant::Composition;
+use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::session::certificate::{Certificate, Facts};
+use crate::session::{Loaded, RunDirectory};
+
+/// What a step is said to have taken: a clock would differ every time.
+const EACH: Duration = Duration::from_millis(4);
+
+pub(crate) fn rehearse(
+    job: &Job,
+    run: &RunId,
+    seed: u64,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Summary> {
+    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
+    let built_in = |loaded: &&Loaded| {
+        matches!(loaded.definition.source, Source::Builtin(_) | Source::Synthetic { .. })
+    };
+    if !loaded.iter().all(built_in) {
+        return Err(Error::refused("only built-in data may be rehearsed on")
+            .cure("run the plan: its noise is real and the ledger knows of it"));
+    }
+    let assembly = assemble(&job.session, &job.plan, &loaded)?;
+    let Assembly { method, settings, preparation, calibrated, plan, problem, .. } = assembly;
+    tell(Moment::Granted { run: run.clone(), steps: plan.steps, warnings: Vec::new() });
+    let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
+    let judge = Judge {
+        preparation: &preparation,
+        public: &assembly.public_holdout,
+        private: assembly.private_holdout.as_ref(),
+        watch: &job.watch,
+    };
+    let (private_records, public_records) =
+        (problem.shape.private_records, problem.shape.public_records);
+    let baselines = judge.baselines(&problem.public, &problem.private);
+    let delta = job.plan.target.delta;
+    let mut spender = Spender::rehearsal(&calibrated, seed);
+    let mut running = method.start(problem, &settings, &calibrated)?;
+    let steps = loop {
+        let mut step = running.step(&mut spender, &job.watch)?;
+        judge.judge(&*running, &mut step);
+        let epsilon = epsilon_of(&spender, delta)?;
+        directory.record(&step, epsilon, &job.watch)?;
+        let (index, done) = (step.index, step.done);
+        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * index as u32 }));
+        if done {
+            break index;
+        }
+    };
+    let model = running.finish()?;
+    let mechanisms = spender.drawn();
+    let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
+    let peeked = job.watch.has_peeked();
+    directory.write_certificate(&Certificate::of(Facts {
+        run: run.clone(),
+        account: AccountId("rehearsal".to_owned()),
+        method: job.plan.method.clone(),
+        outcome: Outcome::Finished,
+        records: private_records,
+        target: job.plan.target,
+        guarantee: guarantee.clone(),
+        mechanisms,
+        peeked,
+        allow_large_delta: job.plan.allow_large_delta,
+    }))?;
+    Ok(Summary {
+        run: run.clone(),
+        // Where it would lie beside a session; the workspace's own path differs every time.
+        directory: std::path::Path::new(".halflight/runs").join(&run.0),
+        plan: job.plan.name.clone(),
+        method: method.spec().name,
+        private_records,
+        public_records,
+        outcome: Outcome::Finished,
+        target: job.plan.target,
+        guarantee,
+        scores: judge.scores(Some(&model), baselines),
+        steps,
+        worked: EACH * steps as u32,
+        peeked,
+        trouble: None,
+    })
+}
