@@ -62,7 +62,7 @@ fn dominating_mechanism(
             (epsilon > 0.0).then_some((Pair::Laplace { epsilon }, 0.0))
         }
         Mechanism::Pure { epsilon } => {
-            if !(epsilon >= 0.0 && epsilon < LARGEST_RATIO) {
+            if !(0.0..LARGEST_RATIO).contains(&epsilon) {
                 return Err(Error::usage(format!("an output of ε = {epsilon}"))
                     .cure("ε must be at least 0 and below 1e150"));
             }

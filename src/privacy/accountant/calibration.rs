@@ -240,11 +240,11 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
             ))
             .cure("both must be at least 1"));
         }
-        if let PlannedMechanism::SubsampledGaussian { rate, .. } = release.mechanism {
-            if !(rate > 0.0 && rate <= 1.0) {
-                return at(Error::usage(format!("its sampling rate is {rate}"))
-                    .cure("a sampling rate must be above 0 and at most 1"));
-            }
+        if let PlannedMechanism::SubsampledGaussian { rate, .. } = release.mechanism
+            && !(rate > 0.0 && rate <= 1.0)
+        {
+            return at(Error::usage(format!("its sampling rate is {rate}"))
+                .cure("a sampling rate must be above 0 and at most 1"));
         }
         let (number, what) = match release.noise {
             Allotment::Share(share) => (share, "share of the budget"),

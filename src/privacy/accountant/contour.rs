@@ -67,11 +67,10 @@ impl Line {
                 }
             }
             let small = |value: &Complex<f64>| value.norm() < NEGLIGIBLE * values[0].norm();
-            if let Some(end) = values.iter().position(small) {
-                if values[end..].iter().all(small) {
-                    values.truncate(end);
-                    return Ok(Self { c, step, log_moment, values });
-                }
+            let end = values.iter().rposition(|value| !small(value)).map_or(0, |last| last + 1);
+            if 2 * end < count {
+                values.truncate(end);
+                return Ok(Self { c, step, log_moment, values });
             }
             count *= 4;
         }
