@@ -10,7 +10,7 @@
 //! the classic 2/(k + 2), also offered, does. K follows from n, ε and m. The classic bound
 //! on the gap, C/K + (noise of a score)·ln m with a noise that grows as √K, would suggest
 //! (n·μ_GDP/ln m)^{2/3} up to its constants, but is pessimistic about noise that points
-//! nowhere: in the papers' setup √(2n·μ_GDP/ln m) was near the best K at all of
+//! nowhere: in the papers' setup √(n·μ_GDP/ln m) was near the best K at all of
 //! n = 1000, 8000 and ε = 1, 4, 16.
 //!
 //! *As printed.* A reconstruction, because the paper's text is not at hand; what is known
@@ -34,7 +34,7 @@
 use super::discrepancy::{Sensitivity, largest_square};
 use super::reweighting::{
     AS_PRINTED, MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Returned, Reweighting, State,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, temperature,
+    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
 };
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
@@ -173,7 +173,7 @@ impl Method for TwoStageFrankWolfe {
 fn automatic_rounds(shape: &ProblemShape, target: Target) -> u64 {
     let budget = gaussian::mu(target.epsilon, target.delta);
     let candidates = (shape.public_records.max(3) as f64).ln();
-    let rounds = (2.0 * shape.private_records as f64 * budget / candidates).sqrt();
+    let rounds = (shape.private_records as f64 * budget / candidates).sqrt();
     rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
 }
 
@@ -391,6 +391,10 @@ impl Run for Search {
 
     fn model(&self) -> Option<Released<Model>> {
         released_model(&self.reweighting, self.result.as_ref())
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        released_weights(self.result.as_ref())
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

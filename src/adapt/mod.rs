@@ -10,12 +10,14 @@
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
 //! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `matching`, `kernel`, `joint` | the searches behind moment release |
 //! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`frank_wolfe`] | methods for unlabelled private data |
-//! | [`profiled_cnvx_adap`], [`cnvx_adap`], [`ncnvx_adap`] | methods for labelled private data |
-//! | [`weighted`] | what the last two share |
-//! | [`labelled_discrepancy`] | how far the losses of two datasets can be apart |
-//! | [`baseline`] | source-only and target-only, to compare with |
+//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for targets without labels |
+//! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
+//! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
+//! | `profiled`, [`weighted`] | what the methods for labelled targets share |
+//! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
+//! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
 
 pub mod baseline;
 pub mod cnvx_adap;
@@ -23,15 +25,27 @@ pub mod discrepancy;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+mod joint;
+mod kernel;
+pub mod kernel_mean_matching;
 pub mod labelled_discrepancy;
+mod matching;
+pub mod minimum_discrepancy;
+pub mod mirror_descent;
 pub mod moment;
 pub mod moment_release;
 pub mod ncnvx_adap;
+#[cfg(test)]
+mod papers_setup;
+mod penalty;
 pub mod plan;
 pub mod problem;
+mod profiled;
 pub mod profiled_cnvx_adap;
+pub mod profiled_logistic;
 mod reweighting;
 pub mod spec;
+pub mod target_only;
 pub mod weighted;
 
 pub use plan::Plan;
@@ -118,6 +132,10 @@ pub enum Series {
     Objective,
     /// The whole objective computed without noise.
     ExactObjective,
+    /// Mean loss of the public training records.
+    PublicLoss,
+    /// Mean loss of the private training records.
+    PrivateLoss,
     /// Root mean squared error on public records held out of training, in label units.
     PublicError,
     /// Root mean squared error on private records held out of training, in label units.
@@ -145,6 +163,8 @@ impl Series {
         match self {
             Self::Objective => "objective",
             Self::ExactObjective => "exact objective",
+            Self::PublicLoss => "public loss",
+            Self::PrivateLoss => "private loss",
             Self::PublicError => "public error",
             Self::PrivateError => "private error",
             Self::StationarityGap => "stationarity gap",
@@ -190,8 +210,12 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,
         &frank_wolfe::TwoStageFrankWolfe,
+        &mirror_descent::MirrorDescent,
+        &profiled_logistic::ProfiledLogistic,
         &cnvx_adap::CnvxAdap,
         &ncnvx_adap::NcnvxAdap,
+        &target_only::TargetOnly,
+        &target_only::TargetOnlyLogistic,
     ]
 }
 

@@ -1,20 +1,24 @@
 //! Moment release: the target moment once under noise, everything else as post-processing.
 //!
 //! The second moment M₀ = (1/n)Σ x̃x̃ᵀ of the private features is released once. Then
-//! weights on the public records are sought whose moment matches it,
+//! weights on the public records are sought by accelerated projected gradient: in *two
+//! stages*, weights that match the moment ([`super::matching`]) and then weighted least
+//! squares in a ball; or *jointly* with the model ([`super::joint`]). M̃₀ is not made
+//! positive: cutting its negative eigenvalues would only bias it.
 //!
-//! > min ½‖M̃₀ − Σ qᵢxᵢxᵢᵀ‖²_F + (c·m·σ/2)‖q − u‖²  over the simplex (u uniform),
-//!
-//! by accelerated projected gradient, and the model is weighted least squares in a
-//! ball. M̃₀ is not made positive: cutting its negative eigenvalues would only bias it.
-//!
-//! *Sensitivity.* ‖xxᵀ − x′x′ᵀ‖²_F = ‖x‖⁴ + ‖x′‖⁴ − 2(x·x′)² ≤ 2r⁴, so replacing a record
-//! moves M₀ by at most √2·r²/n in Frobenius norm, attained by orthogonal records of norm
-//! r. Released is the packed upper triangle with off-diagonal entries times √2, whose ℓ₂
-//! norm is that Frobenius norm: noise σ on it is σ on the diagonal and σ/√2 off it.
+//! *Sensitivity.* That of the moment in Frobenius norm ([`super::moment`]). Released is the
+//! packed upper triangle with off-diagonal entries times √2, whose ℓ₂ norm is that Frobenius
+//! norm: noise σ on it is σ on the diagonal and σ/√2 off it. With more such numbers than
+//! public records, the kernel form releases what those records see of it instead
+//! ([`super::kernel`]).
 
 use super::baseline::DEFAULT_RIDGE;
+use super::discrepancy::largest_square;
+use super::joint::Joint;
+use super::kernel::{self, Kernel};
+use super::matching::{Known, Matching, regularisation};
 use super::moment::{bounded_moment, difference, frobenius_sensitivity};
+use super::reweighting::{TEMPERATURE, no_model, temperature};
 use super::spec::{Field, FieldKind};
 use super::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
@@ -23,12 +27,10 @@ use super::{
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::numeric::Matrix;
+use crate::numeric::accelerated::{Accelerated, simplex_gap};
 use crate::numeric::least_squares::NormalEquations;
-use crate::numeric::projection::onto_simplex;
-use crate::numeric::symmetric::{
-    pack, packed_length, quadratic_forms, spectral_norm, unpack, weighted_outer_sum,
-};
-use crate::numeric::{Matrix, Vector};
+use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target, Watch,
@@ -40,9 +42,6 @@ const MOMENT: &str = "moment";
 /// takes hold at once, enough that measuring does not cost more than searching.
 pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 
-/// Least coefficient of ‖q − u‖²: with next to no noise it keeps the weights unique.
-const LEAST_REGULARISATION: f64 = 1e-3;
-
 static SPEC: Spec = Spec {
     id: "moment_release",
     name: "Moment release",
@@ -52,13 +51,33 @@ static SPEC: Spec = Spec {
     needs_private_labels: false,
     fields: &[
         Field {
+            key: "goal",
+            name: "goal",
+            unit: "",
+            help: "two_stage matches the moment, then fits the model. joint minimises the \
+                   model's loss plus 4Λ² times the discrepancy over both: set Λ to the size \
+                   that the model may have.",
+            kind: FieldKind::Choice { options: &["two_stage", "joint"], default: "two_stage" },
+        },
+        Field {
+            key: "form",
+            name: "form",
+            unit: "",
+            help: "dense releases the moment; kernel what the public records see of it, which \
+                   is less with more than √m features. automatic takes the smaller.",
+            kind: FieldKind::Choice {
+                options: &["automatic", "dense", "kernel"],
+                default: "automatic",
+            },
+        },
+        Field {
             key: "regularisation",
             name: "regularisation c",
             unit: "times noise sd",
             help: "How strongly the weights are held at uniform, in units of the noise times \
                    the number of public records. Higher keeps more records in use and fits \
                    less of the noise.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.03 },
         },
         Field {
             key: "iterations",
@@ -72,9 +91,11 @@ static SPEC: Spec = Spec {
             name: "tolerance",
             unit: "share of first gap",
             help: "The search ends when the stationarity gap has fallen to this share of its \
-                   first value.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 1e-3 },
+                   first value. 0 chooses: 1e-5 in two stages, 1e-3 jointly, where an early \
+                   end keeps more records in use.",
+            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.0 },
         },
+        TEMPERATURE,
         Field {
             key: "lambda",
             name: "radius Λ",
@@ -107,6 +128,7 @@ impl Method for MomentRelease {
         settings: &Settings,
     ) -> Result<Plan> {
         shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
+        largest_square(&public.features)?;
         plan(shape, settings)
     }
 
@@ -123,13 +145,28 @@ impl Method for MomentRelease {
         let strength = settings.number("regularisation")?;
         let regularisation = regularisation(strength, shape.public_records, sigma);
         let norm = shape.bounds.feature_norm;
+        let radius = settings.number("lambda")?;
+        let ridge = settings.number("ridge")?;
+        let kernel = match form(&shape, settings)? {
+            Form::Dense => None,
+            Form::Kernel => Some(Kernel::new(&public.features)?),
+        };
+        let joint = is_joint(settings)?
+            .then(|| temperature(settings, norm))
+            .transpose()?
+            .map(|temperature| Joint { temperature, radius, ridge });
         Ok(Box::new(Adaptation {
             steps: plan.steps,
             iterations: settings.whole("iterations")?,
-            tolerance: settings.number("tolerance")?,
-            radius: settings.number("lambda")?,
-            ridge: settings.number("ridge")?,
-            matching: Matching::new(public.features, regularisation),
+            tolerance: match settings.number("tolerance")? {
+                0.0 if joint.is_some() => 1e-3,
+                0.0 => 1e-5,
+                given => given,
+            },
+            radius,
+            ridge,
+            matching: Matching::new(public.features, kernel, regularisation),
+            joint,
             target: public.target.unwrap_or_default(),
             moment: private.map(|data| bounded_moment(&data.features, norm)),
             search: None,
@@ -138,13 +175,47 @@ impl Method for MomentRelease {
     }
 }
 
+/// What is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Dense,
+    Kernel,
+}
+
+fn is_joint(settings: &Settings) -> Result<bool> {
+    Ok(settings.text("goal")? == "joint")
+}
+
+fn form(shape: &ProblemShape, settings: &Settings) -> Result<Form> {
+    let joint = is_joint(settings)?;
+    match settings.text("form")? {
+        "kernel" if joint => Err(Error::usage(
+            "the joint goal needs the eigenvalues of the moment, which the kernel form does not \
+             release",
+        )
+        .cure("choose form: \"dense\", or goal: \"two_stage\"")),
+        "kernel" => Ok(Form::Kernel),
+        "automatic" if !joint && kernel::pays(shape) => Ok(Form::Kernel),
+        _ => Ok(Form::Dense),
+    }
+}
+
 fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let numbers = packed_length(shape.dimension);
+    let (numbers, sensitivity, of) = match form(shape, settings)? {
+        Form::Dense => {
+            (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
+        }
+        Form::Kernel => (
+            shape.public_records,
+            kernel::sensitivity(shape),
+            "private features, as the public records see it",
+        ),
+    };
     let release = PlannedRelease {
         label: MOMENT,
-        what: format!("the second moment of the private features, {numbers} numbers once"),
+        what: format!("the second moment of the {of}, {numbers} numbers once"),
         mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: frobenius_sensitivity(shape),
+            l2_sensitivity: sensitivity,
             coordinates: numbers as u64,
         },
         count: 1,
@@ -170,113 +241,11 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
     })
 }
 
-/// c·m·σ
-fn regularisation(strength: f64, public_records: usize, sigma: f64) -> f64 {
-    (strength * public_records as f64 * sigma).max(LEAST_REGULARISATION)
-}
-
-/// The matching problem of given public records, for any moment.
-struct Matching {
-    features: Matrix,
-    /// Coefficient of ½‖q − u‖².
-    regularisation: f64,
-    /// No smaller than the largest curvature.
-    curvature: f64,
-}
-
-impl Matching {
-    fn new(features: Matrix, regularisation: f64) -> Self {
-        let curvature = gram_curvature(&features) + regularisation;
-        Self { features, regularisation, curvature }
-    }
-
-    fn uniform(&self) -> f64 {
-        1.0 / self.features.ncols() as f64
-    }
-
-    /// M(q) = M − Σ qᵢxᵢxᵢᵀ
-    fn difference(&self, moment: &Matrix, q: &Vector) -> Matrix {
-        difference(moment, &self.features, q)
-    }
-
-    fn value(&self, difference: &Matrix, q: &Vector) -> f64 {
-        let u = self.uniform();
-        let spread: f64 = q.iter().map(|q| (q - u).powi(2)).sum();
-        0.5 * difference.norm_squared() + 0.5 * self.regularisation * spread
-    }
-
-    fn gradient(&self, difference: &Matrix, q: &Vector) -> Vector {
-        let u = self.uniform();
-        let forms = quadratic_forms(&self.features, difference);
-        forms.zip_map(q, |form, q| self.regularisation * (q - u) - form)
-    }
-
-    /// max over the simplex of ⟨−∇, v − q⟩: bounds the objective's distance from its minimum.
-    fn gap(&self, difference: &Matrix, q: &Vector) -> f64 {
-        let gradient = self.gradient(difference, q);
-        gradient.dot(q) - gradient.min()
-    }
-}
-
-/// An upper bound on the largest eigenvalue of G, G_ij = (xᵢ·xⱼ)².
-///
-/// G has no negative entry, so max (Gv)ᵢ/vᵢ bounds it for any positive v
-/// (Collatz–Wielandt), and power iteration makes the bound sharp. Gv is the quadratic
-/// forms of Σ vⱼxⱼxⱼᵀ, so G itself is never formed.
-fn gram_curvature(features: &Matrix) -> f64 {
-    const ROUNDS: usize = 20;
-    let mut v = Vector::from_element(features.ncols(), 1.0);
-    let mut bound = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        let image = quadratic_forms(features, &weighted_outer_sum(features, v.as_slice()));
-        let ratios = image.iter().zip(v.iter()).filter(|(image, _)| **image > 0.0);
-        bound = ratios.map(|(image, v)| image / v).fold(0.0, f64::max).min(bound);
-        let largest = image.max();
-        if largest <= 0.0 {
-            return 0.0;
-        }
-        v = image / largest;
-    }
-    bound
-}
-
-/// The search for weights: everything in it comes from the released moment and public data.
+/// Everything in it comes from the released moment and public data.
 #[derive(Debug, Clone)]
 struct Search {
-    /// M̃₀
-    moment: Matrix,
-    q: Vector,
-    /// q with momentum: where the next gradient is taken.
-    ahead: Vector,
-    momentum: f64,
-    iterations: u64,
-}
-
-impl Search {
-    fn new(moment: Matrix, public_records: usize) -> Self {
-        let q = Vector::from_element(public_records, 1.0 / public_records as f64);
-        Self { moment, ahead: q.clone(), q, momentum: 1.0, iterations: 0 }
-    }
-
-    /// One accelerated projected gradient step (FISTA), starting the momentum afresh
-    /// whenever it points uphill.
-    fn advance(&mut self, matching: &Matching) {
-        let difference = matching.difference(&self.moment, &self.ahead);
-        let gradient = matching.gradient(&difference, &self.ahead);
-        let mut next = &self.ahead - gradient / matching.curvature;
-        onto_simplex(&mut next);
-        let moved = &next - &self.q;
-        if (&self.ahead - &next).dot(&moved) > 0.0 {
-            self.momentum = 1.0;
-            self.ahead.copy_from(&next);
-        } else {
-            let momentum = f64::midpoint(1.0, (1.0 + 4.0 * self.momentum.powi(2)).sqrt());
-            self.ahead = &next + (self.momentum - 1.0) / momentum * moved;
-            self.momentum = momentum;
-        }
-        self.q = next;
-        self.iterations += 1;
-    }
+    known: Known,
+    descent: Accelerated,
 }
 
 struct Adaptation {
@@ -287,6 +256,8 @@ struct Adaptation {
     radius: f64,
     ridge: f64,
     matching: Matching,
+    /// The joint objective instead of the matching alone.
+    joint: Option<Joint>,
     /// Public labels.
     target: Vec<f64>,
     /// M₀
@@ -298,19 +269,54 @@ struct Adaptation {
 
 impl Adaptation {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
-        let dimension = self.matching.features.nrows();
+        let features = &self.matching.features;
+        let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature);
+        if let Some(kernel) = &self.matching.kernel {
+            let released = self
+                .moment
+                .release_gaussian(spender, MOMENT, |moment| kernel.coordinates(features, moment))?;
+            return Ok(released.map(|coordinates| Search {
+                known: Known::Forms(kernel.forms(coordinates)),
+                descent,
+            }));
+        }
         let packed = self.moment.release_gaussian(spender, MOMENT, pack)?;
-        Ok(packed.map(|packed| Search::new(unpack(&packed, dimension), self.target.len())))
+        let moment = |packed: Vec<f64>| unpack(&packed, features.nrows());
+        Ok(packed.map(|packed| Search { known: Known::Dense(moment(packed)), descent }))
     }
 
     fn batch(&self, search: Released<Search>) -> Released<Search> {
-        search.map(|mut search| {
-            let left = self.iterations - search.iterations;
+        search.map(|Search { known, mut descent }| {
+            let left = self.iterations - descent.iterations;
             for _ in 0..ITERATIONS_PER_STEP.min(left) {
-                search.advance(&self.matching);
+                match (&self.joint, &known) {
+                    (Some(joint), Known::Dense(moment)) => descent.advance_adaptively(
+                        |q| joint.value(&self.matching, &self.target, moment, q),
+                        |q| joint.evaluate(&self.matching, &self.target, moment, q),
+                    ),
+                    _ => descent.advance(|q| self.matching.evaluate(&known, q).1),
+                }
             }
-            search
+            Search { known, descent }
         })
+    }
+
+    /// Objective and stationarity gap.
+    fn standing(&self, search: &Search) -> Result<(f64, f64)> {
+        let q = &search.descent.point;
+        let evaluated = match (&self.joint, &search.known) {
+            (Some(joint), Known::Dense(moment)) => {
+                joint.evaluate(&self.matching, &self.target, moment, q)
+            }
+            _ => Some(self.matching.evaluate(&search.known, q)),
+        };
+        evaluated
+            .map(|(objective, gradient)| (objective, simplex_gap(&gradient, q)))
+            .filter(|(objective, gap)| objective.is_finite() && gap.is_finite())
+            .ok_or_else(|| {
+                Error::failed("the weights of the public records are not finite")
+                    .cure("raise the regularisation")
+            })
     }
 }
 
@@ -320,21 +326,17 @@ impl Run for Adaptation {
             None => (self.release(spender)?, None),
             Some((search, first_gap)) => (self.batch(search), Some(first_gap)),
         };
-        let Search { moment, q, .. } = search.get();
-        let difference = self.matching.difference(moment, q);
-        let objective = self.matching.value(&difference, q);
-        let gap = self.matching.gap(&difference, q);
-        if !(objective.is_finite() && gap.is_finite()) {
-            return Err(Error::failed("the weights of the public records are not finite")
-                .cure("raise the regularisation"));
-        }
+        let (objective, gap) = self.standing(search.get())?;
+        let q = &search.get().descent.point;
         let mut measures = vec![
             Measure::released(Series::Objective, objective),
             Measure::released(Series::StationarityGap, gap),
-            Measure::released(Series::MomentDiscrepancy, spectral_norm(&difference)),
             Measure::released(Series::EffectiveSample, effective_sample(q.iter().copied())),
         ];
-        let exact = |exact: &Matrix| spectral_norm(&self.matching.difference(exact, q));
+        if let Some(difference) = self.matching.difference(&search.get().known, q) {
+            measures.push(Measure::released(Series::MomentDiscrepancy, spectral_norm(&difference)));
+        }
+        let exact = |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.features, q));
         if let Some(norm) = self.moment.curator(watch, exact) {
             measures.push(Measure::curator(Series::ExactMomentDiscrepancy, norm));
         }
@@ -348,7 +350,7 @@ impl Run for Adaptation {
 
     fn model(&self) -> Option<Released<Model>> {
         let (search, _) = self.search.as_ref()?;
-        let q = search.get().q.as_slice();
+        let q = search.get().descent.point.as_slice();
         let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
             .in_ball(self.ridge, self.radius)?;
         Some(search.clone().map(|_| w.into()))
@@ -356,14 +358,11 @@ impl Run for Adaptation {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let (search, _) = self.search.as_ref()?;
-        Some(search.clone().map(|search| search.q.as_slice().to_vec()))
+        Some(search.clone().map(|search| search.descent.point.as_slice().to_vec()))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
-        self.model().ok_or_else(|| {
-            Error::failed("the run ended before its release, so there is no model")
-                .cure("run it again")
-        })
+        self.model().ok_or_else(no_model)
     }
 }
 
@@ -372,12 +371,9 @@ mod tests {
     use std::collections::BTreeMap;
     use std::f64::consts::SQRT_2;
 
-    use proptest::prelude::*;
-
     use super::*;
     use crate::adapt::example;
     use crate::adapt::spec::Value;
-    use crate::numeric::golden;
 
     fn settings(given: &[(&str, f64)]) -> Settings {
         let given: BTreeMap<_, _> =
@@ -385,29 +381,10 @@ mod tests {
         SPEC.check(&given).unwrap()
     }
 
-    fn matched(matching: &Matching, moment: &Matrix, iterations: usize) -> Search {
-        let mut search = Search::new(moment.clone(), matching.features.ncols());
-        for _ in 0..iterations {
-            search.advance(matching);
-        }
-        search
-    }
-
-    #[test]
-    fn the_best_frobenius_match_is_close_to_the_least_spectral_one_of_the_reference() {
-        let golden = golden::discrepancy();
-        let matching = Matching::new(golden.records("inputs.X"), 1e-9);
-        let moment = golden.rows("M0");
-        let search = matched(&matching, &moment, 2000);
-        let difference = matching.difference(&moment, &search.q);
-        let gap = matching.gap(&difference, &search.q);
-        assert!(gap < 1e-10, "{gap:e}");
-        let (ours, least) = (spectral_norm(&difference), golden.number("dm_optimum.value"));
-        assert!(ours >= least - 1e-8 && ours < 1.3 * least, "{ours} {least}");
-        // The reference's weights are feasible here, so they cannot be better.
-        let theirs = golden.vector("dm_optimum.q");
-        let other = matching.value(&matching.difference(&moment, &theirs), &theirs);
-        assert!(matching.value(&difference, &search.q) < other);
+    fn chosen(choices: &[(&str, &str)]) -> Settings {
+        let given =
+            choices.iter().map(|(key, x)| ((*key).to_owned(), Value::Text((*x).to_owned())));
+        SPEC.check(&given.collect()).unwrap()
     }
 
     #[test]
@@ -422,114 +399,30 @@ mod tests {
         assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
-        let (shape, public, _) = example::shifted(40, 50, 20, 4);
+        let (shape, public, _) = example::shifted(40, 2000, 20, 4);
         let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
 
     #[test]
-    fn the_curvature_bound_is_sharp_and_never_too_small() {
-        let (_, public, _) = example::shifted(5, 80, 20, 6);
-        let gram = (public.features.transpose() * &public.features).map(|dot| dot * dot);
-        let (bound, exact) = (gram_curvature(&public.features), spectral_norm(&gram));
-        assert!(bound >= exact * (1.0 - 1e-12) && bound < 1.05 * exact, "{bound} {exact}");
-        assert_eq!(gram_curvature(&Matrix::zeros(3, 4)), 0.0);
-        // Orthogonal groups, where power iteration does not settle, and a null record.
-        let groups = Matrix::from_columns(&[
-            Vector::from_vec(vec![1.0, 0.0]),
-            Vector::from_vec(vec![0.0, 0.5]),
-            Vector::from_vec(vec![0.0, 0.5]),
-            Vector::zeros(2),
-        ]);
-        assert!((gram_curvature(&groups) - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn more_features_than_public_records_still_end_at_a_stationary_point() {
-        let (_, public, private) = example::shifted(30, 12, 60, 2);
-        let matching = Matching::new(public.features, 1e-3);
-        let moment = bounded_moment(&private.features, 1.0);
-        let search = matched(&matching, &moment, 500);
-        let difference = matching.difference(&moment, &search.q);
-        let gap = matching.gap(&difference, &search.q);
-        assert!(gap < 1e-9, "{gap:e}");
-    }
-
-    /// The papers' setup: 10 features, 1000 public and 8000 private records, δ = 1/8000.
-    #[test]
-    fn in_the_papers_setup_the_discrepancy_falls_to_the_noise() {
-        let (dimension, m, n) = (10, 1000, 8000);
-        let mut generator = example::generator(11);
-        let mut draw = |count: usize, spread: &dyn Fn(usize, usize) -> f64| {
-            let mut x = Matrix::zeros(dimension, count);
-            for i in 0..count {
-                let z = example::normals(&mut generator, dimension);
-                let z = Vector::from_fn(dimension, |k, _| spread(i, k) * z[k]);
-                x.set_column(i, &z.normalize());
-            }
-            x
+    fn the_smaller_form_is_released_unless_another_is_asked_for() {
+        let numbers = |dimension, choices: &[(&str, &str)]| {
+            let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
+            let plan =
+                MomentRelease.plan(&shape, &public, example::TARGET, &chosen(choices)).unwrap();
+            let PlannedMechanism::Gaussian { coordinates, .. } = plan.releases[0].mechanism else {
+                panic!()
+            };
+            coordinates
         };
-        let wide = |k: usize| if k < 2 { 3.0 } else { 0.5 };
-        let target = draw(n, &|_, k| wide(k));
-        let source = draw(m, &|i, k| if i % 5 == 0 { wide(k) } else { 1.0 });
-        let moment = bounded_moment(&target, 1.0);
-        let uniform = spectral_norm(
-            &Matching::new(source.clone(), 1.0)
-                .difference(&moment, &Vector::from_element(m, 1.0 / m as f64)),
-        );
-        // μ of ε = 1, 4, 16 at δ = 1/8000.
-        for (epsilon, mu) in [(1.0, 0.3195), (4.0, 1.0568), (16.0, 3.1740)] {
-            let sigma = SQRT_2 / n as f64 / mu;
-            let noise = sigma * example::normals(&mut generator, packed_length(dimension));
-            let noisy = unpack((Vector::from_vec(pack(&moment)) + noise).as_slice(), dimension);
-            let matching = Matching::new(source.clone(), regularisation(0.1, m, sigma));
-            let mut search = Search::new(noisy.clone(), m);
-            let gap =
-                |search: &Search| matching.gap(&matching.difference(&noisy, &search.q), &search.q);
-            let first = gap(&search);
-            while search.iterations < 2000 && gap(&search) > 1e-3 * first {
-                for _ in 0..ITERATIONS_PER_STEP {
-                    search.advance(&matching);
-                }
-            }
-            let exact = spectral_norm(&matching.difference(&moment, &search.q));
-            let noise = spectral_norm(&(&noisy - &moment));
-            println!(
-                "ε = {epsilon}: {exact:.4} (noise {noise:.4}, uniform {uniform:.3}) \
-                 after {} iterations, {:.0} effective, gap {first:.3e} -> {:.3e}",
-                search.iterations,
-                effective_sample(search.q.iter().copied()),
-                gap(&search)
-            );
-            assert!(search.iterations < 2000);
-            assert!(exact < 1.5 * noise + 0.01 * uniform, "{exact} {noise}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_gradient_is_the_slope_of_the_value_and_the_gap_bounds_the_distance_to_the_minimum(
-            seed in 0_u64..200,
-            strength in 1e-3..1.0_f64,
-        ) {
-            let (_, public, private) = example::shifted(4, 15, 30, seed);
-            let matching = Matching::new(public.features, strength);
-            let moment = bounded_moment(&private.features, 1.0);
-            let mut generator = example::generator(seed);
-            let mut q = example::normals(&mut generator, 15);
-            onto_simplex(&mut q);
-            let way = example::normals(&mut generator, 15);
-            let value = |q: &Vector| matching.value(&matching.difference(&moment, q), q);
-            let difference = matching.difference(&moment, &q);
-            let slope = matching.gradient(&difference, &q).dot(&way);
-            let tiny = 1e-5;
-            let rise = (value(&(&q + tiny * &way)) - value(&(&q - tiny * &way))) / (2.0 * tiny);
-            prop_assert!((rise - slope).abs() < 1e-7 * (1.0 + slope.abs()));
-
-            let best = matched(&matching, &moment, 300);
-            let gap = matching.gap(&difference, &q);
-            prop_assert!(gap >= value(&q) - value(&best.q) - 1e-12);
-            prop_assert!(value(&q) >= value(&best.q) - 1e-12);
-        }
+        assert_eq!(numbers(7, &[]), 28);
+        assert_eq!(numbers(8, &[]), 50);
+        assert_eq!(numbers(8, &[("form", "dense")]), 36);
+        assert_eq!(numbers(7, &[("form", "kernel")]), 50);
+        assert_eq!(numbers(8, &[("goal", "joint")]), 36);
+        let (shape, public, _) = example::shifted(8, 50, 100, 4);
+        let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
+        let error = MomentRelease.plan(&shape, &public, example::TARGET, &both).unwrap_err();
+        assert!(error.cure_text().unwrap().contains("dense"), "{error}");
     }
 }

@@ -327,7 +327,6 @@ impl State {
     }
 }
 
-/// Released states and what becomes of them.
 pub(super) fn released_model(
     reweighting: &Reweighting,
     state: Option<&Released<State>>,
@@ -335,6 +334,10 @@ pub(super) fn released_model(
     let state = state?;
     let model = reweighting.model(state.get())?;
     Some(state.clone().map(|_| model))
+}
+
+pub(super) fn released_weights(state: Option<&Released<State>>) -> Option<Released<Vec<f64>>> {
+    Some(state?.clone().map(|state| state.q.as_slice().to_vec()))
 }
 
 /// Ended before anything was released.
@@ -406,7 +409,31 @@ mod tests {
         golden::assert_near(&state.q, &golden.vector("fw_step.q_next"), 1e-12);
         golden::assert_close(&(&moment - &state.sum), &golden.rows("fw_step.M_next"), 1e-11);
         near(problem.exact(&moment, &state).unwrap().norm, &golden, "fw_step.spec_next");
-        let w = problem.fit(&golden.vector("inputs.q")).unwrap();
-        golden::assert_near(&w, &golden.vector("stage2.w_unconstrained"), 1e-11);
+        let half = Reweighting { radius: 0.5, ..problem };
+        let w = half.fit(&golden.vector("inputs.q")).unwrap();
+        golden::assert_near(&w, &golden.vector("stage2.w_ball_Lambda_0p5"), 1e-11);
+    }
+
+    #[test]
+    fn what_the_exact_moment_says_is_for_the_curator_and_a_sealed_watch_gets_none_of_it() {
+        let (problem, state, _) = golden_problem(Objective::SingleStage);
+        let is_exact = |series| !matches!(series, Series::EffectiveSample | Series::ModelGap);
+        let watch = Watch::open();
+        let open = problem.measures(&state, &watch, Some(2.0));
+        for measure in &open {
+            let curator = matches!(measure.value, super::super::Standing::Curator(_));
+            assert_eq!(curator, is_exact(measure.series), "{:?}", measure.series);
+        }
+        let golden = golden::discrepancy();
+        let exact = |series| {
+            let measure = open.iter().find(|measure| measure.series == series).unwrap();
+            let super::super::Standing::Curator(value) = &measure.value else { panic!() };
+            *value.reveal(&watch).unwrap()
+        };
+        near(exact(Series::ExactStationarityGap), &golden, "alg1_step.gap");
+        near(exact(Series::ExactObjective), &golden, "alg1_step.L");
+        near(2.0 * exact(Series::SelectionSignal), &golden, "alg1_step.gap_q");
+        let sealed = problem.measures(&state, &Watch::sealed(), Some(2.0));
+        assert!(!sealed.is_empty() && sealed.iter().all(|measure| !is_exact(measure.series)));
     }
 }

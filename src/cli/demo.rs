@@ -63,7 +63,7 @@ impl Demo {
 /// The interface on a demo session.
 pub fn interface(name: &str) -> Result<()> {
     let workspace = demo::workspace()?;
-    let mut app = super::open::app(demo::session(name)?, None);
+    let mut app = super::open::app(demo::session(name)?, None)?;
     app.demo = Some(workspace.base().to_path_buf());
     app.run.pace = Some(DEMO_PACE);
     tui::run(app, workspace)

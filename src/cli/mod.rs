@@ -5,6 +5,7 @@
 //! | [`open`] | `halflight [SESSION]` |
 //! | [`demo`] | `halflight demo` |
 //! | [`run`] | `halflight run SESSION` |
+//! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
@@ -15,6 +16,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
 
 mod account;
+mod data;
 mod demo;
 mod ledger;
 mod methods;
@@ -52,6 +54,8 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
+    /// Look at data files: schema, label candidates, problems.
+    Data(data::Data),
     /// List the adaptation methods and their settings.
     Methods(methods::Methods),
     /// Show and mend the privacy ledger of a workspace.
@@ -70,6 +74,7 @@ pub fn main() -> ExitCode {
         None => open::open(&arguments.files),
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
+        Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),

@@ -4,9 +4,10 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::session::preferences::Places;
 use crate::session::{Session, Workspace};
 use crate::tui::app::App;
-use crate::tui::theme::{Glyphs, Theme};
+use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
 use crate::{engine, tui};
 
 /// The session that a bare `halflight` opens.
@@ -26,7 +27,7 @@ pub fn open(files: &[PathBuf]) -> Result<()> {
 fn open_session(path: &Path) -> Result<()> {
     let session = Session::open(path)?;
     let workspace = Workspace::of_session(path)?;
-    tui::run(app(session, Some(path.to_path_buf())), workspace)
+    tui::run(app(session, Some(path.to_path_buf()))?, workspace)
 }
 
 /// A new session: the first file private, the others public, until the user
@@ -44,21 +45,39 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
         }
         session.datasets.push(definition);
     }
-    let mut app = app(session, None);
+    let mut app = app(session, None)?;
     app.unsaved = true;
     tui::run(app, workspace)
 }
 
-/// The interface's state for this terminal.
-pub fn app(session: Session, path: Option<PathBuf>) -> App {
+/// The interface's state for this terminal and this user.
+pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let set = |name: &str| std::env::var(name).ok();
+    let places = Places::of_environment();
+    let config = places.as_ref().map(Places::read_config).transpose()?.unwrap_or_default();
     let no_color = set("NO_COLOR").is_some_and(|value| !value.is_empty());
     let (term, colorterm) = (set("TERM"), set("COLORTERM"));
-    let theme = Theme::detect(no_color, colorterm.as_deref(), term.as_deref());
+    let depth = Theme::depth_of(no_color, colorterm.as_deref(), term.as_deref());
+    let theme = match (config.theme.as_deref().unwrap_or(BUILT_IN[0].0), &places) {
+        (name, Some(places)) if BUILT_IN.iter().all(|(known, _)| *known != name) => {
+            Theme::parse(&places.read_theme(name)?, name, depth)?
+        }
+        (name, _) => Theme::built_in(name, depth),
+    };
     let (lc_all, lc_ctype, lang) = (set("LC_ALL"), set("LC_CTYPE"), set("LANG"));
-    let glyphs =
-        Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref());
-    App::new(session, path, theme, glyphs)
+    let glyphs = if config.ascii {
+        Glyphs::ascii()
+    } else {
+        Glyphs::detect(lc_all.as_deref(), lc_ctype.as_deref(), lang.as_deref(), term.as_deref())
+    };
+    let mut app = App::new(session, path, theme, glyphs);
+    if let Some(places) = places {
+        app.config_file = Some(places.config_file());
+        app.state = places.read_state();
+        app.mouse = config.mouse.unwrap_or(true);
+        app.compare.width = app.state.run_column.unwrap_or(app.compare.width);
+    }
+    Ok(app)
 }
 
 pub fn need_terminal() -> Result<()> {

@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use super::progress::Progress;
 use super::{print_json, print_line, signals};
+use crate::data;
 use crate::error::{Error, Result};
 use crate::plot::Figure;
-use crate::session::atomic;
+use crate::session::{atomic, demo};
 use crate::study::discrepancy::{self, Convergence, Study};
+use crate::study::labelled::{self, CASES, Case, Problem};
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -29,12 +31,15 @@ pub struct Reproduce {
 enum Which {
     /// Private targets without labels: the moment discrepancy that every method reaches.
     Discrepancy(Discrepancy),
+    /// Private targets with labels: real datasets, every method, relative to no privacy.
+    Labelled(Labelled),
 }
 
 impl Reproduce {
     pub fn execute(&self) -> Result<()> {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
+            Which::Labelled(study) => study.execute(),
         }
     }
 }
@@ -201,5 +206,80 @@ impl Discrepancy {
     /// The issue wants convergence in two dimensions.
     fn dimensions_without_noise(&self) -> Vec<usize> {
         if self.dimension == discrepancy::DIMENSION { vec![10, 50] } else { vec![self.dimension] }
+    }
+}
+
+/// The comparison of methods for labelled private data, on real datasets.
+///
+/// Example: halflight reproduce labelled --data ../shared/data
+#[derive(Debug, Args)]
+struct Labelled {
+    /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
+    /// or as .gz. Without it, those inside the program.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Only these datasets, such as wind,wine.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Labelled {
+    fn execute(&self) -> Result<()> {
+        self.check_names()?;
+        let wanted =
+            |case: &&Case| self.only.is_empty() || self.only.iter().any(|name| name == case.name);
+        let (mut problems, mut missing) = (Vec::new(), Vec::new());
+        for case in CASES.iter().filter(wanted) {
+            match self.table(case)? {
+                Some(table) => problems.push(Problem::new(case, table)?),
+                None => missing.push(case.name),
+            }
+        }
+        let study = labelled::Study::new(problems, self.manner.quick, self.manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = self
+            .manner
+            .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let findings = Findings {
+            name: "labelled",
+            header: study.header(&missing),
+            tables: study.tables(&harvest),
+            figures: Vec::new(),
+        };
+        self.manner.publish(&findings)?;
+        if harvest.done == harvest.tasks() {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {} of {} splits; the tables show what was done",
+            harvest.done,
+            harvest.tasks()
+        )))
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        match self.only.iter().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => Err(Error::usage(format!("there is no dataset '{name}' in this study"))
+                .cure(format!("choose from: {}", known.join(", ")))),
+        }
+    }
+
+    /// `None` where the dataset is not to be found.
+    fn table(&self, case: &Case) -> Result<Option<data::Table>> {
+        if let Some(directory) = &self.data {
+            let plain = directory.join(case.file);
+            let packed = directory.join(format!("{}.gz", case.file));
+            let found = [plain, packed].into_iter().find(|path| path.exists());
+            return found.map(|path| data::read::read_plainly(&path)).transpose();
+        }
+        let name = case.file.split('/').next().unwrap_or_default();
+        let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
+        data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
     }
 }

@@ -181,10 +181,10 @@ impl fmt::Display for Compatibility {
         let [a, b, c] = &header;
         write!(f, "  {a:x$}  {b:y$}  {c:z$}  verdict")?;
         for (row, column) in rows.iter().zip(&self.columns) {
-            let mut verdict = column.verdict.to_string();
-            if let Some(near) = &column.perhaps {
-                verdict += &format!(": perhaps '{near}'");
-            }
+            let verdict = match &column.perhaps {
+                Some(near) => format!("{}: perhaps '{near}'", column.verdict),
+                None => column.verdict.to_string(),
+            };
             let [a, b, c] = row;
             write!(f, "\n  {a:x$}  {b:y$}  {c:z$}  {verdict}")?;
         }

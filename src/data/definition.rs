@@ -122,6 +122,11 @@ pub struct DatasetDefinition {
     pub name: String,
     pub role: Role,
     pub source: Source,
+    /// Other names for columns of the source, so that they agree with those of
+    /// another dataset: name in the file → name here. Only the filter, which
+    /// speaks of the file, uses the names there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rename: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What its label is: a number or a class.
@@ -170,6 +175,7 @@ impl DatasetDefinition {
             name: name.into(),
             role,
             source,
+            rename: BTreeMap::new(),
             label: None,
             task: Task::default(),
             classes: Vec::new(),

@@ -31,7 +31,7 @@ impl Fingerprint {
 
     /// Of the rows of these columns.
     pub fn of(names: &[String], columns: &[Column]) -> Self {
-        row_digests(names, columns).fold(Self::EMPTY, Self::with_row)
+        Digester::new(names, columns).sum()
     }
 
     /// With the rows of `other` added.
@@ -50,24 +50,72 @@ pub(super) fn row_digests<'a>(
     names: &'a [String],
     columns: &'a [Column],
 ) -> impl Iterator<Item = [u8; 32]> + 'a {
-    let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by(|&a, &b| names[a].cmp(&names[b]));
-    // The names are the same in every row: hash them once and go on from there.
-    let mut schema = Sha256::new();
-    for &column in &order {
-        schema.update((names[column].len() as u64).to_le_bytes());
-        schema.update(names[column].as_bytes());
-    }
-    let schema = Sha256::new().chain_update(schema.finalize());
-    let rows = columns.first().map_or(0, Column::len);
-    let mut bytes = Vec::new();
-    (0..rows).map(move |row| {
-        bytes.clear();
+    let digester = Digester::new(names, columns);
+    (0..digester.rows()).step_by(BLOCK).flat_map(move |start| digester.block(start))
+}
+
+/// Rows hashed together: their cells are gathered column by column, as they lie
+/// in memory.
+const BLOCK: usize = 64;
+/// Fewer cells than this are not worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 18;
+
+struct Digester<'a> {
+    /// Sorted by name.
+    columns: Vec<&'a Column>,
+    /// The names are the same in every row: hashed once, to go on from there.
+    schema: Sha256,
+}
+
+impl<'a> Digester<'a> {
+    fn new(names: &[String], columns: &'a [Column]) -> Self {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by(|&a, &b| names[a].cmp(&names[b]));
+        let mut schema = Sha256::new();
         for &column in &order {
-            encode(columns[column].cell(row), &mut bytes);
+            schema.update((names[column].len() as u64).to_le_bytes());
+            schema.update(names[column].as_bytes());
         }
-        schema.clone().chain_update(&bytes).finalize().into()
-    })
+        let schema = Sha256::new().chain_update(schema.finalize());
+        Self { columns: order.into_iter().map(|column| &columns[column]).collect(), schema }
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.len())
+    }
+
+    fn block(&self, start: usize) -> Vec<[u8; 32]> {
+        let mut rows = vec![Vec::new(); BLOCK.min(self.rows() - start)];
+        for column in &self.columns {
+            for (row, bytes) in rows.iter_mut().enumerate() {
+                encode(column.cell(start + row), bytes);
+            }
+        }
+        let digest = |bytes: Vec<u8>| self.schema.clone().chain_update(bytes).finalize().into();
+        rows.into_iter().map(digest).collect()
+    }
+
+    /// The fingerprint of all rows; the sum does not care who adds what.
+    fn sum(&self) -> Fingerprint {
+        let cells: usize =
+            self.columns.iter().map(|column| column.width()).sum::<usize>() * self.rows();
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = threads.min(cells / WORTH_A_THREAD).max(1);
+        let share = |thread: usize| {
+            let starts = (thread * BLOCK..self.rows()).step_by(threads * BLOCK);
+            starts
+                .flat_map(|start| self.block(start))
+                .fold(Fingerprint::EMPTY, Fingerprint::with_row)
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..threads).map(|thread| scope.spawn(move || share(thread))).collect();
+            others.into_iter().enumerate().fold(share(0), |sum, (at, other)| {
+                // A thread that failed is made up for.
+                sum.plus(other.join().unwrap_or_else(|_| share(at + 1)))
+            })
+        })
+    }
 }
 
 /// A cell as bytes, such that no two different sequences of cells agree.
@@ -247,6 +295,14 @@ mod tests {
         assert_ne!(ab, of(&[("x", text(&["a"])), ("y", text(&["bc"]))]));
         assert_ne!(ab, of(&[("x", text(&["ab"])), ("z", text(&["c"]))]));
         assert_ne!(ab, of(&[("y", text(&["ab"])), ("x", text(&["c"]))]));
+    }
+
+    #[test]
+    fn several_threads_agree_with_one() {
+        let cells = (0..WORTH_A_THREAD * 3 + 7).map(|row| (row % 1000) as f64).collect();
+        let (names, columns) = (names(&["x"]), [Column::Numbers(cells)]);
+        let one = row_digests(&names, &columns).fold(Fingerprint::EMPTY, Fingerprint::with_row);
+        assert_eq!(Fingerprint::of(&names, &columns), one);
     }
 
     #[test]

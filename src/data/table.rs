@@ -1,7 +1,7 @@
 //! Named, typed columns as they stand in a file.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -269,7 +269,7 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
-        let origin = origin.into();
+        let origin: String = origin.into();
         let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
         if names.len() != columns.len() {
             return broken(format!("{} names for {} columns", names.len(), columns.len()));
@@ -294,7 +294,9 @@ impl Table {
                 Column::Text(_) => None,
             };
             if let Some(row) = infinite {
-                return broken(format!("column '{name}' is not finite in row {}", row + 1));
+                return Err(Error::failed("an infinite number")
+                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                    .cure("replace infinite numbers before saving, or remove such rows"));
             }
         }
         let content = Fingerprint::of(&names, &columns);
@@ -475,6 +477,23 @@ impl Table {
         Ok((self.select(train), self.select(test)))
     }
 
+    /// The same records under other column names. Their fingerprints stay: a
+    /// record is the same person's whatever its columns are called here.
+    pub fn renamed(mut self, names: &BTreeMap<String, String>) -> Result<Self> {
+        for (old, new) in names {
+            self.column(old)?;
+            if self.has(new) {
+                return Err(Error::usage(format!("column '{old}' cannot be renamed '{new}'"))
+                    .at(self.origin)
+                    .cure("choose a name that no column has"));
+            }
+            for name in self.names.iter_mut().filter(|name| *name == old) {
+                new.clone_into(name);
+            }
+        }
+        Ok(self)
+    }
+
     /// So many rows, chosen at random and in the order of the file. Which ones is
     /// a matter of their number and the seed, not of what stands in them.
     pub fn sample(&self, rows: usize, seed: u64) -> Result<Self> {
@@ -644,7 +663,10 @@ mod tests {
         assert_eq!(both.select(&[2]).view, b.view);
         let wide = make("w.npy", vectors(1, &[5.0, 6.0]));
         let error = error(Table::concat(&[&a, &wide]));
-        assert!(error.starts_with("w.npy: column 'x' holds vectors of 1 numbers, but"), "{error}");
+        assert!(
+            error.starts_with("w.npy: its columns do not go with those of a.npy: 'x'"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -693,6 +715,17 @@ mod tests {
         for rows in [0, 6] {
             assert!(error(make([9.0; 5]).sample(rows, 7)).contains("sample 1 to 5 rows"));
         }
+    }
+
+    #[test]
+    fn renaming_columns_refreshes_no_fingerprint_and_joins_none() {
+        let a = table("a.csv", &[("x", numbers(&[1.0, 2.0])), ("y", numbers(&[3.0, 4.0]))]);
+        let rename = |old: &str, new: &str| a.clone().renamed(&[(old.into(), new.into())].into());
+        let renamed = rename("x", "age").ok().unwrap();
+        assert_eq!(renamed.names, ["age", "y"]);
+        assert_eq!((renamed.content, renamed.view), (a.content, a.view));
+        assert!(error(rename("x", "y")).contains("cannot be renamed 'y'"));
+        assert!(error(rename("z", "age")).contains("no column 'z'"));
     }
 
     #[test]

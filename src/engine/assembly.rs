@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
-use crate::data::preparation::{class_names, declared_classes};
+use crate::data::preparation::{
+    FeatureScaling, LabelRange, PreparationSettings, class_names, declared_classes,
+};
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task};
 use crate::error::{Error, Result};
@@ -143,6 +145,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
+    warnings.extend(clipping(&public, &plan.preparation));
     if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
         warnings.push(format!(
             "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
@@ -189,6 +192,22 @@ fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<
         }
     }
     Ok(classes)
+}
+
+/// Bounds that somebody declared may be too tight; public ones clip a twentieth
+/// by their definition.
+fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> {
+    let declared =
+        settings.features != FeatureScaling::Public || settings.labels != LabelRange::Public;
+    let share = public.clipped as f64 / public.len() as f64;
+    ((declared && public.clipped > 0) || share > 0.15).then(|| {
+        format!(
+            "{} of {} public training records ({:.1} %) are clipped to the bounds",
+            public.clipped,
+            public.len(),
+            100.0 * share
+        )
+    })
 }
 
 /// δ ≥ 1/n would be satisfied by publishing a random record.

@@ -1,11 +1,13 @@
 //! The thread that serves an interface. It takes [`Request`]s in order and
-//! answers with [`Report`]s; runs get threads of their own. The interface is
-//! woken once per batch of reports and never waits for work; a slow interface
-//! never slows a run, because reports wait in memory.
+//! answers with [`Report`]s; runs, reading of data and of the archive get
+//! threads of their own. The interface is woken once per batch of reports and
+//! never waits for work; a slow interface never slows a run, because reports
+//! wait in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +16,15 @@ use std::thread;
 use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
+use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
-use crate::privacy::{Calibrated, Guarantee, Watch};
+use crate::privacy::{Calibrated, CuratorOnly, Guarantee, Watch};
 use crate::session::dataset::{self, ColumnKind, Loaded};
-use crate::session::{PlanDefinition, Session, Workspace};
+use crate::session::preferences::Places;
+use crate::session::{ArchivedRun, PlanDefinition, Session, State, Workspace, archive, atomic};
 
 pub type JobId = u64;
 
@@ -34,8 +38,39 @@ pub enum Request {
     },
     /// Read (again) what the session says under this name.
     Load(DatasetDefinition),
+    /// Stop waiting for a dataset that is being read.
+    CancelLoad(String),
     /// Columns of a file, before it becomes a dataset.
     Inspect(String),
+    /// What lies in a directory; relative to the data of the workspace.
+    Browse(PathBuf),
+    /// The first rows of a file, as far as they are quickly read. Only the newest
+    /// of several waiting is answered.
+    Glance(PathBuf),
+    /// Rows of a private dataset, for the curator's eyes.
+    Peek {
+        dataset: String,
+        watch: Watch,
+    },
+    /// The runs of the workspace.
+    Archive,
+    TagRun {
+        run: RunId,
+        tag: String,
+    },
+    DeleteRun(RunId),
+    /// Write what the interface shows to a file, relative to the workspace.
+    Export {
+        path: PathBuf,
+        text: String,
+    },
+    /// What a private dataset has spent, for those who may ask.
+    Certify {
+        account: AccountId,
+        path: PathBuf,
+    },
+    /// Where the user was, for the next time.
+    Remember(State),
     /// What would this plan cost? Only the newest of several waiting is answered.
     Preview {
         session: Session,
@@ -67,6 +102,12 @@ pub enum Report {
         path: PathBuf,
     },
     SessionSaved(PathBuf),
+    /// How far the reading of a dataset is.
+    Reading {
+        name: String,
+        bytes: u64,
+        of: u64,
+    },
     Loaded {
         loaded: Arc<Loaded>,
         account: Option<AccountId>,
@@ -79,8 +120,19 @@ pub enum Report {
         file: String,
         columns: Vec<ColumnKind>,
     },
+    Listing(Listing),
+    Glance {
+        file: PathBuf,
+        schema: Result<Schema>,
+    },
+    Peeked {
+        dataset: String,
+        rows: Option<CuratorOnly<Rows>>,
+    },
+    Archive(Vec<ArchivedRun>),
     Preview(Box<Result<Preview>>),
-    Ledger(Book),
+    /// The ledger, and what each account adds up to.
+    Ledger(Book, Vec<Digest>),
     Job {
         id: JobId,
         news: News,
@@ -108,6 +160,9 @@ pub struct Preview {
     /// Everything charged so far and with this plan, at the budget's δ.
     pub spent: Option<Guarantee>,
     pub after: Option<Guarantee>,
+    /// How many runs of this plan still fit into the budget, up to
+    /// [`shelf::MOST_RUNS`]; `None` without a budget.
+    pub fits: Option<u64>,
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
@@ -115,7 +170,7 @@ pub struct Preview {
 
 /// The interface's end of the desk.
 pub struct Desk {
-    requests: Sender<Request>,
+    errands: Sender<Errand>,
     reports: Arc<Tray>,
 }
 
@@ -123,6 +178,18 @@ impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Desk")
     }
+}
+
+/// What the clerk's thread is told.
+enum Errand {
+    Asked(Request),
+    /// A dataset was read, unless nobody waits for it any more.
+    Read {
+        name: String,
+        reading: Arc<AtomicBool>,
+        result: Box<Result<Loaded>>,
+    },
+    Close,
 }
 
 /// Where reports wait. `wake` is called when the tray stops being empty.
@@ -155,15 +222,21 @@ impl Desk {
             awake: AtomicBool::new(false),
             wake: Box::new(wake),
         });
-        let (requests, inbox) = channel();
-        let clerk = Clerk { workspace, tray: Arc::clone(&reports), loaded: BTreeMap::new() };
+        let (errands, inbox) = channel();
+        let clerk = Clerk {
+            workspace,
+            tray: Arc::clone(&reports),
+            errands: errands.clone(),
+            loaded: BTreeMap::new(),
+            reading: BTreeMap::new(),
+        };
         thread::spawn(move || clerk.serve(&inbox));
-        Self { requests, reports }
+        Self { errands, reports }
     }
 
     pub fn ask(&self, request: Request) {
         // The clerk ends only with the desk itself.
-        let _ = self.requests.send(request);
+        let _ = self.errands.send(Errand::Asked(request));
     }
 
     /// All reports since the last call.
@@ -172,20 +245,50 @@ impl Desk {
     }
 }
 
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.errands.send(Errand::Close);
+    }
+}
+
 struct Clerk {
     workspace: Workspace,
     tray: Arc<Tray>,
+    errands: Sender<Errand>,
     loaded: BTreeMap<String, Arc<Loaded>>,
+    /// Datasets that are being read; true in the flag: nobody waits any more.
+    reading: BTreeMap<String, Arc<AtomicBool>>,
+}
+
+/// Whether a later request of the same kind makes this one pointless.
+fn overtaken(request: &Request, later: &[Errand]) -> bool {
+    let same = |other: &Errand| {
+        let Errand::Asked(other) = other else { return false };
+        match request {
+            Request::Preview { .. } => matches!(other, Request::Preview { .. }),
+            Request::Glance(_) => matches!(other, Request::Glance(_)),
+            Request::Archive => matches!(other, Request::Archive),
+            _ => false,
+        }
+    };
+    later.iter().any(same)
 }
 
 impl Clerk {
-    fn serve(mut self, inbox: &Receiver<Request>) {
+    fn serve(mut self, inbox: &Receiver<Errand>) {
         while let Ok(first) = inbox.recv() {
-            let mut batch = vec![first];
+            let mut batch: VecDeque<Errand> = VecDeque::from([first]);
             batch.extend(inbox.try_iter());
-            let newest = batch.iter().rposition(|it| matches!(it, Request::Preview { .. }));
-            for (index, request) in batch.into_iter().enumerate() {
-                if matches!(request, Request::Preview { .. }) && Some(index) != newest {
+            while let Some(errand) = batch.pop_front() {
+                let request = match errand {
+                    Errand::Asked(request) => request,
+                    Errand::Read { name, reading, result } => {
+                        self.loaded(&name, &reading, *result);
+                        continue;
+                    }
+                    Errand::Close => return,
+                };
+                if overtaken(&request, batch.make_contiguous()) {
                     continue;
                 }
                 let answered = catch_unwind(AssertUnwindSafe(|| self.answer(request)));
@@ -206,6 +309,8 @@ impl Clerk {
                 let session = Session::open(&path)?;
                 self.workspace = Workspace::of_session(&path)?;
                 self.loaded.clear();
+                self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
+                self.reading.clear();
                 self.tray.put(Report::SessionOpened { session, path });
                 self.tell_ledger()?;
             }
@@ -213,12 +318,62 @@ impl Clerk {
                 session.save(&path)?;
                 self.tray.put(Report::SessionSaved(path));
             }
-            Request::Load(definition) => self.load(&definition)?,
+            Request::Load(definition) => self.load(definition),
+            Request::CancelLoad(name) => {
+                if let Some(reading) = self.reading.remove(&name) {
+                    reading.store(true, Ordering::Release);
+                    let error = Error::interrupted("reading was cancelled")
+                        .cure("press r on the Data screen to read it again");
+                    self.tray.put(Report::LoadFailed { name, error });
+                }
+            }
             Request::Inspect(file) => {
                 let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 self.tray.put(Report::Inspected { file, columns });
             }
+            Request::Browse(directory) => {
+                let listing = shelf::list(&self.workspace.base().join(directory))?;
+                self.tray.put(Report::Listing(listing));
+            }
+            Request::Glance(file) => {
+                let schema = shelf::glance(&file);
+                self.tray.put(Report::Glance { file, schema });
+            }
+            Request::Peek { dataset, watch } => {
+                let private = self.loaded.get(&dataset).map(|loaded| loaded.private());
+                let private = private
+                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
+                let rows = private.curator(&watch, |table| Rows::of(table, shelf::MOST_ROWS));
+                self.tray.put(Report::Peeked { dataset, rows });
+            }
+            Request::Archive => self.tell_archive(),
+            Request::TagRun { run, tag } => {
+                archive::tag(&self.workspace, &run, &tag)?;
+                self.tell_archive();
+            }
+            Request::DeleteRun(run) => {
+                archive::delete(&self.workspace, &run)?;
+                let text = format!("removed {}; its ledger entries stay", run.0);
+                self.tray.put(Report::Remark(text));
+                self.tell_archive();
+            }
+            Request::Export { path, text } => self.export(&path, &text)?,
+            Request::Certify { account, path } => {
+                let book = self.workspace.book()?;
+                let account = book
+                    .account(&account)
+                    .ok_or_else(|| Error::failed(format!("there is no account {}", account.0)))?;
+                self.export(&path, &shelf::certificate(account)?)?;
+            }
+            Request::Remember(state) => {
+                if let Some(places) = Places::of_environment() {
+                    places.write_state(&state)?;
+                }
+            }
+            // The answer follows the last dataset that it waits for: the interface
+            // asks again when that has arrived.
+            Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
             Request::Preview { session, plan } => {
                 let preview = self.preview(&session, plan);
                 self.tray.put(Report::Preview(Box::new(preview)));
@@ -254,28 +409,82 @@ impl Clerk {
         Ok(())
     }
 
-    fn load(&mut self, definition: &DatasetDefinition) -> Result<()> {
-        match dataset::load(definition, &self.workspace) {
+    /// Reads in a thread of its own, so that a large file holds up nothing else.
+    fn load(&mut self, definition: DatasetDefinition) {
+        let name = definition.name.clone();
+        let reading = Arc::new(AtomicBool::new(false));
+        self.loaded.remove(&name);
+        if let Some(earlier) = self.reading.insert(name.clone(), Arc::clone(&reading)) {
+            earlier.store(true, Ordering::Release);
+        }
+        let (workspace, errands) = (self.workspace.clone(), self.errands.clone());
+        let tray = Arc::clone(&self.tray);
+        thread::spawn(move || {
+            let mut watch = |bytes: u64, of: u64| {
+                if reading.load(Ordering::Acquire) {
+                    return ControlFlow::Break(());
+                }
+                tray.put(Report::Reading { name: definition.name.clone(), bytes, of });
+                ControlFlow::Continue(())
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                dataset::load_watched(&definition, &workspace, &mut watch)
+            }));
+            let result = result.unwrap_or_else(|_| {
+                Err(Error::failed("reading this dataset crashed").cure("please report the file"))
+            });
+            let _ = errands.send(Errand::Read { name, reading, result: Box::new(result) });
+        });
+    }
+
+    fn loaded(&mut self, name: &str, reading: &AtomicBool, result: Result<Loaded>) {
+        if reading.load(Ordering::Acquire) {
+            return;
+        }
+        self.reading.remove(name);
+        match result {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
-                self.loaded.insert(definition.name.clone(), Arc::clone(&loaded));
+                self.loaded.insert(name.to_owned(), Arc::clone(&loaded));
                 // Meeting a private dataset is worth a ledger entry only once
                 // it is to be spent from: looking costs nothing.
-                let account = match &loaded.record {
-                    Some(record) => {
-                        let book = self.workspace.book()?;
-                        book.find(record).map(|account| account.id.clone())
-                    }
-                    None => None,
-                };
+                let book = loaded.record.as_ref().and_then(|_| self.workspace.book().ok());
+                let known = book.as_ref().zip(loaded.record.as_ref());
+                let account = known.and_then(|(book, record)| book.find(record));
+                let account = account.map(|account| account.id.clone());
                 self.tray.put(Report::Loaded { loaded, account });
             }
             Err(error) => {
-                self.loaded.remove(&definition.name);
-                self.tray.put(Report::LoadFailed { name: definition.name.clone(), error });
+                self.tray.put(Report::LoadFailed { name: name.to_owned(), error });
             }
         }
+    }
+
+    fn waits_for_data(&self, plan: &PlanDefinition) -> bool {
+        let mut names = std::iter::once(&plan.private).chain(&plan.public);
+        names.any(|name| self.reading.contains_key(name))
+    }
+
+    fn export(&self, path: &Path, text: &str) -> Result<()> {
+        let path = self.workspace.base().join(path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|error| Error::io("create the directory", parent, &error))?;
+        }
+        atomic::write(&path, text.as_bytes())?;
+        self.tray.put(Report::Remark(format!("wrote {}", path.display())));
         Ok(())
+    }
+
+    /// Reads the runs in a thread of its own: there may be many, and long ones.
+    fn tell_archive(&self) {
+        let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
+        thread::spawn(move || {
+            tray.put(match archive::read(&workspace) {
+                Ok(runs) => Report::Archive(runs),
+                Err(error) => Report::Trouble(error),
+            });
+        });
     }
 
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
@@ -313,6 +522,7 @@ impl Clerk {
             account: account.id.clone(),
             budget: account.budget,
             spent: account.spent(at)?,
+            fits: shelf::how_many_fit(&account, events),
             after: account.spent_with(events, at).ok().flatten(),
             refusal: account.admit(events, plan.target).err(),
             calibrated: assembly.calibrated,
@@ -348,22 +558,26 @@ impl Clerk {
             });
             end(&tray, result);
             if let Ok(book) = job.workspace.book() {
-                tray.put(Report::Ledger(book));
+                tray.put(ledger_report(book));
             }
         });
     }
 
     fn tell_ledger(&self) -> Result<()> {
         let book = self.workspace.book()?;
-        self.tray.put(Report::Ledger(book));
+        self.tray.put(ledger_report(book));
         Ok(())
     }
 }
 
+fn ledger_report(book: Book) -> Report {
+    let digests = book.accounts.iter().map(Digest::of).collect();
+    Report::Ledger(book, digests)
+}
+
 /// A first definition for a file, from its columns alone.
 pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
-    let stem =
-        std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = stem.unwrap_or_else(|| file.to_owned());
     let numeric = columns.iter().rev().find(|column| column.numeric);
     DatasetDefinition {

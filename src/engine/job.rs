@@ -166,7 +166,7 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     };
 
     let mechanisms = spender.drawn();
-    let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
+    let guarantee = Composition::of_run(&mechanisms, &calibrated.events, delta)?;
     let peeked = job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), baselines);
     let certificate = Certificate::of(Facts {

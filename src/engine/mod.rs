@@ -6,6 +6,7 @@
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
+//! | [`shelf`] | what an interface looks at before it decides: directories, first rows, what still fits |
 //!
 //! `cli` calls [`job::execute`] itself; `tui` talks to a [`desk::Desk`].
 
@@ -13,6 +14,7 @@ pub mod assembly;
 pub mod control;
 pub mod desk;
 pub mod job;
+pub mod shelf;
 
 pub use assembly::Assembly;
 pub use control::Control;

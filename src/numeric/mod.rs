@@ -6,6 +6,7 @@
 
 pub mod accelerated;
 pub mod convolution;
+pub mod fused;
 pub mod least_squares;
 pub mod projection;
 pub mod prox;

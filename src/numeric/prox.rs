@@ -12,7 +12,7 @@
 
 use super::Vector;
 
-/// Far more halvings than the digits of a double, from a bracket within a factor of 10³⁰⁰.
+/// Far more than the digits of a double.
 const HALVINGS: usize = 200;
 
 /// p for `records` weights; 2 where so few leave the formula above it.
@@ -29,20 +29,45 @@ fn norm(v: impl Iterator<Item = f64> + Clone, p: f64) -> f64 {
     largest * v.map(|x| (x.abs() / largest).powf(p)).sum::<f64>().powf(1.0 / p)
 }
 
-/// Where the falling `function` passes zero, by bisection from a bracket.
-fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if function(middle) > 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
+/// Where the falling `function` passes zero between `low` and `high`, by Chandrupatla's
+/// method: inverse quadratic interpolation where it can be trusted, else halving. The end
+/// next to the root if it lies outside.
+fn root(low: f64, high: f64, function: impl Fn(f64) -> f64) -> f64 {
+    // The newest point and the other end of the bracket.
+    let (mut x, mut other) = (low, high);
+    let (mut at_x, mut at_other) = (function(x), function(other));
+    if at_x <= 0.0 {
+        return low;
     }
-    f64::midpoint(low, high)
+    if at_other > 0.0 {
+        return high;
+    }
+    let mut share = 0.5;
+    for _ in 0..HALVINGS {
+        let next = x + share * (other - x);
+        let at_next = function(next);
+        let (before, at_before) = if (at_next > 0.0) == (at_x > 0.0) {
+            (x, at_x)
+        } else {
+            let end = (other, at_other);
+            (other, at_other) = (x, at_x);
+            end
+        };
+        (x, at_x) = (next, at_next);
+        let best = if at_x.abs() < at_other.abs() { x } else { other };
+        let least = (2.0 * f64::EPSILON * best.abs() + f64::MIN_POSITIVE) / (other - x).abs();
+        if least > 0.5 || at_x == 0.0 {
+            return best;
+        }
+        let place = (x - other) / (before - other);
+        let height = (at_x - at_other) / (at_before - at_other);
+        let trusted = height.powi(2) < place && (1.0 - height).powi(2) < 1.0 - place;
+        let guess = at_x / (at_other - at_x) * at_before / (at_other - at_before)
+            + (before - x) / (other - x) * at_x / (at_before - at_x) * at_other
+                / (at_before - at_other);
+        share = if trusted && guess.is_finite() { guess.clamp(least, 1.0 - least) } else { 0.5 };
+    }
+    f64::midpoint(x, other)
 }
 
 /// Makes up for what the last digit of a root leaves, so that weights stay weights.
@@ -65,9 +90,10 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     }
     let strength = 0.5 * step * (p - 1.0);
     let moved = |s: f64, nu: f64| {
+        let (strength, power) = (strength * s.powf(p - 2.0), 1.0 / (p - 1.0));
         q.zip_map(gradient, |q, g| {
-            let pull = strength * (g + nu) * s.powf(p - 2.0);
-            (-pull.signum() * pull.abs().powf(1.0 / (p - 1.0))).max(-q)
+            let pull = strength * (g + nu);
+            (-pull.signum() * pull.abs().powf(power)).max(-q)
         })
     };
     let balanced = |s: f64| {
@@ -75,9 +101,9 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
         moved(s, nu)
     };
     // No two points of the simplex are further apart than 2 in any p-norm, p ≥ 1.
+    // Of logarithms, because their difference is close to a straight line.
     let log_s = root(-700.0, 2.0_f64.ln(), |log_s| {
-        let s = log_s.exp();
-        norm(balanced(s).iter().copied(), p) - s
+        norm(balanced(log_s.exp()).iter().copied(), p).ln() - log_s
     });
     normalised(q + balanced(log_s.exp()))
 }
@@ -88,7 +114,7 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
 /// ηg plus a constant where q is positive, and the constant is the one whose q sums to 1.
 pub fn bregman(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let p = exponent(q.len());
-    if q.len() < 2 || !(q.sum() > 0.0) {
+    if q.len() < 2 || q.sum() <= 0.0 {
         return q.clone();
     }
     let strength = 2.0 / (p - 1.0);

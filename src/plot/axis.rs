@@ -81,11 +81,6 @@ impl Axis {
         if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) }
     }
 
-    /// The value at a share of a linear axis.
-    pub fn at(&self, fraction: f64) -> f64 {
-        self.lo * (1.0 - fraction) + self.hi * fraction
-    }
-
     pub fn ends(&self) -> (f64, f64) {
         (self.lo, self.hi)
     }

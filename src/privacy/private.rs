@@ -173,19 +173,17 @@ impl<T> CuratorOnly<T> {
     pub fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
         CuratorOnly(transform(self.0))
     }
+
+    /// Two exact numbers as one.
+    pub fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
+        CuratorOnly((self.0, other.0))
+    }
 }
 
 impl<T> CuratorOnly<Option<T>> {
     /// A missing exact number is as good as none.
     pub fn transpose(self) -> Option<CuratorOnly<T>> {
         self.0.map(CuratorOnly)
-    }
-}
-
-impl<T> CuratorOnly<Vec<T>> {
-    /// Collects a series of exact numbers.
-    pub fn push(&mut self, next: CuratorOnly<T>) {
-        self.0.push(next.0);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A definition made into records. Private records are wrapped as they are read.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
@@ -153,6 +153,7 @@ fn chosen_rows(
     if let Some(sample) = definition.sample {
         table = table.sample(sample.rows, sample.seed)?;
     }
+    let mut table = table.renamed(&definition.rename)?;
     if definition.missing != Missing::Drop {
         return Ok(table);
     }
@@ -227,8 +228,8 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
 }
 
 /// The same file by another path (a link, `..`) is the same origin.
-fn canonical(path: &PathBuf) -> String {
-    path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string()
+fn canonical(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
 /// A source's table and its origin.
@@ -246,7 +247,7 @@ fn read(
             let files: BTreeMap<String, PathBuf> =
                 files.iter().map(|(name, file)| (name.clone(), workspace.resolve(file))).collect();
             let table = read::read_together(&files, progress)?;
-            Ok((table, files.values().map(canonical).collect::<Vec<_>>().join(" + ")))
+            Ok((table, files.values().map(|file| canonical(file)).collect::<Vec<_>>().join(" + ")))
         }
         Source::Several(_) => {
             let (table, parts) = read_all(source, workspace, progress)?;

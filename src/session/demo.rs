@@ -7,6 +7,7 @@ use super::file::Session;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
 
+const GERMAN_CREDIT: &[u8] = include_bytes!("../../assets/german_credit/german_credit_codes.csv");
 const BIKESHARE: &[u8] = include_bytes!("../../assets/bikeshare/bikeshare.csv");
 
 /// Demo sessions by name.
@@ -19,8 +20,9 @@ pub const SESSIONS: [(&str, &str); 2] = [
 pub fn builtin(name: &str) -> Result<&'static [u8]> {
     match name {
         "bikeshare" => Ok(BIKESHARE),
+        "german_credit" => Ok(GERMAN_CREDIT),
         _ => Err(Error::usage(format!("there is no built-in dataset '{name}'"))
-            .cure("the built-in dataset is: bikeshare")),
+            .cure("the built-in datasets are: bikeshare, german_credit")),
     }
 }
 

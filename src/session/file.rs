@@ -104,15 +104,7 @@ impl Session {
     }
 
     pub fn to_ron(&self) -> Result<String> {
-        let pretty = PrettyConfig::new()
-            .extensions(Extensions::IMPLICIT_SOME)
-            .indentor("  ")
-            .depth_limit(6)
-            .compact_arrays(true);
-        let text = options()
-            .to_string_pretty(self, pretty)
-            .map_err(|error| Error::failed(format!("the session cannot be written: {error}")))?;
-        Ok(text + "\n")
+        Ok(to_ron(self)? + "\n")
     }
 
     pub fn dataset(&self, name: &str) -> Result<&DatasetDefinition> {
@@ -205,6 +197,18 @@ fn check_task(dataset: &DatasetDefinition, spec: &Spec) -> Result<()> {
         spec.id, spec.task, dataset.name, dataset.task
     ))
     .cure(format!("{choice}set `task: {}` on the dataset", spec.task)))
+}
+
+/// As it stands in a session file.
+pub fn to_ron<T: Serialize>(value: &T) -> Result<String> {
+    let pretty = PrettyConfig::new()
+        .extensions(Extensions::IMPLICIT_SOME)
+        .indentor("  ")
+        .depth_limit(6)
+        .compact_arrays(true);
+    options()
+        .to_string_pretty(value, pretty)
+        .map_err(|error| Error::failed(format!("the session cannot be written: {error}")))
 }
 
 fn options() -> ron::Options {

@@ -5,6 +5,7 @@
 //! | [`rehearsal`] | one method on one pair of datasets, with seeded noise or none |
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
+//! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated,
@@ -13,6 +14,7 @@
 
 pub mod discrepancy;
 pub mod grid;
+pub mod labelled;
 pub mod rehearsal;
 pub mod table;
 

@@ -43,7 +43,7 @@ pub struct Rehearsed {
     pub model: Model,
     /// The final weights of the public records, if the method weights them.
     pub weights: Option<Vec<f64>>,
-    /// The measures of every step, exact ones included.
+    /// The measures of every step.
     pub steps: Vec<BTreeMap<Series, f64>>,
     /// The noise scales and the guarantee that the accountant proves for them.
     pub calibrated: Calibrated,
@@ -72,6 +72,15 @@ impl Rehearsal<'_> {
 
     /// Runs the method to its end.
     pub fn run(&self) -> Result<Rehearsed> {
+        self.run_under(&Watch::open())
+    }
+
+    /// The same without the exact measures of every step, which can cost more than the steps.
+    pub fn run_sealed(&self) -> Result<Rehearsed> {
+        self.run_under(&Watch::sealed())
+    }
+
+    fn run_under(&self, watch: &Watch) -> Result<Rehearsed> {
         let method = adapt::method(self.method)?;
         let settings = method.spec().check(&self.settings)?;
         let calibrated = self.calibrate()?;
@@ -87,13 +96,12 @@ impl Rehearsal<'_> {
             private: Private::new(private),
             seed: self.seed,
         };
-        let watch = Watch::open();
         let mut spender = Spender::rehearsal(&calibrated, self.seed);
         let mut run = method.start(problem, &settings, &calibrated)?;
         let mut steps = Vec::new();
         loop {
-            let step = run.step(&mut spender, &watch)?;
-            steps.push(readings(&step, &watch));
+            let step = run.step(&mut spender, watch)?;
+            steps.push(readings(&step, watch));
             if step.done {
                 break;
             }
@@ -194,6 +202,19 @@ mod tests {
         let told = rehearsed.series(Series::ExactMomentDiscrepancy);
         assert!((told.last().unwrap().1 - norm).abs() < 1e-12);
         assert_eq!(told.len(), rehearsed.steps.len());
+    }
+
+    #[test]
+    fn a_sealed_rehearsal_ends_at_the_same_model_without_exact_measures() {
+        let (public, private) = data(7);
+        let noise = Noise::For(TARGET);
+        let (public, private, settings) = (&public, &private, BTreeMap::new());
+        let method = "moment_release";
+        let rehearsal = Rehearsal { method, settings, public, private, noise, seed: 3 };
+        let (open, sealed) = (rehearsal.run().unwrap(), rehearsal.run_sealed().unwrap());
+        assert_eq!((&open.model, &open.weights), (&sealed.model, &sealed.weights));
+        assert!(!open.series(Series::ExactMomentDiscrepancy).is_empty());
+        assert!(sealed.series(Series::ExactMomentDiscrepancy).is_empty());
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Every key of the interface, once: dispatch, the hint bar, the help and the
-//! README read this table.
+//! Every key of the interface, once: dispatch, the hint bar, the help, the
+//! palette and the README read this table.
+
+use std::fmt::Write;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -11,13 +13,22 @@ pub enum Action {
     GoTo(Tab),
     NextTab,
     PreviousTab,
+    NextPane,
+    PreviousPane,
     Help,
+    Palette,
+    Filter,
+    Undo,
+    Redo,
     Save,
     Open,
     Quit,
     Seal,
+    Theme,
     Repaint,
     Back,
+    Export,
+    Copy,
     Up,
     Down,
     PageUp,
@@ -29,6 +40,10 @@ pub enum Action {
     EditDataset,
     RemoveDataset,
     ReloadDataset,
+    CancelLoad,
+    ShowRows,
+    ColumnLeft,
+    ColumnRight,
     // Plan
     EditField,
     FieldLeft,
@@ -39,11 +54,19 @@ pub enum Action {
     PreviousPlan,
     NextPlan,
     Launch,
+    Enqueue,
+    Sweep,
+    StartQueue,
+    Preset,
+    CopyRun,
     // Run
     Pause,
     Stop,
     Slower,
     Faster,
+    PreviousRun,
+    NextRun,
+    // Charts, on Run and Compare
     LogAxis,
     Smooth,
     Freeze,
@@ -51,12 +74,27 @@ pub enum Action {
     ZoomOut,
     CursorLeft,
     CursorRight,
+    PanLeft,
+    PanRight,
     ResetView,
+    // Compare
+    Pin,
+    Unpin,
+    SortNext,
+    SortReverse,
+    NextSeries,
+    TagRun,
+    DeleteRun,
+    PlanLike,
+    Narrower,
+    Wider,
+    Refresh,
     // Ledger
     SetBudget,
     AcceptPast,
     SettleDead,
     Repair,
+    Certify,
 }
 
 /// Where a binding holds.
@@ -72,103 +110,141 @@ pub struct Binding {
     pub keys: &'static [&'static str],
     pub scope: Scope,
     pub action: Action,
-    /// One or two words for the hint bar; empty keeps it out of the bar.
-    pub hint: &'static str,
+    /// One or two words: for the hint bar and the palette.
+    pub name: &'static str,
+    /// Whether it has a place in the hint bar.
+    pub hint: bool,
     pub help: &'static str,
 }
 
-const fn bind(
+type Keys = &'static [&'static str];
+
+/// A binding that the hint bar shows.
+const fn show(
     scope: Scope,
-    keys: &'static [&'static str],
+    keys: Keys,
     action: Action,
-    hint: &'static str,
+    name: &'static str,
     help: &'static str,
 ) -> Binding {
-    Binding { keys, scope, action, hint, help }
+    Binding { keys, scope, action, name, hint: true, help }
 }
 
+/// A binding that only the help and the palette show.
+const fn also(
+    scope: Scope,
+    keys: Keys,
+    action: Action,
+    name: &'static str,
+    help: &'static str,
+) -> Binding {
+    Binding { keys, scope, action, name, hint: false, help }
+}
+
+use Action as A;
 use Scope::{Everywhere as Any, On};
 const DATA: Scope = On(Tab::Data);
 const PLAN: Scope = On(Tab::Plan);
 const RUN: Scope = On(Tab::Run);
+const COMPARE: Scope = On(Tab::Compare);
 const LEDGER: Scope = On(Tab::Ledger);
 
+#[rustfmt::skip] // a table reads best as one
 pub const BINDINGS: &[Binding] = &[
-    bind(DATA, &["a"], Action::AddDataset, "add", "add a CSV or TSV file as a dataset"),
-    bind(
-        DATA,
-        &["enter", "e"],
-        Action::EditDataset,
-        "edit",
-        "edit role, label, filter and columns",
-    ),
-    bind(
-        DATA,
-        &["d", "delete"],
-        Action::RemoveDataset,
-        "remove",
-        "remove the dataset from the session",
-    ),
-    bind(DATA, &["r"], Action::ReloadDataset, "reload", "read the dataset's file again"),
-    bind(
-        PLAN,
-        &["enter", "e"],
-        Action::EditField,
-        "edit",
-        "edit the field, or take the next choice",
-    ),
-    bind(PLAN, &["left"], Action::FieldLeft, "", "previous choice, or a smaller number"),
-    bind(PLAN, &["right"], Action::FieldRight, "", "next choice, or a larger number"),
-    bind(PLAN, &["x"], Action::DefaultField, "default", "back to the field's default"),
-    bind(PLAN, &["l"], Action::Launch, "launch", "launch this plan"),
-    bind(PLAN, &["n"], Action::NewPlan, "new", "new plan, copied from this one"),
-    bind(PLAN, &["d", "delete"], Action::RemovePlan, "", "remove this plan"),
-    bind(PLAN, &["["], Action::PreviousPlan, "", "previous plan"),
-    bind(PLAN, &["]"], Action::NextPlan, "plans", "next plan"),
-    bind(RUN, &["space", "p"], Action::Pause, "pause", "pause or resume the run"),
-    bind(RUN, &["s"], Action::Stop, "stop", "stop the run; it delivers what it has"),
-    bind(RUN, &["<", ","], Action::Slower, "slower", "halve the pace, in steps per second"),
-    bind(
-        RUN,
-        &[">", "."],
-        Action::Faster,
-        "faster",
-        "double the pace; beyond 512 as fast as it can",
-    ),
-    bind(RUN, &["y"], Action::LogAxis, "log", "logarithmic axis for the loss on or off"),
-    bind(RUN, &["m"], Action::Smooth, "smooth", "smoothing: none, some, strong"),
-    bind(RUN, &["f"], Action::Freeze, "freeze", "hold the charts still while data keep arriving"),
-    bind(RUN, &["+", "="], Action::ZoomIn, "zoom", "zoom in on the step axis"),
-    bind(RUN, &["-"], Action::ZoomOut, "", "zoom out"),
-    bind(RUN, &["left"], Action::CursorLeft, "cursor", "move the chart cursor left"),
-    bind(RUN, &["right"], Action::CursorRight, "", "move the chart cursor right"),
-    bind(RUN, &["0"], Action::ResetView, "", "whole run, no cursor"),
-    bind(LEDGER, &["b"], Action::SetBudget, "budget", "set the budget of the private dataset"),
-    bind(LEDGER, &["u"], Action::SettleDead, "settle", "settle a run whose process is gone"),
-    bind(LEDGER, &["A"], Action::AcceptPast, "", "accept an unknown past after damage"),
-    bind(LEDGER, &["R"], Action::Repair, "", "set a damaged ledger aside and go on"),
-    bind(Any, &["?"], Action::Help, "help", "keys of this screen"),
-    bind(Any, &["q"], Action::Quit, "quit", "quit; asks when work is unsaved or under way"),
-    bind(Any, &["1"], Action::GoTo(Tab::Data), "", "Data"),
-    bind(Any, &["2"], Action::GoTo(Tab::Rank), "", "Rank"),
-    bind(Any, &["3"], Action::GoTo(Tab::Plan), "", "Plan"),
-    bind(Any, &["4"], Action::GoTo(Tab::Run), "", "Run"),
-    bind(Any, &["5"], Action::GoTo(Tab::Compare), "", "Compare"),
-    bind(Any, &["6"], Action::GoTo(Tab::Ledger), "", "Ledger"),
-    bind(Any, &["tab"], Action::NextTab, "", "next screen"),
-    bind(Any, &["backtab"], Action::PreviousTab, "", "previous screen"),
-    bind(Any, &["up", "k"], Action::Up, "", "up"),
-    bind(Any, &["down", "j"], Action::Down, "", "down"),
-    bind(Any, &["pageup"], Action::PageUp, "", "a page up"),
-    bind(Any, &["pagedown"], Action::PageDown, "", "a page down"),
-    bind(Any, &["home", "g"], Action::First, "", "first row"),
-    bind(Any, &["end", "G"], Action::Last, "", "last row"),
-    bind(Any, &["ctrl-s"], Action::Save, "", "save the session"),
-    bind(Any, &["ctrl-o"], Action::Open, "", "open a session"),
-    bind(Any, &["v"], Action::Seal, "", "sealed view: hide every exact number (◆)"),
-    bind(Any, &["ctrl-l"], Action::Repaint, "", "repaint the screen"),
-    bind(Any, &["esc"], Action::Back, "", "step out: message, cursor, window"),
-    bind(Any, &["ctrl-c"], Action::Quit, "", "quit"),
+    show(DATA, &["a"], A::AddDataset, "add", "add a data file: browse, preview, then describe it"),
+    show(DATA, &["enter", "e"], A::EditDataset, "edit", "edit role, label, filter and columns"),
+    show(DATA, &["d", "delete"], A::RemoveDataset, "remove", "remove the dataset from the session"),
+    show(DATA, &["r"], A::ReloadDataset, "reload", "read the dataset's file again"),
+    also(DATA, &["c"], A::CancelLoad, "cancel reading", "stop waiting for a dataset that is being read"),
+    show(DATA, &["o"], A::ShowRows, "rows", "show or hide private rows (◆)"),
+    also(DATA, &["left"], A::ColumnLeft, "columns left", "scroll the preview to the left"),
+    also(DATA, &["right"], A::ColumnRight, "columns right", "scroll the preview to the right"),
+    show(PLAN, &["l"], A::Launch, "launch", "launch this plan"),
+    show(PLAN, &["enter", "e"], A::EditField, "edit", "edit the field, or take the next choice"),
+    also(PLAN, &["left"], A::FieldLeft, "less", "previous choice, or a smaller number"),
+    also(PLAN, &["right"], A::FieldRight, "more", "next choice, or a larger number"),
+    show(PLAN, &["x"], A::DefaultField, "default", "back to the field's default"),
+    show(PLAN, &["s"], A::Sweep, "sweep", "queue this plan once for each of several values of the field"),
+    show(PLAN, &["a"], A::Enqueue, "queue", "append this plan to the queue"),
+    show(PLAN, &["w"], A::StartQueue, "work", "run the queue, one after the other; again: halt it"),
+    show(PLAN, &["p"], A::Preset, "preset", "take a preset for this plan"),
+    also(PLAN, &["c"], A::CopyRun, "copy earlier", "take the settings of an earlier run"),
+    also(PLAN, &["n"], A::NewPlan, "new plan", "new plan, copied from this one"),
+    also(PLAN, &["d", "delete"], A::RemovePlan, "remove", "remove this plan, or the queue's entry"),
+    also(PLAN, &["["], A::PreviousPlan, "previous plan", "previous plan"),
+    also(PLAN, &["]"], A::NextPlan, "next plan", "next plan"),
+    show(RUN, &["space", "p"], A::Pause, "pause", "pause or resume the run"),
+    show(RUN, &["s"], A::Stop, "stop", "stop the run; it delivers what it has"),
+    show(RUN, &["<", ","], A::Slower, "slower", "halve the pace, in steps per second"),
+    show(RUN, &[">", "."], A::Faster, "faster", "double the pace; beyond 512 as fast as it can"),
+    show(RUN, &["y"], A::LogAxis, "log", "logarithmic axis for errors and objective on or off"),
+    show(RUN, &["m"], A::Smooth, "smooth", "smoothing: none, some, strong"),
+    show(RUN, &["f"], A::Freeze, "freeze", "hold the charts still while data keep arriving"),
+    show(RUN, &["+", "="], A::ZoomIn, "zoom", "zoom in at the cursor"),
+    also(RUN, &["-"], A::ZoomOut, "zoom out", "zoom out"),
+    also(RUN, &["left"], A::CursorLeft, "cursor left", "move the chart cursor left"),
+    also(RUN, &["right"], A::CursorRight, "cursor right", "move the chart cursor right"),
+    also(RUN, &["H", "shift-left"], A::PanLeft, "pan left", "move the window left"),
+    also(RUN, &["L", "shift-right"], A::PanRight, "pan right", "move the window right"),
+    also(RUN, &["0"], A::ResetView, "reset view", "whole run, no cursor"),
+    also(RUN, &["["], A::PreviousRun, "previous run", "show the previous run"),
+    also(RUN, &["]"], A::NextRun, "next run", "show the next run"),
+    show(COMPARE, &["space", "enter"], A::Pin, "pin", "pin or unpin a run: pinned runs are overlaid and compared"),
+    show(COMPARE, &["s"], A::SortNext, "sort", "sort by the next column"),
+    show(COMPARE, &["S"], A::SortReverse, "reverse", "reverse the order"),
+    show(COMPARE, &["b"], A::NextSeries, "series", "show another series, or utility against ε"),
+    show(COMPARE, &["t"], A::TagRun, "tag", "write a remark on the run"),
+    show(COMPARE, &["d", "delete"], A::DeleteRun, "delete", "delete the run's directory; its ledger entries stay"),
+    also(COMPARE, &["p"], A::PlanLike, "plan like this", "make a plan with the settings of this run"),
+    also(COMPARE, &["c"], A::Unpin, "clear pins", "unpin every run"),
+    also(COMPARE, &["r"], A::Refresh, "refresh", "read the run directories again"),
+    also(COMPARE, &["y"], A::LogAxis, "log", "logarithmic axis on or off"),
+    also(COMPARE, &["m"], A::Smooth, "smooth", "smoothing: none, some, strong"),
+    also(COMPARE, &["+", "="], A::ZoomIn, "zoom", "zoom in at the cursor"),
+    also(COMPARE, &["-"], A::ZoomOut, "zoom out", "zoom out"),
+    also(COMPARE, &["left"], A::CursorLeft, "cursor left", "move the chart cursor left"),
+    also(COMPARE, &["right"], A::CursorRight, "cursor right", "move the chart cursor right"),
+    also(COMPARE, &["H", "shift-left"], A::PanLeft, "pan left", "move the window left"),
+    also(COMPARE, &["L", "shift-right"], A::PanRight, "pan right", "move the window right"),
+    also(COMPARE, &["0"], A::ResetView, "reset view", "whole range, no cursor"),
+    also(COMPARE, &["<", ","], A::Narrower, "narrower", "make the first column narrower"),
+    also(COMPARE, &[">", "."], A::Wider, "wider", "make the first column wider"),
+    show(LEDGER, &["b"], A::SetBudget, "budget", "set the budget of the private dataset"),
+    show(LEDGER, &["w"], A::Certify, "certificate", "write a certificate of everything spent"),
+    show(LEDGER, &["s"], A::SettleDead, "settle", "settle a run whose process is gone"),
+    also(LEDGER, &["A"], A::AcceptPast, "accept past", "accept an unknown past after damage"),
+    also(LEDGER, &["R"], A::Repair, "repair", "set a damaged ledger aside and go on"),
+    show(Any, &["?"], A::Help, "help", "keys of this screen; type to search"),
+    show(Any, &[":"], A::Palette, "commands", "command palette: find any command by name, words or key"),
+    show(Any, &["q"], A::Quit, "quit", "quit; asks when work is unsaved or under way"),
+    also(Any, &["1"], A::GoTo(Tab::Data), "Data", "go to Data"),
+    also(Any, &["2"], A::GoTo(Tab::Rank), "Rank", "go to Rank"),
+    also(Any, &["3"], A::GoTo(Tab::Plan), "Plan", "go to Plan"),
+    also(Any, &["4"], A::GoTo(Tab::Run), "Run", "go to Run"),
+    also(Any, &["5"], A::GoTo(Tab::Compare), "Compare", "go to Compare"),
+    also(Any, &["6"], A::GoTo(Tab::Ledger), "Ledger", "go to Ledger"),
+    also(Any, &["ctrl-right", "}"], A::NextTab, "next screen", "next screen"),
+    also(Any, &["ctrl-left", "{"], A::PreviousTab, "previous screen", "previous screen"),
+    also(Any, &["tab"], A::NextPane, "next part", "move the focus to the next part of the screen"),
+    also(Any, &["backtab"], A::PreviousPane, "previous part", "move the focus to the previous part"),
+    also(Any, &["up", "k"], A::Up, "up", "up"),
+    also(Any, &["down", "j"], A::Down, "down", "down"),
+    also(Any, &["pageup"], A::PageUp, "page up", "a page up"),
+    also(Any, &["pagedown"], A::PageDown, "page down", "a page down"),
+    also(Any, &["home", "g"], A::First, "first", "first row"),
+    also(Any, &["end", "G"], A::Last, "last", "last row"),
+    also(Any, &["/"], A::Filter, "filter", "filter the list: rows with all of the words"),
+    also(Any, &["u"], A::Undo, "undo", "undo the last change of the session"),
+    also(Any, &["ctrl-r"], A::Redo, "redo", "do again what was undone"),
+    also(Any, &["X"], A::Export, "export", "write what is shown to a file: CSV or SVG"),
+    also(Any, &["C"], A::Copy, "copy", "copy what is shown to the clipboard, also over SSH (OSC 52)"),
+    also(Any, &["ctrl-s"], A::Save, "save", "save the session"),
+    also(Any, &["ctrl-o"], A::Open, "open", "open a session"),
+    also(Any, &["v"], A::Seal, "seal", "sealed view: hide every exact number (◆)"),
+    also(Any, &["ctrl-t"], A::Theme, "theme", "next theme: dark, light, high-contrast"),
+    also(Any, &["ctrl-l"], A::Repaint, "repaint", "repaint the screen"),
+    also(Any, &["esc"], A::Back, "step out", "step out one layer: window, filter, message, cursor, zoom"),
+    also(Any, &["ctrl-c"], A::Quit, "quit now", "quit, from anywhere"),
 ];
 
 /// Bindings that hold on `tab`, its own first.
@@ -211,31 +287,68 @@ fn name(key: KeyEvent) -> Option<String> {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return Some(format!("ctrl-{plain}"));
     }
+    let is_arrow = matches!(key.code, KeyCode::Left | KeyCode::Right);
+    if is_arrow && key.modifiers.contains(KeyModifiers::SHIFT) {
+        return Some(format!("shift-{plain}"));
+    }
     Some(plain)
 }
 
 /// A key as the screen shows it.
 pub fn shown(key: &str) -> String {
-    match key {
-        "enter" => "Enter".to_owned(),
-        "esc" => "Esc".to_owned(),
-        "space" => "Space".to_owned(),
-        "tab" => "Tab".to_owned(),
-        "backtab" => "Shift-Tab".to_owned(),
-        "left" => "←".to_owned(),
-        "right" => "→".to_owned(),
-        "up" => "↑".to_owned(),
-        "down" => "↓".to_owned(),
-        "pageup" => "PgUp".to_owned(),
-        "pagedown" => "PgDn".to_owned(),
-        "home" => "Home".to_owned(),
-        "end" => "End".to_owned(),
-        "delete" => "Del".to_owned(),
-        _ => match key.strip_prefix("ctrl-") {
-            Some(letter) => format!("Ctrl-{letter}"),
-            None => key.to_owned(),
-        },
+    let words = match key {
+        "enter" => "Enter",
+        "esc" => "Esc",
+        "space" => "Space",
+        "tab" => "Tab",
+        "backtab" => "Shift-Tab",
+        "left" => "←",
+        "right" => "→",
+        "up" => "↑",
+        "down" => "↓",
+        "pageup" => "PgUp",
+        "pagedown" => "PgDn",
+        "home" => "Home",
+        "end" => "End",
+        "delete" => "Del",
+        _ => {
+            return match (key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
+                (Some(rest), _) => format!("Ctrl-{}", shown(rest)),
+                (_, Some(rest)) => format!("Shift-{}", shown(rest)),
+                _ => key.to_owned(),
+            };
+        }
+    };
+    words.to_owned()
+}
+
+/// All keys of a binding as the screen shows them.
+pub fn shown_keys(binding: &Binding) -> String {
+    let keys: Vec<String> = binding.keys.iter().map(|key| shown(key)).collect();
+    keys.join(" ")
+}
+
+/// The table of the README, in Markdown.
+pub fn markdown() -> String {
+    let mut text = String::from("| where | key | does |\n|---|---|---|\n");
+    let mut before = "";
+    let everywhere = BINDINGS.iter().filter(|binding| binding.scope == Any);
+    let own = BINDINGS.iter().filter(|binding| binding.scope != Any);
+    for binding in everywhere.chain(own) {
+        let place = match binding.scope {
+            Any => "everywhere",
+            On(tab) => tab.title(),
+        };
+        let keys: Vec<String> = binding
+            .keys
+            .iter()
+            .map(|key| format!("`{}`", shown(key).replace('|', "\\|")))
+            .collect();
+        let shown = if place == before { "" } else { place };
+        let _ = writeln!(text, "| {shown} | {} | {} |", keys.join(" "), binding.help);
+        before = place;
     }
+    text
 }
 
 #[cfg(test)]
@@ -254,7 +367,7 @@ mod tests {
 
     #[test]
     fn keys_are_found_by_their_name_and_modifiers_matter() {
-        let key = |code, modifiers| KeyEvent::new(code, modifiers);
+        let key = KeyEvent::new;
         let save = key(KeyCode::Char('s'), KeyModifiers::CONTROL);
         assert_eq!(action(Tab::Run, save), Some(Action::Save));
         let stop = key(KeyCode::Char('s'), KeyModifiers::NONE);
@@ -262,5 +375,48 @@ mod tests {
         assert_eq!(action(Tab::Data, stop), None);
         let big = key(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(action(Tab::Data, big), Some(Action::Last));
+        let pan = key(KeyCode::Left, KeyModifiers::SHIFT);
+        assert_eq!(action(Tab::Run, pan), Some(Action::PanLeft));
+    }
+
+    #[test]
+    fn every_key_of_the_table_can_be_pressed() {
+        for key in BINDINGS.iter().flat_map(|binding| binding.keys) {
+            let (modifiers, rest) = match (key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
+                (Some(rest), _) => (KeyModifiers::CONTROL, rest),
+                (_, Some(rest)) => (KeyModifiers::SHIFT, rest),
+                _ => (KeyModifiers::NONE, *key),
+            };
+            let code = match rest {
+                "space" => KeyCode::Char(' '),
+                "enter" => KeyCode::Enter,
+                "esc" => KeyCode::Esc,
+                "tab" => KeyCode::Tab,
+                "backtab" => KeyCode::BackTab,
+                "up" => KeyCode::Up,
+                "down" => KeyCode::Down,
+                "left" => KeyCode::Left,
+                "right" => KeyCode::Right,
+                "pageup" => KeyCode::PageUp,
+                "pagedown" => KeyCode::PageDown,
+                "home" => KeyCode::Home,
+                "end" => KeyCode::End,
+                "delete" => KeyCode::Delete,
+                _ => {
+                    assert_eq!(rest.chars().count(), 1, "{key} is not a key");
+                    KeyCode::Char(rest.chars().next().unwrap())
+                }
+            };
+            assert_eq!(name(KeyEvent::new(code, modifiers)).as_deref(), Some(*key));
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_exactly_these_keys() {
+        let readme = include_str!("../../README.md");
+        let (_, rest) = readme.split_once("<!-- keys -->\n").expect("the mark before the table");
+        let (table, _) = rest.split_once("<!-- end of keys -->").expect("the mark behind it");
+        let wanted = markdown();
+        assert!(table == wanted, "the README's table of keys should read:\n{wanted}");
     }
 }

@@ -7,17 +7,27 @@
 //! | [`mod@update`] | the only place that changes it |
 //! | [`view`] | state → picture, pure |
 //! | [`keymap`] | every key, once |
-//! | [`plan_form`], [`popup`], [`runs`] | parts of the state |
+//! | [`plan_form`], [`popup`], [`picker`], [`runs`], [`compare`], [`lens`], [`history`] | parts of the state |
+//! | [`exports`] | what is shown, as text for a file or the clipboard |
+//! | [`fuzzy`] | finding by a few letters |
 //! | [`terminal`] | raw mode and its certain end |
 //! | [`widgets`], [`theme`] | charts, gauges, fields; colours and glyphs |
 //! | [`picture`] | a screen as SVG, for the README |
 
 pub mod app;
+pub mod compare;
+pub mod exports;
+pub mod fuzzy;
+pub mod history;
 pub mod keymap;
+pub mod lens;
+pub mod picker;
 pub mod picture;
 pub mod plan_form;
 pub mod popup;
 pub mod runs;
+#[cfg(test)]
+mod stage;
 pub mod terminal;
 pub mod theme;
 pub mod update;
@@ -55,7 +65,7 @@ enum Wake {
 /// nothing happens; draws at most once per batch of events.
 pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     let (sender, inbox) = channel();
-    let mut terminal = Terminal::enter()?;
+    let mut terminal = Terminal::enter(app.mouse)?;
     let mut hits = draw(&mut terminal, &app)?;
 
     listen_to_terminal(sender.clone());
@@ -128,6 +138,7 @@ fn perform(effects: Vec<Effect>, desk: &Desk, terminal: &mut Terminal) -> Result
         match effect {
             Effect::Ask(request) => desk.ask(*request),
             Effect::Repaint => terminal.repaint()?,
+            Effect::Copy(text) => terminal.copy(&text)?,
         }
     }
     Ok(())

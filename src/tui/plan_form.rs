@@ -1,5 +1,6 @@
 //! The Plan form: the common fields and the method's own, from its `Spec`.
 
+use super::picker::{Item, Picked, Picker};
 use crate::adapt::{self, Field, FieldKind};
 use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
@@ -245,6 +246,60 @@ fn label_range(text: &str) -> Option<LabelRange> {
     let low = number(low.trim_end_matches(','), |_| true)?;
     let high = number(high.trim(), |x| x > low)?;
     Some(LabelRange::Declared(low, high))
+}
+
+/// A start for plans, to be refined.
+#[derive(Debug)]
+pub struct Preset {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub apply: fn(&mut PlanDefinition),
+}
+
+pub const PRESETS: [Preset; 5] = [
+    Preset {
+        name: "strict privacy",
+        help: "ε 0.5 at δ 1e-6: an attacker's odds change by at most a factor of 1.65",
+        apply: |plan| plan.target = target(0.5, 1e-6),
+    },
+    Preset {
+        name: "usual privacy",
+        help: "ε 1 at δ 1e-6: a factor of 2.72",
+        apply: |plan| plan.target = target(1.0, 1e-6),
+    },
+    Preset {
+        name: "loose privacy",
+        help: "ε 4 at δ 1e-5: a factor of 55; better models, weak protection",
+        apply: |plan| plan.target = target(4.0, 1e-5),
+    },
+    Preset {
+        name: "method defaults",
+        help: "every setting of the method back to its default",
+        apply: |plan| plan.settings.clear(),
+    },
+    Preset {
+        name: "public scaling",
+        help: "features and labels scaled by public data, an intercept, a fifth held out",
+        apply: |plan| {
+            plan.preparation = crate::data::PreparationSettings::default();
+            plan.holdout = 0.2;
+        },
+    },
+];
+
+fn target(epsilon: f64, delta: f64) -> crate::privacy::Target {
+    crate::privacy::Target { epsilon, delta }
+}
+
+/// The presets as a list to choose from.
+pub fn presets() -> Picker {
+    let items = PRESETS.iter().enumerate().map(|(index, preset)| Item {
+        title: preset.name.to_owned(),
+        detail: preset.help.to_owned(),
+        key: String::new(),
+        picked: Picked::Preset(index),
+    });
+    Picker::new("Presets", items.collect())
 }
 
 /// A plan for a session that has none: first private from all public datasets.

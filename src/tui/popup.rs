@@ -1,7 +1,8 @@
-//! Windows over a screen: help, questions, prompts, the dataset form.
+//! Windows over a screen: help, questions, prompts, lists to choose from, forms.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
+use super::picker::{Files, Picker};
 use super::widgets::field::Field as TextField;
 use crate::data::selection::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Role};
@@ -11,10 +12,13 @@ use crate::privacy::ledger::{AccountId, RunId};
 
 #[derive(Debug)]
 pub enum Popup {
-    Help { scroll: u16 },
+    Help { search: TextField, scroll: u16 },
     Question { text: String, then: Answer },
     Prompt(Prompt),
     Dataset(Box<DatasetForm>),
+    Pick(Picker),
+    Files(Box<Files>),
+    Export(Box<ExportForm>),
 }
 
 /// What a yes means.
@@ -25,6 +29,8 @@ pub enum Answer {
     StopRun(JobId),
     RemoveDataset(String),
     RemovePlan,
+    StartQueue,
+    DeleteRun(RunId),
     AcceptPast(AccountId),
     SettleDead(RunId),
     Repair,
@@ -42,11 +48,84 @@ pub struct Prompt {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    DatasetFile,
+    /// A remark on this run.
+    Tag(RunId),
+    /// Values for the chosen field of the plan.
+    Sweep,
+    Certificate(AccountId),
     SessionToOpen,
     PlaceToSave,
     /// "ε δ" for this dataset.
     Budget(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Svg,
+}
+
+/// What to write, and where. Exact numbers leave only when asked for by name.
+#[derive(Debug)]
+pub struct ExportForm {
+    /// False where the screen has no table.
+    pub has_table: bool,
+    pub format: Format,
+    /// With exact numbers; `None` in a sealed view.
+    pub exact: Option<bool>,
+    pub path: TextField,
+    /// 0 format, 1 exact numbers, 2 path.
+    pub focus: usize,
+}
+
+impl ExportForm {
+    pub const LABELS: [&'static str; 3] = ["format", "exact numbers ◆", "file"];
+
+    pub fn new(stem: &str, has_table: bool, sealed: bool) -> Self {
+        let format = if has_table { Format::Csv } else { Format::Svg };
+        let mut form = Self {
+            has_table,
+            format,
+            exact: (!sealed).then_some(false),
+            path: TextField::new(stem),
+            focus: 2,
+        };
+        form.rename();
+        form
+    }
+
+    /// Gives the file the ending of its format.
+    fn rename(&mut self) {
+        let ending = match self.format {
+            Format::Csv => "csv",
+            Format::Svg => "svg",
+        };
+        let path = std::path::Path::new(self.path.text()).with_extension(ending);
+        self.path.set(&path.to_string_lossy());
+    }
+
+    /// Moves, types or switches.
+    pub fn handle(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Down | KeyCode::Tab => self.focus = (self.focus + 1) % 3,
+            KeyCode::Up | KeyCode::BackTab => self.focus = (self.focus + 2) % 3,
+            KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right if self.focus < 2 => {
+                if self.focus == 1 {
+                    self.exact = self.exact.map(|exact| !exact);
+                } else if self.has_table {
+                    self.format = match self.format {
+                        Format::Csv => Format::Svg,
+                        Format::Svg => Format::Csv,
+                    };
+                    self.rename();
+                }
+            }
+            _ if self.focus == 2 => {
+                self.path.handle(key);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A dataset's definition as a form. Saved by Enter, left by Esc.
@@ -105,9 +184,8 @@ impl DatasetForm {
         }
     }
 
-    /// Moves, types or switches the role.
+    /// Moves, types or switches the role; checks what stands there.
     pub fn handle(&mut self, key: KeyEvent) {
-        self.problem = None;
         let count = Self::LABELS.len();
         match key.code {
             KeyCode::Down | KeyCode::Tab => self.focus = (self.focus + 1) % count,
@@ -123,12 +201,18 @@ impl DatasetForm {
             }
             _ => {}
         }
+        self.validate();
     }
 
     pub fn paste(&mut self, text: &str) {
         if self.focus > 0 {
             self.fields[self.focus - 1].insert(text);
         }
+        self.validate();
+    }
+
+    fn validate(&mut self) {
+        self.problem = self.definition().err().map(|error| super::app::one_line(&error));
     }
 
     /// The definition that the form describes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::widgets::track::{Smoothed, Track};
 use crate::adapt::{Series, Standing};
 use crate::engine::desk::{JobId, News};
 use crate::engine::{Control, Moment, Summary};
@@ -10,18 +11,16 @@ use crate::error::Error;
 use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 
-pub type Points = Vec<(f64, f64)>;
-
 /// One curve, kept with the standing of its numbers.
 #[derive(Debug, Clone)]
 pub enum Curve {
-    Open(Points),
-    Exact(CuratorOnly<Points>),
+    Open(Smoothed),
+    Exact(CuratorOnly<Smoothed>),
 }
 
 impl Curve {
     /// The points, unless they are exact and the view is sealed.
-    pub fn points(&self, watch: &Watch) -> Option<&Points> {
+    pub fn points(&self, watch: &Watch) -> Option<&Smoothed> {
         match self {
             Self::Open(points) => Some(points),
             Self::Exact(points) => points.reveal(watch),
@@ -31,6 +30,23 @@ impl Curve {
     pub fn is_exact(&self) -> bool {
         matches!(self, Self::Exact(_))
     }
+
+    fn smooth(&mut self, weight: f64, log: bool) {
+        match self {
+            Self::Open(points) => points.set(weight, log),
+            Self::Exact(points) => {
+                *points = points.clone().map(|mut points| {
+                    points.set(weight, log);
+                    points
+                });
+            }
+        }
+    }
+}
+
+/// A stationarity gap falls over decades: its axis is always logarithmic.
+pub fn always_log(series: Series) -> bool {
+    matches!(series, Series::StationarityGap | Series::ExactStationarityGap)
 }
 
 #[derive(Debug)]
@@ -46,7 +62,9 @@ pub struct RunView {
     pub total: u64,
     pub phase: &'static str,
     pub curves: BTreeMap<Series, Curve>,
-    pub epsilon: Points,
+    pub epsilon: Track,
+    /// Weight and logarithm of the smoothing, for curves yet to come.
+    smoothing: (f64, bool),
     pub worked: Duration,
     pub log: Vec<String>,
     pub ended: Option<Ended>,
@@ -78,7 +96,8 @@ impl RunView {
             total: 0,
             phase: "preparing",
             curves: BTreeMap::new(),
-            epsilon: Vec::new(),
+            epsilon: Track::default(),
+            smoothing: (0.0, false),
             worked: Duration::ZERO,
             log: vec!["preparing data and planning the noise".to_owned()],
             ended: None,
@@ -108,7 +127,7 @@ impl RunView {
     pub fn spent(&self) -> f64 {
         match &self.ended {
             Some(Ended::Summary(summary)) => summary.guarantee.epsilon,
-            _ => self.epsilon.last().map_or(0.0, |(_, epsilon)| *epsilon),
+            _ => self.epsilon.view().last().map_or(0.0, |(_, epsilon)| *epsilon),
         }
     }
 
@@ -158,24 +177,49 @@ impl RunView {
     }
 
     fn add(&mut self, series: Series, x: f64, value: Standing) {
+        let (weight, log) = self.smoothing;
+        let fresh = || {
+            let mut points = Smoothed::default();
+            points.set(weight, log || always_log(series));
+            points
+        };
         match value {
             Standing::Public(y) | Standing::Released(y) => {
-                let curve = self.curves.entry(series).or_insert_with(|| Curve::Open(Vec::new()));
+                let curve = self.curves.entry(series).or_insert_with(|| Curve::Open(fresh()));
                 if let Curve::Open(points) = curve {
                     points.push((x, y));
                 }
             }
             Standing::Curator(y) => {
-                let point = y.map(|y| (x, y));
-                match self.curves.get_mut(&series) {
-                    Some(Curve::Exact(points)) => points.push(point),
-                    Some(Curve::Open(_)) => {}
-                    None => {
-                        self.curves.insert(series, Curve::Exact(point.map(|point| vec![point])));
+                let grown = match self.curves.remove(&series) {
+                    Some(Curve::Exact(points)) => points.zip(y),
+                    Some(open @ Curve::Open(_)) => {
+                        self.curves.insert(series, open);
+                        return;
                     }
-                }
+                    None => y.map(|y| (fresh(), y)),
+                };
+                let grown = grown.map(|(mut points, y)| {
+                    points.push((x, y));
+                    points
+                });
+                self.curves.insert(series, Curve::Exact(grown));
             }
         }
+    }
+
+    /// Averages every curve with this weight, in logarithms where its axis is
+    /// logarithmic.
+    pub fn smooth(&mut self, weight: f64, log: bool) {
+        self.smoothing = (weight, log);
+        for (series, curve) in &mut self.curves {
+            curve.smooth(weight, log || always_log(*series));
+        }
+    }
+
+    /// First and last step of the charts.
+    pub fn extent(&self) -> (f64, f64) {
+        (0.0, self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0)))
     }
 
     fn end(&mut self, result: Result<Summary, Error>) -> Result<String, Error> {

@@ -5,6 +5,7 @@ use std::io::{Stdout, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
@@ -29,7 +30,7 @@ impl std::fmt::Debug for Terminal {
 }
 
 impl Terminal {
-    pub fn enter() -> Result<Self> {
+    pub fn enter(mouse: bool) -> Result<Self> {
         let trouble = |error: std::io::Error| {
             Error::failed(format!("cannot use this terminal: {error}"))
                 .cure("run it in a terminal, or use the commands for scripts: halflight --help")
@@ -37,8 +38,9 @@ impl Terminal {
         restore_on_panic(thread::current().id());
         enable_raw_mode().map_err(trouble)?;
         ENTERED.store(true, Ordering::SeqCst);
-        let entered =
-            execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste);
+        let entered = execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste);
+        let entered = entered
+            .and_then(|()| if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) });
         let terminal = entered
             .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(stdout())))
             .map_err(|error| {
@@ -51,6 +53,12 @@ impl Terminal {
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
         let drawn = self.0.draw(render).map(|_| ());
         drawn.map_err(|error| Error::failed(format!("cannot draw: {error}")))
+    }
+
+    /// Puts text on the clipboard of the terminal, wherever that runs (OSC 52).
+    pub fn copy(&mut self, text: &str) -> Result<()> {
+        execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
+            .map_err(|error| Error::failed(format!("cannot copy: {error}")))
     }
 
     /// Draws every cell anew with the next frame.

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// An undeclared text column with more values than this is taken for a mistake:
 /// names, dates, identifiers.
-pub(super) const MOST_VALUES: usize = 200;
+pub(in crate::data) const MOST_VALUES: usize = 200;
 
 /// How one column becomes features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,6 +177,14 @@ pub(super) fn choose(
 
 /// The distinct public values of a column, in order.
 pub(super) fn vocabulary(public: &Table, column: &str) -> Result<Vec<String>> {
+    if let vectors @ Column::Vectors(_) = public.column(column)? {
+        return Err(Error::failed(format!(
+            "expected one value in each row, found {}",
+            vectors.kind()
+        ))
+        .at(format!("{}, column '{column}'", public.origin))
+        .cure("choose a column of numbers or text"));
+    }
     Ok(public.values(column)?.into_iter().map(|(value, _)| value.to_string()).collect())
 }
 

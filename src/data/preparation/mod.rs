@@ -36,6 +36,7 @@ use encoding::Encoding;
 use labels::{Answers, Labels};
 use scale::Scale;
 
+pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, class_of, declared_classes};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 

@@ -2,10 +2,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::encoding::MOST_VALUES;
 use super::*;
 use crate::data::read::csv;
-use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels};
+use crate::data::{Column, Columns, Missing, Role, Source, UnknownLabels, Values, Vectors};
 
 fn definition(label: &str) -> DatasetDefinition {
     let source = Source::File("public.csv".into());
@@ -67,6 +66,34 @@ fn text_becomes_one_feature_per_public_value_and_one_for_all_others() {
     assert_eq!(example(&dataset, 1), [3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
     assert_eq!(example(&dataset, 2), [3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
     assert_eq!((dataset.name.as_str(), dataset.target), ("shops", None));
+}
+
+#[test]
+fn a_column_of_vectors_becomes_as_many_features_as_it_is_wide() {
+    let table = |width, values: Vec<f32>| {
+        let x = Column::Vectors(Vectors::new(width, Values::F32(values)).unwrap());
+        let y = Column::Numbers((0..x.len()).map(|row| row as f64).collect());
+        Table::of_rows("t.npz", strings(&["x", "y"]), vec![x, y]).ok().unwrap()
+    };
+    let public = table(2, vec![1.0, 5.0, 3.0, 5.0, 8.0, 5.0]);
+    let raw = Preparation::fit(&public, &definition("y"), &raw()).unwrap();
+    assert_eq!(raw.feature_names(), ["x[0]", "x[1]"]);
+    let dataset = raw.apply(&public, "t", true).unwrap();
+    assert_eq!(example(&dataset, 2), [8.0, 5.0]);
+    let scaled = PreparationSettings { intercept: false, ..PreparationSettings::default() };
+    let scaled = Preparation::fit(&public, &definition("y"), &scaled).unwrap();
+    let dataset = scaled.apply(&public, "t", false).unwrap();
+    let sum: f64 = (0..3).map(|row| example(&dataset, row)[0]).sum();
+    assert!(sum.abs() < 0.5 && example(&dataset, 1)[1] == 0.0, "{sum}");
+    for (other, complaint) in [
+        (table(3, vec![0.0; 9]), "t.npz, column 'x': expected vectors of 2 numbers, found"),
+        (table(2, vec![0.0, 1.0, 2.0, f32::NAN]), "t.npz, row 2, column 'x[1]': expected a number"),
+    ] {
+        let error = raw.apply(&other, "t", false).unwrap_err().to_string();
+        assert!(error.starts_with(complaint), "{error}");
+    }
+    let error = Preparation::fit(&public, &definition("x"), &PreparationSettings::default());
+    assert!(error.unwrap_err().to_string().contains("one number in each row"));
 }
 
 #[test]
@@ -324,7 +351,7 @@ fn declared_classes_keep_their_order_and_need_not_all_occur() {
     assert_eq!(classes(&preparation, "x,y\n5,maybe\n"), [1]);
     // A declared class is a class even where its name looks like nothing.
     let preparation = fit("x,y\n1,none\n2,some\n", &classified(&["some", "none"]), &raw());
-    assert_eq!(classes(&preparation, "x,y\n1,none\n"), [1]);
+    assert_eq!(classes(&preparation, "x,y\n1,none\n1,some\n"), [1, 0]);
 }
 
 #[test]
@@ -359,6 +386,11 @@ fn impossible_classes_are_refused_with_a_cure() {
     assert!(many.contains("201 different values") && many.contains("regression"), "{many}");
     assert!(refused(SHOPS, &["a"]).contains("only one class"));
     assert!(refused(SHOPS, &["1", "1.0"]).contains("twice"));
+    let vectors = Column::Vectors(Vectors::new(2, Values::F32(vec![0.0; 4])).unwrap());
+    let numbers = Column::Numbers(vec![1.0, 2.0]);
+    let vectors = Table::of_rows("t.npz", strings(&["x", "y"]), vec![numbers, vectors]);
+    let error = class_names(&vectors.ok().unwrap(), &classified(&[])).unwrap_err().to_string();
+    assert!(error.contains("expected one value in each row, found vectors of 2"), "{error}");
     let text = refusal("x,y\n1,a\n2,b\n", &definition("y"));
     assert!(text.contains("set `task: classification`"), "{text}");
 }

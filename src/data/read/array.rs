@@ -217,7 +217,7 @@ impl Decoder<'_, '_> {
             (Values::F32(values), element) => {
                 match element {
                     Element::Bool => {
-                        values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0))))
+                        values.extend(bytes.iter().map(|&byte| f32::from(u8::from(byte != 0))));
                     }
                     Element::I8 => push!(i8, bytes, layout, values, f32::from),
                     Element::I16 => push!(i16, bytes, layout, values, f32::from),

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 /// What can be found to separate cells, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// Rows after which the size of the table is estimated.
+/// Rows from which on the size of the table is estimated.
 const SAMPLE: usize = 1000;
 
 /// What the user says about a text table that does not explain itself.
@@ -165,6 +165,14 @@ impl<'r> Iterator for Cells<'r> {
 }
 
 impl<'r> Cells<'r> {
+    /// The next cell, if it is a number of the plainest kind.
+    fn next_number(&mut self) -> Option<f64> {
+        let rest = self.rest?;
+        let (number, length) = leading_number(rest, self.delimiter)?;
+        self.rest = rest.get(length + 1..);
+        Some(number)
+    }
+
     fn unquote(&mut self, bytes: &'r [u8]) -> Bytes<'r> {
         let mut cell = Vec::new();
         let mut at = 0;
@@ -247,6 +255,12 @@ impl Sheet<'_, '_> {
             let row = lines.len();
             let mut cells = self.cells(&record);
             for (index, column) in columns.iter_mut().enumerate() {
+                if let Column::Numbers(numbers) = column
+                    && let Some(number) = cells.next_number()
+                {
+                    numbers.push(number);
+                    continue;
+                }
                 let Some(cell) = cells.next() else {
                     return Err(self.ragged(&record, names.len(), has_header));
                 };
@@ -259,8 +273,8 @@ impl Sheet<'_, '_> {
                 return Err(self.ragged(&record, names.len(), has_header));
             }
             lines.push(record.line);
-            if lines.len() == SAMPLE {
-                self.reserve(&mut columns, &mut lines);
+            if lines.len() == lines.capacity() && lines.len() >= SAMPLE {
+                self.reserve(records.share_done(), &mut columns, &mut lines);
             }
         }
         if lines.is_empty() {
@@ -283,10 +297,6 @@ impl Sheet<'_, '_> {
         turn: impl FnOnce(&mut Column),
     ) -> Result<()> {
         if let Column::Numbers(numbers) = column {
-            if let Some(number) = quick_number(cell.trim_ascii()) {
-                numbers.push(number);
-                return Ok(());
-            }
             let text = self.text(cell, line)?;
             if let Some(number) = finite(text).or_else(|| is_missing(text).then_some(f64::NAN)) {
                 numbers.push(number);
@@ -300,13 +310,15 @@ impl Sheet<'_, '_> {
         Ok(())
     }
 
-    /// Makes room for the rows to come, as many as the first ones let expect.
-    fn reserve(&self, columns: &mut [Column], lines: &mut Vec<u64>) {
-        let rows = lines.len() as f64 / self.input.share_read() * 1.02;
-        // Every cell takes a byte of the file and one that separates it.
-        let most = self.input.most_bytes() / (2 * columns.len() as u64);
+    /// Makes room for the rows to come, as many as those so far let expect: to
+    /// double whenever it is full would take twice the memory.
+    fn reserve(&self, share_done: f64, columns: &mut [Column], lines: &mut Vec<u64>) {
+        let rows = lines.len() as f64 / share_done.max(1e-9) * 1.02;
+        // Every cell takes a byte that separates it, at least.
+        let most = self.input.most_bytes() / columns.len() as u64;
         let more = (rows as usize).min(most as usize).saturating_sub(lines.len());
-        lines.reserve(more);
+        let more = more.max(lines.len() / 16);
+        lines.reserve_exact(more);
         for column in columns {
             match column {
                 Column::Numbers(cells) => cells.reserve_exact(more),
@@ -385,36 +397,35 @@ fn check_names(names: &[String], place: &str) -> Result<()> {
     Ok(())
 }
 
-/// A plain decimal number of few digits, exactly: its digits are an integer
-/// below 2⁵³ and its power of ten is exact, so that one rounding remains, the
+/// The plain decimal number of few digits that `text` starts with, and its
+/// length, if the cell ends there. It is exact: the digits are an integer below
+/// 2⁵³ and the power of ten is exact, so that one rounding remains, the
 /// division's. `None` for anything longer or stranger, number or not.
-fn quick_number(text: &[u8]) -> Option<f64> {
-    const POWERS: [f64; 23] = [
+fn leading_number(text: &[u8], delimiter: u8) -> Option<(f64, usize)> {
+    const POWERS: [f64; 19] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+        1e17, 1e18,
     ];
-    const MOST_DIGITS: usize = 18;
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        _ => (false, text),
-    };
-    if digits.is_empty() || digits.len() > MOST_DIGITS {
-        return None;
-    }
-    let (mut integer, mut point) = (0_u64, None);
-    for (at, &byte) in digits.iter().enumerate() {
+    let negative = text.first() == Some(&b'-');
+    let (mut integer, mut digits, mut decimals) = (0_u64, 0, None);
+    let mut at = usize::from(negative);
+    while let Some(&byte) = text.get(at) {
         match byte {
-            b'0'..=b'9' => integer = integer * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(at),
+            b'0'..=b'9' => {
+                integer = integer.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                digits += 1;
+            }
+            b'.' if decimals.is_none() => decimals = Some(digits),
+            _ if byte == delimiter => break,
             _ => return None,
         }
+        at += 1;
     }
-    let decimals = point.map_or(0, |point| digits.len() - point - 1);
-    if integer >= 1 << 53 || (point.is_some() && digits.len() == 1) {
+    if digits == 0 || digits >= POWERS.len() || integer >= 1 << 53 {
         return None;
     }
-    let number = integer as f64 / POWERS[decimals];
-    Some(if negative { -number } else { number })
+    let number = integer as f64 / POWERS[digits - decimals.unwrap_or(digits)];
+    Some((if negative { -number } else { number }, at))
 }
 
 /// A first line of numbers is data without a header – unless it counts 0, 1, 2
@@ -616,8 +627,12 @@ mod tests {
         fn quick_numbers_are_the_numbers_that_the_standard_library_reads(
             text in "-?[0-9]{0,12}[.]?[0-9]{0,9}"
         ) {
-            if let Some(number) = quick_number(text.as_bytes()) {
-                prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
+            for end in ["", ",", ",5"] {
+                let cell = format!("{text}{end}");
+                if let Some((number, length)) = leading_number(cell.as_bytes(), b',') {
+                    prop_assert_eq!(length, text.len());
+                    prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
+                }
             }
         }
 

@@ -59,7 +59,7 @@ pub struct Input<'a> {
 }
 
 /// How many of a file's first bytes decide what it is.
-const START: u64 = 4096;
+const START: u64 = 1 << 16;
 
 impl<'a> Input<'a> {
     pub fn open(path: &Path, progress: &'a mut dyn Progress) -> Result<Self> {

@@ -87,7 +87,7 @@ pub enum Reading {
 /// Reads a file.
 pub fn read(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Result<Table> {
     let input = Input::open(path, progress)?;
-    finish(&input, table(&input, extension(path), reading))
+    finish(&input, table(&input, &extension(path), reading))
 }
 
 /// Reads a file that explains itself.
@@ -99,13 +99,13 @@ pub fn read_plainly(path: &Path) -> Result<Table> {
 pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
     let mut nobody = Unwatched;
     let input = Input::of_bytes(origin, bytes, &mut nobody)?;
-    finish(&input, table(&input, extension(Path::new(origin)), reading))
+    finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
 /// What a file is.
 pub fn format(path: &Path) -> Result<Format> {
     let mut nobody = Unwatched;
-    detect(&Input::open(path, &mut nobody)?, extension(path))
+    detect(&Input::open(path, &mut nobody)?, &extension(path))
 }
 
 /// Reads files that belong together row by row: column name → file with one array.
@@ -159,16 +159,17 @@ fn extension(path: &Path) -> String {
     name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default()
 }
 
-fn table(input: &Input, extension: String, reading: &Reading) -> Result<Table> {
+fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
     let format = detect(input, extension)?;
     let arrays: &[String] = match reading {
         Reading::Arrays(arrays) => arrays,
         _ => &[],
     };
     match (format, reading) {
-        (Format::Csv, Reading::Delimited(dialect)) => return csv::read_input(input, dialect),
         // LIBSVM text and CSV without a header can look alike.
-        (Format::Libsvm, Reading::Delimited(dialect)) => return csv::read_input(input, dialect),
+        (Format::Csv | Format::Libsvm, Reading::Delimited(dialect)) => {
+            return csv::read_input(input, dialect);
+        }
         (Format::Libsvm, Reading::Sparse(width)) => return libsvm::read(input, Some(*width)),
         (_, Reading::Plain) | (Format::Npz | Format::Safetensors, Reading::Arrays(_)) => {}
         _ => {
@@ -195,12 +196,12 @@ fn table(input: &Input, extension: String, reading: &Reading) -> Result<Table> {
     }
 }
 
-fn detect(input: &Input, extension: String) -> Result<Format> {
+fn detect(input: &Input, extension: &str) -> Result<Format> {
     let start = input.start();
     if input.length() == 0 || start.trim_ascii().is_empty() {
         return Err(input.error("the file is empty").cure("copy or download it again"));
     }
-    if let Some((what, cure)) = foreign(start, &extension) {
+    if let Some((what, cure)) = foreign(start, extension) {
         return Err(input.error(what).cure(cure));
     }
     let packed_archive = |format: Format| {
@@ -230,7 +231,7 @@ fn detect(input: &Input, extension: String) -> Result<Format> {
     if extension == "bin" {
         return Ok(Format::Cifar);
     }
-    let promised = match extension.as_str() {
+    let promised = match extension {
         "npy" => Some(("an NPY file", "\\x93NUMPY")),
         "npz" => Some(("an NPZ file", "PK")),
         "parquet" | "pq" => Some(("a Parquet file", "PAR1")),
@@ -247,7 +248,7 @@ fn detect(input: &Input, extension: String) -> Result<Format> {
     if arff::is_arff(&text) {
         return Ok(Format::Arff);
     }
-    let libsvm_name = matches!(extension.as_str(), "libsvm" | "svmlight" | "svm");
+    let libsvm_name = matches!(extension, "libsvm" | "svmlight" | "svm");
     // The last line may be cut off.
     let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let cut_off = |line: &str| {

@@ -1,5 +1,6 @@
 //! NPY and NPZ files.
 
+use std::borrow::Cow;
 use std::io::{BufReader, Read};
 
 use zip::ZipArchive;
@@ -85,7 +86,7 @@ fn open<'i, 'a>(input: &'i Input<'a>) -> Result<Archive<'i, 'a>> {
 /// Names in a zip archive, to tell what it is.
 pub fn members(input: &Input) -> Result<Vec<String>> {
     let archive = open(input)?;
-    Ok(archive.file_names().flatten().map(|name| name.into_owned()).collect())
+    Ok(archive.file_names().flatten().map(Cow::into_owned).collect())
 }
 
 /// Name of the array at this place, and how many bytes it can have at the most.
@@ -200,19 +201,4 @@ fn element(kind: &str) -> std::result::Result<(Element, bool), String> {
         }
     };
     Ok((element, big_endian))
-}
-
-/// The header of an NPY file in memory, for tests of other modules.
-#[cfg(test)]
-pub fn npy(kind: &str, fortran: bool, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
-    let order = if fortran { "True" } else { "False" };
-    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
-    let header =
-        format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({lengths}), }}\n");
-    let mut file = MAGIC.to_vec();
-    file.extend([1, 0]);
-    file.extend((header.len() as u16).to_le_bytes());
-    file.extend(header.as_bytes());
-    file.extend(bytes);
-    file
 }

@@ -1,3 +1,572 @@
-pub fn read(_: &super::input::Input) -> crate::error::Result<crate::data::Table> {
-    Err(crate::Error::failed("x"))
+//! Parquet files as Spark, pyarrow and others write them.
+//!
+//! Numbers, booleans and decimals become numbers; text, dates and times become
+//! text (dates as `2008-04-17`, as a CSV file would have them); lists of numbers
+//! become vectors if they are all equally long. Columns that are none of these
+//! are left out, with a remark.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use half::f16;
+use jiff::civil::{Date, Time};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::{AsBytes, DataType};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::input::Input;
+use super::pages::{Pages, Tray};
+use crate::data::table::{Column, Table};
+use crate::data::vectors::{Values, Vectors};
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"PAR1";
+/// Unpacked, a file may have this many values per byte, or this many at least.
+const MOST_DENSER: u64 = 1024;
+const ALWAYS_ALLOWED: u64 = 1 << 24;
+/// Records decoded at a time.
+const BLOCK: usize = 1 << 16;
+/// Above this a double cannot tell neighbouring integers apart.
+const LARGEST_EXACT: u64 = 1 << 53;
+
+pub fn read(input: &Input) -> Result<Table> {
+    let metadata = metadata(input)?;
+    let rows = rows(input, &metadata)?;
+    let schema = metadata.file_metadata().schema_descr();
+    let mut builders: Vec<Builder> = schema
+        .columns()
+        .iter()
+        .enumerate()
+        .map(|(leaf, column)| {
+            let alone = (0..schema.num_columns())
+                .filter(|&other| {
+                    schema.get_column_root_idx(other) == schema.get_column_root_idx(leaf)
+                })
+                .count()
+                == 1;
+            Builder::new(column, schema.get_column_root(leaf).name(), alone, rows)
+        })
+        .collect();
+    for group in 0..metadata.num_row_groups() {
+        for (leaf, builder) in builders.iter_mut().enumerate() {
+            builder.read(input, &metadata, group, leaf)?;
+        }
+    }
+    // Integers too large for a double are identifiers, most likely: text.
+    for (leaf, builder) in builders.iter_mut().enumerate() {
+        if builder.inexact {
+            *builder = Builder::text(std::mem::take(&mut builder.name), rows);
+            for group in 0..metadata.num_row_groups() {
+                builder.read(input, &metadata, group, leaf)?;
+            }
+        }
+    }
+    let (mut names, mut columns, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+    for builder in builders {
+        let name = builder.name.clone();
+        match builder.finish(rows) {
+            Ok(column) => {
+                names.push(name);
+                columns.push(column);
+            }
+            Err(why) => remarks.push(format!("column '{name}' is left out: {why}")),
+        }
+    }
+    if columns.is_empty() {
+        return Err(input
+            .error(format!("no column can be read; {}", remarks.join("; ")))
+            .cure("save it with columns of numbers, text or equally long lists of numbers"));
+    }
+    let mut table = Table::of_rows(input.origin.clone(), names, columns)?;
+    table.remarks = remarks;
+    Ok(table)
+}
+
+fn metadata(input: &Input) -> Result<ParquetMetaData> {
+    let flaw = |what: String| {
+        input.error(what).cure("the file is cut off or damaged: copy or download it again")
+    };
+    let mut reader = input.raw();
+    let mut footer = [0; 8];
+    if input.length() < 12 {
+        return Err(flaw("the file is too short for Parquet".to_owned()));
+    }
+    reader.seek(SeekFrom::End(-8)).map_err(|error| input.io(&error))?;
+    reader.read_exact(&mut footer).map_err(|error| input.io(&error))?;
+    let (length, magic) = footer.split_at(4);
+    if magic != MAGIC {
+        return Err(flaw(format!(
+            "the file does not end like Parquet (expected PAR1 at byte {})",
+            input.length() - 4
+        )));
+    }
+    let length = length.iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));
+    if length > input.length() - 12 {
+        return Err(input.wrong_length("the description at its end", length, input.length() - 12));
+    }
+    reader.seek(SeekFrom::End(-8 - length as i64)).map_err(|error| input.io(&error))?;
+    let mut bytes = vec![0; length as usize];
+    reader.read_exact(&mut bytes).map_err(|error| input.io(&error))?;
+    ParquetMetaDataReader::decode_metadata(&bytes)
+        .map_err(|error| flaw(format!("its description is damaged: {error}")))
+}
+
+/// How many rows there are, if the file can hold as many.
+fn rows(input: &Input, metadata: &ParquetMetaData) -> Result<usize> {
+    let columns = metadata.file_metadata().schema_descr().num_columns() as u64;
+    let (mut rows, mut values) = (0_u64, 0_u64);
+    for group in metadata.row_groups() {
+        let count = |count: i64| {
+            u64::try_from(count).map_err(|_| input.error("a negative count").cure("copy it again"))
+        };
+        rows = rows.saturating_add(count(group.num_rows())?);
+        if group.num_columns() as u64 != columns {
+            return Err(input
+                .error("a group of rows lacks columns")
+                .cure("the file is damaged: copy or download it again"));
+        }
+        for chunk in group.columns() {
+            values = values.saturating_add(count(chunk.num_values())?);
+        }
+    }
+    if rows == 0 {
+        return Err(input
+            .error("the file has columns but no rows")
+            .cure("at least one row is needed"));
+    }
+    let most = ALWAYS_ALLOWED.max(input.length().saturating_mul(MOST_DENSER));
+    if values.max(rows.saturating_mul(columns)) > most {
+        return Err(input
+            .error(format!(
+                "it claims {rows} rows of {columns} columns in {} bytes",
+                input.length()
+            ))
+            .cure("the file is damaged: copy or download it again"));
+    }
+    Ok(rows as usize)
+}
+
+/// What a column's cells become.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Meaning {
+    Number,
+    /// An integer to be divided by ten to this power.
+    Decimal(i32),
+    Half,
+    Text,
+    Date,
+    /// So many of these to the second, since 1970.
+    Moment(i64),
+    /// So many of these to the second, since midnight.
+    Clock(i64),
+    List,
+}
+
+enum Cells {
+    Numbers(Vec<f64>),
+    Text(Vec<String>),
+    Lists(Lists),
+}
+
+/// Vectors in the making.
+struct Lists {
+    values: Values,
+    width: Option<usize>,
+    /// A row is being read …
+    open: bool,
+    /// … and has so many numbers yet.
+    current: usize,
+    /// Rows before the first with any number.
+    empty: usize,
+}
+
+struct Builder {
+    name: String,
+    meaning: Meaning,
+    cells: Cells,
+    /// Why the column cannot be taken.
+    left_out: Option<&'static str>,
+    /// An integer was too large for a double.
+    inexact: bool,
+}
+
+impl Builder {
+    fn text(name: String, rows: usize) -> Self {
+        let cells = Cells::Text(Vec::with_capacity(rows));
+        Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false }
+    }
+
+    fn new(column: &ColumnDescriptor, root: &str, alone: bool, rows: usize) -> Self {
+        let name = column.path().parts().join(".");
+        let meaning = meaning(column);
+        if column.max_rep_level() > 0 {
+            let is_number = matches!(
+                column.physical_type(),
+                Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE
+            );
+            let plain = is_number && meaning == Meaning::Number;
+            let left_out = if column.max_rep_level() > 1 {
+                Some("lists of lists")
+            } else if !alone {
+                Some("lists of several fields")
+            } else if !plain {
+                Some("lists of something else than numbers")
+            } else {
+                None
+            };
+            let values = if column.physical_type() == Type::FLOAT {
+                Values::F32(Vec::new())
+            } else {
+                Values::F64(Vec::new())
+            };
+            let lists = Lists { values, width: None, open: false, current: 0, empty: 0 };
+            let cells = Cells::Lists(lists);
+            return Self {
+                name: root.to_owned(),
+                meaning: Meaning::List,
+                cells,
+                left_out,
+                inexact: false,
+            };
+        }
+        let cells = match meaning {
+            Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
+                Cells::Numbers(Vec::with_capacity(rows))
+            }
+            _ => return Self { meaning, ..Self::text(name, rows) },
+        };
+        Self { name, meaning, cells, left_out: None, inexact: false }
+    }
+
+    /// Adds one group's rows.
+    fn read(
+        &mut self,
+        input: &Input,
+        metadata: &ParquetMetaData,
+        group: usize,
+        leaf: usize,
+    ) -> Result<()> {
+        if self.left_out.is_some() || self.inexact {
+            return Ok(());
+        }
+        let group = metadata.row_group(group);
+        let column = metadata.file_metadata().schema_descr().column(leaf);
+        let pages = Pages::new(input, group.column(leaf))?;
+        let tray = Tray::default();
+        let reader = get_column_reader(column.clone(), Box::new(tray.clone()));
+        let levels =
+            Levels { definition: column.max_def_level(), repeated: column.max_rep_level() > 0 };
+        let mut chunk = Chunk { pages, tray, levels, input, name: self.name.clone() };
+        match reader {
+            ColumnReader::BoolColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, begins| {
+                    self.number(cell.map(|&b| f64::from(b)), begins);
+                })?;
+            }
+            ColumnReader::Int32ColumnReader(mut reader) => {
+                let unsigned = is_unsigned(&column);
+                chunk.each(&mut reader, |cell, begins| {
+                    let integer =
+                        cell.map(|&i| if unsigned { i64::from(i as u32) } else { i64::from(i) });
+                    self.integer(integer, begins);
+                })?;
+            }
+            ColumnReader::Int64ColumnReader(mut reader) => {
+                let unsigned = is_unsigned(&column);
+                chunk.each(&mut reader, |cell, begins| {
+                    // Unsigned and beyond i64 is beyond a double, too.
+                    self.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
+                    self.integer(cell.copied(), begins);
+                })?;
+            }
+            ColumnReader::Int96ColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, _| {
+                    let text = cell.map(|moment| moment_text(i128::from(moment.to_nanos())));
+                    self.push_text(text);
+                })?;
+            }
+            ColumnReader::FloatColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, begins| {
+                    self.number(cell.map(|&f| f64::from(f)), begins);
+                })?;
+            }
+            ColumnReader::DoubleColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, begins| self.number(cell.copied(), begins))?;
+            }
+            ColumnReader::ByteArrayColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, begins| {
+                    self.bytes(cell.map(AsBytes::as_bytes), begins);
+                })?;
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(mut reader) => {
+                chunk.each(&mut reader, |cell, begins| {
+                    self.bytes(cell.map(AsBytes::as_bytes), begins);
+                })?;
+            }
+        }
+        if let Cells::Lists(lists) = &mut self.cells
+            && !lists.end_row()
+        {
+            self.left_out = Some("lists of different lengths");
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, number: Option<f64>, begins: bool) {
+        let scaled = |number: f64| match self.meaning {
+            Meaning::Decimal(scale) => number / 10_f64.powi(scale),
+            _ => number,
+        };
+        match &mut self.cells {
+            Cells::Numbers(cells) => cells.push(number.map_or(f64::NAN, scaled)),
+            Cells::Lists(lists) => {
+                if begins && !lists.end_row() {
+                    self.left_out = Some("lists of different lengths");
+                }
+                lists.push(number, begins);
+            }
+            Cells::Text(cells) => cells.push(number.map(|n| n.to_string()).unwrap_or_default()),
+        }
+    }
+
+    fn integer(&mut self, integer: Option<i64>, begins: bool) {
+        let text = match self.meaning {
+            Meaning::Text => integer.map(|integer| integer.to_string()),
+            Meaning::Date => integer.map(date_text),
+            Meaning::Moment(per_second) => {
+                integer.map(|i| moment_text(i128::from(i) * i128::from(1_000_000_000 / per_second)))
+            }
+            Meaning::Clock(per_second) => integer.map(|i| clock_text(i, per_second)),
+            _ => {
+                let beyond = |integer: i64| integer.unsigned_abs() > LARGEST_EXACT;
+                // In a decimal or a list nothing can be an identifier.
+                self.inexact |= self.meaning == Meaning::Number && integer.is_some_and(beyond);
+                return self.number(integer.map(|integer| integer as f64), begins);
+            }
+        };
+        self.push_text(text);
+    }
+
+    fn bytes(&mut self, bytes: Option<&[u8]>, begins: bool) {
+        match self.meaning {
+            Meaning::Half => {
+                let half = bytes.and_then(|bytes| <[u8; 2]>::try_from(bytes).ok());
+                self.number(half.map(|half| f16::from_le_bytes(half).to_f64()), begins);
+            }
+            Meaning::Decimal(_) => {
+                if bytes.is_some_and(|bytes| bytes.len() > 16) {
+                    self.left_out = Some("decimals of more than 16 bytes");
+                }
+                // Big-endian, in two's complement.
+                let integer = bytes.map(|bytes| {
+                    let sign = if bytes.first().is_some_and(|&byte| byte >= 0x80) { -1 } else { 0 };
+                    bytes
+                        .iter()
+                        .take(16)
+                        .fold(sign, |integer: i128, &byte| integer << 8 | i128::from(byte))
+                });
+                self.number(integer.map(|integer| integer as f64), begins);
+            }
+            _ => match bytes.map(std::str::from_utf8).transpose() {
+                Ok(text) => self.push_text(text.map(|text| text.trim().to_owned())),
+                Err(_) => self.left_out = Some("bytes that are not text"),
+            },
+        }
+    }
+
+    /// Missing text is the empty text.
+    fn push_text(&mut self, text: Option<String>) {
+        if let Cells::Text(cells) = &mut self.cells {
+            cells.push(text.unwrap_or_default());
+        }
+    }
+
+    fn finish(self, rows: usize) -> std::result::Result<Column, &'static str> {
+        if let Some(why) = self.left_out {
+            return Err(why);
+        }
+        match self.cells {
+            Cells::Numbers(cells) => Ok(Column::Numbers(cells)),
+            Cells::Text(cells) => Ok(Column::Text(cells)),
+            Cells::Lists(lists) => {
+                let width = lists.width.ok_or("all its lists are empty")?;
+                Vectors::new(width, lists.values)
+                    .filter(|vectors| vectors.len() == rows)
+                    .map(Column::Vectors)
+                    .ok_or("lists of different lengths")
+            }
+        }
+    }
+}
+
+impl Lists {
+    fn push(&mut self, number: Option<f64>, begins: bool) {
+        self.open |= begins;
+        let Some(number) = number else { return };
+        match &mut self.values {
+            Values::F32(values) => values.push(number as f32),
+            Values::F64(values) => values.push(number),
+        }
+        self.current += 1;
+    }
+
+    /// Whether the row that ends here is as long as those before it. A missing
+    /// list is one of missing numbers.
+    fn end_row(&mut self) -> bool {
+        let length = std::mem::take(&mut self.current);
+        if !std::mem::take(&mut self.open) {
+            return true;
+        }
+        match self.width {
+            _ if length == 0 => {
+                self.empty += 1;
+                self.width.is_none() || self.fill()
+            }
+            None => {
+                self.width = Some(length);
+                // What came first was missing: move it there.
+                let missing = self.empty;
+                let filled = self.fill();
+                match &mut self.values {
+                    Values::F32(values) => values.rotate_right(missing * length),
+                    Values::F64(values) => values.rotate_right(missing * length),
+                }
+                filled
+            }
+            Some(width) => length == width,
+        }
+    }
+
+    fn fill(&mut self) -> bool {
+        let missing = std::mem::take(&mut self.empty) * self.width.unwrap_or(0);
+        match &mut self.values {
+            Values::F32(values) => values.extend(std::iter::repeat_n(f32::NAN, missing)),
+            Values::F64(values) => values.extend(std::iter::repeat_n(f64::NAN, missing)),
+        }
+        true
+    }
+}
+
+struct Levels {
+    /// Of a cell that is there.
+    definition: i16,
+    repeated: bool,
+}
+
+/// One column's cells in one group of rows.
+struct Chunk<'i, 'a> {
+    pages: Pages<'i, 'a>,
+    tray: Tray,
+    levels: Levels,
+    input: &'i Input<'a>,
+    name: String,
+}
+
+impl Chunk<'_, '_> {
+    /// Visits every cell, or `None` for one that is missing, and says whether it
+    /// begins a row.
+    fn each<T: DataType>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        mut visit: impl FnMut(Option<&T::T>, bool),
+    ) -> Result<()> {
+        let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+        while !self.pages.finished() {
+            self.tray.put(self.pages.next()?);
+            loop {
+                values.clear();
+                definitions.clear();
+                repetitions.clear();
+                let decode = || {
+                    reader.read_records(
+                        BLOCK,
+                        (self.levels.definition > 0).then_some(&mut definitions),
+                        self.levels.repeated.then_some(&mut repetitions),
+                        &mut values,
+                    )
+                };
+                // The crate trusts a page's contents further than it should.
+                let (_, values_read, levels_read) = catch_unwind(AssertUnwindSafe(decode))
+                    .map_err(|_| self.damaged("the decoder gave up"))?
+                    .map_err(|error| self.damaged(&error.to_string()))?;
+                if levels_read == 0 {
+                    break;
+                }
+                let mut present = values[..values_read].iter();
+                for at in 0..levels_read {
+                    let there =
+                        definitions.get(at).is_none_or(|&level| level == self.levels.definition);
+                    let begins = repetitions.get(at).is_none_or(|&level| level == 0);
+                    visit(if there { present.next() } else { None }, begins);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, error: &str) -> Error {
+        Error::failed(format!("a page cannot be decoded: {error}"))
+            .at(format!("{}, column '{}'", self.input.origin, self.name))
+            .cure("the file is damaged: copy or download it again")
+    }
+}
+
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    match column.logical_type_ref() {
+        Some(LogicalType::Integer(integer)) => !integer.is_signed,
+        _ => matches!(
+            column.converted_type(),
+            ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64
+        ),
+    }
+}
+
+fn meaning(column: &ColumnDescriptor) -> Meaning {
+    let per_second = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => 1_000,
+        TimeUnit::MICROS => 1_000_000,
+        TimeUnit::NANOS => 1_000_000_000,
+    };
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Date), _) | (_, ConvertedType::DATE) => Meaning::Date,
+        (Some(LogicalType::Timestamp(moment)), _) => Meaning::Moment(per_second(&moment.unit)),
+        (Some(LogicalType::Time(clock)), _) => Meaning::Clock(per_second(&clock.unit)),
+        (Some(LogicalType::Decimal(decimal)), _) => Meaning::Decimal(decimal.scale),
+        (Some(LogicalType::Float16), _) => Meaning::Half,
+        (_, ConvertedType::DECIMAL) => Meaning::Decimal(column.type_scale()),
+        (_, ConvertedType::TIMESTAMP_MILLIS) => Meaning::Moment(1_000),
+        (_, ConvertedType::TIMESTAMP_MICROS) => Meaning::Moment(1_000_000),
+        (_, ConvertedType::TIME_MILLIS) => Meaning::Clock(1_000),
+        (_, ConvertedType::TIME_MICROS) => Meaning::Clock(1_000_000),
+        _ => match column.physical_type() {
+            Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY | Type::INT96 => Meaning::Text,
+            _ => Meaning::Number,
+        },
+    }
+}
+
+fn date_text(days: i64) -> String {
+    let date = days.checked_mul(24).map(SignedDuration::from_hours);
+    let date = date.and_then(|since| Date::constant(1970, 1, 1).checked_add(since).ok());
+    date.map_or_else(|| days.to_string(), |date| date.to_string())
+}
+
+fn moment_text(nanoseconds: i128) -> String {
+    match Timestamp::from_nanosecond(nanoseconds) {
+        Ok(moment) => moment.to_zoned(TimeZone::UTC).datetime().to_string(),
+        Err(_) => nanoseconds.to_string(),
+    }
+}
+
+fn clock_text(since_midnight: i64, per_second: i64) -> String {
+    let since = since_midnight.checked_mul(1_000_000_000 / per_second);
+    let time = since.map(SignedDuration::from_nanos);
+    let time = time.and_then(|since| Time::midnight().checked_add(since).ok());
+    time.map_or_else(|| since_midnight.to_string(), |time| time.to_string())
 }

@@ -20,6 +20,8 @@ pub struct Records<'i, 'a> {
     start: usize,
     end: usize,
     finished: bool,
+    /// Bytes that the file has given so far.
+    given: u64,
     /// Line on which the next record starts.
     line: u64,
     /// Cells may be quoted after this delimiter; `None` where quotes mean nothing.
@@ -51,6 +53,7 @@ impl<'i, 'a> Records<'i, 'a> {
             start: 0,
             end: 0,
             finished: false,
+            given: 0,
             line: 1,
             quotes_after,
         }
@@ -92,6 +95,12 @@ impl<'i, 'a> Records<'i, 'a> {
         }
     }
 
+    /// What share of the file has been handed out, as far as can be told.
+    pub fn share_done(&self) -> f64 {
+        let waiting = (self.end - self.start) as f64;
+        self.input.share_read() * (1.0 - waiting / self.given.max(1) as f64)
+    }
+
     fn error(&self, what: &str) -> Error {
         Error::failed(what).at(format!("{}:{}", self.input.origin, self.line))
     }
@@ -120,6 +129,7 @@ impl<'i, 'a> Records<'i, 'a> {
                 read => read.map_err(|error| self.input.io(&error))?,
             };
             self.end += read;
+            self.given += read as u64;
             if read == 0 {
                 self.finished = true;
                 break;

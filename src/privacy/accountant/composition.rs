@@ -141,6 +141,18 @@ impl Composition {
         Ok(sum)
     }
 
+    /// What a run guarantees that drew `drawn` of what it had `planned`: if that is less,
+    /// it may have ended because of its outputs.
+    pub fn of_run(drawn: &[Event], planned: &[Event], delta: f64) -> Result<Guarantee> {
+        let whole = Self::of(planned)?.guarantee(delta)?;
+        if drawn == planned {
+            return Ok(whole);
+        }
+        let part = Self::of(drawn)?.gate(delta)?;
+        // A run that ended early tells less than the whole of it would have told.
+        Ok(if part.epsilon <= whole.epsilon { part } else { whole })
+    }
+
     /// All of it, as seen when the record is in the first hypothesis.
     pub(super) fn parts(&self) -> Vec<Draws> {
         let gaussian = (self.mu > 0.0).then_some((Pair::Gaussian { mu: self.mu }, 1));
@@ -356,6 +368,32 @@ mod tests {
 
     fn close(a: f64, b: f64, tolerance: f64) -> bool {
         (a - b).abs() <= tolerance * b.abs()
+    }
+
+    #[test]
+    fn a_run_that_ended_early_gets_no_more_than_its_plan_and_no_credit_for_having_been_fixed() {
+        let sampled = |count| Event {
+            mechanism: Mechanism::SubsampledGaussian {
+                sensitivity: 1.0,
+                sigma: 1.0,
+                grid: 0.0,
+                coordinates: 1,
+                rate: 0.01,
+            },
+            adjacency: Adjacency::ZeroOut,
+            ..gaussian_event(1.0, 1.0, count)
+        };
+        let of_run =
+            |drawn| Composition::of_run(&[sampled(drawn)], &[sampled(1000)], 1e-6).unwrap();
+        let whole = of_run(1000);
+        assert_eq!(whole, Composition::of(&[sampled(1000)]).unwrap().guarantee(1e-6).unwrap());
+        // The gate's sum of nearly all of it is larger than the plan's own bound.
+        let gate = Composition::of(&[sampled(999)]).unwrap().gate(1e-6).unwrap();
+        assert!(gate.epsilon > whole.epsilon);
+        assert_eq!(of_run(999), whole);
+        let early = of_run(10);
+        assert!(early.epsilon < whole.epsilon);
+        assert_eq!(early, Composition::of(&[sampled(10)]).unwrap().gate(1e-6).unwrap());
     }
 
     #[test]

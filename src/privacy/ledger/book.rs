@@ -36,15 +36,12 @@ impl RunRecord {
 
     /// What this run alone counts for; `None` when it counts for nothing.
     pub fn spent(&self, delta: f64) -> Result<Option<Guarantee>> {
-        guarantee_of(&self.charged_events(), delta)
+        let charged = self.charged_events();
+        if charged.is_empty() {
+            return Ok(None);
+        }
+        Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
-}
-
-fn guarantee_of(events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
-    if events.is_empty() {
-        return Ok(None);
-    }
-    Composition::of(events)?.guarantee(delta).map(Some)
 }
 
 /// Everything about one private dataset.
@@ -76,23 +73,40 @@ impl Account {
     }
 
     /// The same with these further events, as one more run.
-    ///
-    /// One run is a plan that was fixed before any output was seen. Of several, the later
-    /// ones may have been chosen by what the earlier ones put out: their sum is the gate's.
     pub fn spent_with(&self, events: &[Event], delta: f64) -> Result<Option<Guarantee>> {
-        let spending = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
-        let runs = spending.count() + usize::from(!events.is_empty());
-        if runs == 0 {
-            return Ok(None);
+        self.spent_with_runs(events, 1, delta)
+    }
+
+    /// The same with these further events in each of so many further runs.
+    ///
+    /// One run that draws what it planned is fixed before any output was seen. A run that
+    /// ended early may have ended because of its outputs, and the later ones of several may
+    /// have been chosen by what the earlier ones put out: these add up in the gate's sum.
+    pub fn spent_with_runs(
+        &self,
+        events: &[Event],
+        runs: u64,
+        delta: f64,
+    ) -> Result<Option<Guarantee>> {
+        let mut spending =
+            self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        let further = if events.is_empty() { 0 } else { runs };
+        match (spending.next(), spending.next(), further) {
+            (None, _, 0) => Ok(None),
+            (None, _, 1) => Composition::of(events)?.guarantee(delta).map(Some),
+            (Some(only), None, 0) => only.spent(delta),
+            _ => self.with_events(events, runs)?.gate(delta).map(Some),
         }
-        let sum = self.with_events(events)?;
-        if runs == 1 { sum.guarantee(delta).map(Some) } else { sum.gate(delta).map(Some) }
     }
 
     /// What these further events would make it.
-    fn with_events(&self, events: &[Event]) -> Result<Composition> {
+    fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
-        all.extend_from_slice(events);
+        all.extend(
+            events
+                .iter()
+                .map(|event| Event { count: event.count.saturating_mul(runs), ..event.clone() }),
+        );
         Composition::of(&all)
     }
 

@@ -3,6 +3,7 @@
 
 use super::entries::{Arm, Entry, Setting};
 use super::{DELTA, Data, PUBLIC_RECORDS, moment_discrepancy, second_moment};
+use crate::adapt::minimum_discrepancy::MinimumDiscrepancy;
 use crate::adapt::{Series as Stream, moment_release};
 use crate::error::Result;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
@@ -16,6 +17,10 @@ const SIZE: usize = 8000;
 /// The gap counts as closed at this share of its first value.
 const CLOSED: f64 = 1e-3;
 
+/// μ of the papers.
+const TEMPERATURE: f64 = 10.0;
+const MOST_ITERATIONS: u32 = 300;
+
 /// Runs without noise in several dimensions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convergence {
@@ -23,7 +28,7 @@ pub struct Convergence {
     pub seeds: Vec<u64>,
 }
 
-/// One run without noise.
+/// One search without noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     /// ‖M(q)‖₂ in the end.
@@ -32,38 +37,87 @@ pub struct Course {
     pub gaps: Vec<(f64, f64)>,
 }
 
-/// A method without noise.
+/// A search and what is wanted of it.
 struct Searcher {
     entry: Entry,
-    /// Iterations of the search in one step of the run.
+    /// In one step of the run.
     iterations_per_step: f64,
     discrepancy_at_most: Option<f64>,
     iterations_at_most: Option<f64>,
 }
 
 /// They go on after the gap is closed, so that the curves show more than the bound.
-static SEARCHERS: &[Searcher] = &[Searcher {
-    entry: Entry {
-        title: "moment release, two-stage",
-        arm: Arm::Method("moment_release"),
-        settings: &[
-            ("lambda", Setting::Number(1.0)),
-            ("tolerance", Setting::Number(1e-5)),
-            ("iterations", Setting::Number(1000.0)),
-        ],
-        wanted: &[],
+static SEARCHERS: &[Searcher] = &[
+    Searcher {
+        entry: Entry {
+            title: "smoothed discrepancy, accelerated descent",
+            arm: Arm::MinimumDiscrepancy,
+            settings: &[],
+            wanted: &[],
+        },
+        iterations_per_step: 1.0,
+        discrepancy_at_most: None,
+        iterations_at_most: Some(100.0),
     },
-    iterations_per_step: moment_release::ITERATIONS_PER_STEP as f64,
-    discrepancy_at_most: None,
-    iterations_at_most: Some(100.0),
-}];
+    Searcher {
+        entry: Entry {
+            title: "two-stage Frank–Wolfe",
+            arm: Arm::Method("two_stage_frank_wolfe"),
+            // At a high temperature, where F̃ is close to the spectral norm.
+            settings: &[
+                ("lambda", Setting::Number(1.0)),
+                ("rounds", Setting::Number(1000.0)),
+                ("temperature", Setting::Number(200.0)),
+            ],
+            wanted: &[],
+        },
+        iterations_per_step: 1.0,
+        discrepancy_at_most: Some(0.0025),
+        iterations_at_most: None,
+    },
+    Searcher {
+        entry: Entry {
+            title: "moment release, two-stage",
+            arm: Arm::Method("moment_release"),
+            settings: &[
+                ("lambda", Setting::Number(1.0)),
+                ("tolerance", Setting::Number(1e-5)),
+                ("iterations", Setting::Number(1000.0)),
+            ],
+            wanted: &[],
+        },
+        iterations_per_step: moment_release::ITERATIONS_PER_STEP as f64,
+        discrepancy_at_most: None,
+        iterations_at_most: Some(100.0),
+    },
+];
 
 impl Course {
+    fn new(data: &Data, weights: &[f64], gaps: Vec<(f64, f64)>) -> Self {
+        let first = gaps.first().map_or(1.0, |(_, gap)| *gap);
+        Self {
+            discrepancy: moment_discrepancy(&second_moment(&data.private), &data.public, weights),
+            gaps: gaps.into_iter().map(|(iterations, gap)| (iterations, gap / first)).collect(),
+        }
+    }
+
     /// Iterations until the gap is closed.
     fn iterations(&self) -> Option<f64> {
         let closed = self.gaps.iter().find(|(_, gap)| *gap <= CLOSED);
         closed.map(|(iterations, _)| *iterations)
     }
+}
+
+/// Accelerated descent on the smoothed discrepancy at the papers' temperature.
+fn smoothed(data: &Data) -> Result<Course> {
+    let moment = second_moment(&data.private);
+    let mut search = MinimumDiscrepancy::new(data.public.features.clone(), TEMPERATURE)?;
+    let mut gaps = Vec::new();
+    for iteration in 0..=MOST_ITERATIONS {
+        gaps.extend(search.gap(&moment).map(|gap| (f64::from(iteration), gap)));
+        search.advance(&moment);
+    }
+    Ok(Course::new(data, search.weights().as_slice(), gaps))
 }
 
 impl Convergence {
@@ -78,18 +132,16 @@ impl Convergence {
     /// The task of [`Convergence::grid`].
     pub fn measure(&self, place: Place<'_>) -> Result<Option<Course>> {
         let searcher = &SEARCHERS[place.row];
-        let Arm::Method(method) = searcher.entry.arm else { return Ok(None) };
         let data = Data::generate(self.dimensions[place.column], SIZE, place.repetition)?;
+        let Arm::Method(method) = searcher.entry.arm else { return smoothed(&data).map(Some) };
         let noise = Noise::None(Target { epsilon: 1.0, delta: DELTA });
         let rehearsed = searcher.entry.rehearsal(method, &data, noise, place.seed()).run()?;
-        let moment = second_moment(&data.private);
-        let gaps = rehearsed.series(Stream::StationarityGap);
-        let first = gaps.first().map_or(1.0, |(_, gap)| *gap);
-        let share = |(step, gap)| ((step - 1.0) * searcher.iterations_per_step, gap / first);
-        Ok(Some(Course {
-            discrepancy: moment_discrepancy(&moment, &data.public, rehearsed.weights()?),
-            gaps: gaps.into_iter().map(share).collect(),
-        }))
+        // Without noise both are the same.
+        let told = rehearsed.series(Stream::StationarityGap);
+        let exact = rehearsed.series(Stream::ExactStationarityGap);
+        let gaps = if told.is_empty() { exact } else { told }.into_iter();
+        let gaps = gaps.map(|(step, gap)| ((step - 1.0) * searcher.iterations_per_step, gap));
+        Ok(Some(Course::new(&data, rehearsed.weights()?, gaps.collect())))
     }
 
     pub fn tables(&self, harvest: &Harvest<Course>) -> Vec<Table> {

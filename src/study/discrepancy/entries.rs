@@ -6,13 +6,19 @@ use std::collections::BTreeMap;
 use super::{DIMENSION, Data, Measured, moment_discrepancy, second_moment};
 use crate::adapt::Value;
 use crate::adapt::baseline::{self, DEFAULT_RIDGE};
+use crate::adapt::minimum_discrepancy::minimum_discrepancy;
 use crate::error::Result;
+use crate::model::LinearModel;
+use crate::numeric::least_squares::NormalEquations;
 use crate::study::rehearsal::{Noise, Rehearsal};
 use crate::study::table::Wanted;
 
 /// How far a reproduction may be from a number of the issue, as a share: our data are a
 /// reconstruction.
 const ALIKE: f64 = 0.1;
+
+/// How close to the least ‖M(q)‖₂ the non-private baseline has to come.
+const DM_TOLERANCE: f64 = 1e-4;
 
 /// A row of the tables.
 pub(super) struct Entry {
@@ -27,6 +33,8 @@ pub(super) struct Entry {
 pub(super) enum Arm {
     /// Uniform weights on the source.
     SourceOnly,
+    /// The weights of least ‖M(q)‖₂, without privacy.
+    MinimumDiscrepancy,
     /// Least squares on the labelled target.
     Oracle,
     Method(&'static str),
@@ -67,6 +75,10 @@ const fn about(measure: Measure, numbers: [f64; 6]) -> Wish {
     Wish { dimension: DIMENSION, measure, numbers, bound: false }
 }
 
+const UNIT_BALL: (&str, Setting) = ("lambda", Setting::Number(1.0));
+const PRINTED: (&str, Setting) = ("mode", Setting::Word("as_printed"));
+const ROUNDS: (&str, Setting) = ("rounds", Setting::Number(1000.0));
+
 pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         title: "source-only, uniform weights",
@@ -75,14 +87,56 @@ pub(super) static ENTRIES: &[Entry] = &[
         wanted: &[about(Measure::Discrepancy, [0.381; 6]), about(Measure::Error, [9.5; 6])],
     },
     Entry {
+        title: "minimum discrepancy (DM), no privacy",
+        arm: Arm::MinimumDiscrepancy,
+        settings: &[],
+        wanted: &[],
+    },
+    Entry {
+        title: "two-stage Frank–Wolfe as printed, μ=10, K=1000",
+        arm: Arm::Method("two_stage_frank_wolfe"),
+        settings: &[PRINTED, ("temperature", Setting::Number(10.0)), ROUNDS, UNIT_BALL],
+        wanted: &[about(Measure::Discrepancy, [0.379, 0.362, 0.282, 0.325, 0.225, 0.117])],
+    },
+    Entry {
+        title: "two-stage Frank–Wolfe, rigorous",
+        arm: Arm::Method("two_stage_frank_wolfe"),
+        settings: &[UNIT_BALL],
+        wanted: &[at_most(10, Measure::Discrepancy, [0.17, 0.10, 0.062, 0.065, 0.043, 0.028])],
+    },
+    Entry {
+        title: "mirror descent as printed, K=1000",
+        arm: Arm::Method("mirror_descent"),
+        settings: &[PRINTED, UNIT_BALL],
+        wanted: &[],
+    },
+    Entry {
+        title: "mirror descent, rigorous",
+        arm: Arm::Method("mirror_descent"),
+        settings: &[UNIT_BALL],
+        wanted: &[],
+    },
+    Entry {
+        title: "single-stage Frank–Wolfe, rigorous",
+        arm: Arm::Method("frank_wolfe"),
+        settings: &[UNIT_BALL],
+        wanted: &[at_most(10, Measure::Discrepancy, [0.15, 0.085, 0.032, 0.042, 0.019, 0.012])],
+    },
+    Entry {
         title: "moment release, two-stage",
         arm: Arm::Method("moment_release"),
-        settings: &[("lambda", Setting::Number(1.0))],
+        settings: &[UNIT_BALL],
         wanted: &[
             at_most(10, Measure::Discrepancy, [0.0125, 0.005, 0.0027, 0.0028, 0.0015, 0.0011]),
             at_most(50, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.0025]),
             at_most(200, Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.007]),
         ],
+    },
+    Entry {
+        title: "moment release, joint",
+        arm: Arm::Method("moment_release"),
+        settings: &[("goal", Setting::Word("joint")), UNIT_BALL],
+        wanted: &[at_most(10, Measure::Error, [3.4, 3.0, 2.9, 2.9, 2.9, 2.9])],
     },
     Entry {
         title: "oracle: labelled target, no privacy",
@@ -93,7 +147,8 @@ pub(super) static ENTRIES: &[Entry] = &[
 ];
 
 impl Entry {
-    pub fn looks_at_the_target(&self) -> bool {
+    /// The others are the same for every ε.
+    pub fn has_noise(&self) -> bool {
         matches!(self.arm, Arm::Method(_))
     }
 
@@ -110,12 +165,26 @@ impl Entry {
                     epsilon: None,
                 })
             }
+            Arm::MinimumDiscrepancy => {
+                let moment = second_moment(&data.private);
+                let minimum =
+                    minimum_discrepancy(data.public.features.clone(), &moment, DM_TOLERANCE)?;
+                let target = data.public.target.as_deref().unwrap_or_default();
+                let weights = minimum.weights.as_slice();
+                let normal = NormalEquations::weighted(&data.public.features, target, weights);
+                let model = normal.in_ball(DEFAULT_RIDGE, 1.0).map(LinearModel::from);
+                Ok(Measured {
+                    discrepancy: Some(minimum.norm),
+                    error: model.and_then(|model| data.error_of(&model)),
+                    epsilon: None,
+                })
+            }
             Arm::Oracle => {
                 let model = baseline::source_only(&data.private, DEFAULT_RIDGE)?;
                 Ok(Measured { discrepancy: None, error: data.error_of(&model), epsilon: None })
             }
             Arm::Method(method) => {
-                let rehearsed = self.rehearsal(method, data, noise, seed).run()?;
+                let rehearsed = self.rehearsal(method, data, noise, seed).run_sealed()?;
                 let moment = second_moment(&data.private);
                 let predictions = rehearsed.model.numbers(&data.judges.features);
                 Ok(Measured {

@@ -37,7 +37,7 @@ impl Study {
                 Some(Point { x: *epsilon, y: cell.mean()?, spread: cell.deviation() })
             });
             let entry = ENTRIES.iter().find(|entry| entry.title == row.label);
-            let private = entry.is_some_and(Entry::looks_at_the_target);
+            let private = entry.is_some_and(Entry::has_noise);
             let mark = if private { Mark::Line } else { Mark::Level };
             Series { name: row.label.clone(), mark, points: points.collect() }
         };

@@ -19,7 +19,7 @@ mod figures;
 use self::entries::{ENTRIES, EPSILONS, Measure, SIZES};
 use super::grid::{Grid, Harvest, Place};
 use super::rehearsal::Noise;
-use super::table::{Content, Table};
+use super::table::{Content, Row, Table};
 use crate::data::Dataset;
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
 use crate::error::Result;
@@ -128,9 +128,14 @@ impl Study {
     /// they do not share their noise.
     pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
         let (size, epsilon) = self.problems()[place.column];
+        let entry = &ENTRIES[place.row];
+        if !entry.has_noise() && Some(&epsilon) != self.epsilons.first() {
+            // The same for every ε: see `Study::tables`.
+            return Ok(None);
+        }
         let data = Data::generate(self.dimension, size, place.repetition)?;
         let noise = Noise::For(Target { epsilon, delta: DELTA });
-        ENTRIES[place.row].measure(&data, noise, place.seed()).map(Some)
+        entry.measure(&data, noise, place.seed()).map(Some)
     }
 
     /// Discrepancy, error and proven ε, each against what is wanted.
@@ -174,9 +179,18 @@ impl Study {
         ]
     }
 
+    /// With what is wanted, and with the rows that do not depend on ε, which were measured
+    /// for the first one, continued to the others.
     fn with_wishes(&self, mut table: Table, measure: Measure) -> Table {
         let problems = self.problems();
         for entry in ENTRIES {
+            let same = |row: &&mut Row| row.label == entry.title && !entry.has_noise();
+            for row in table.rows.iter_mut().filter(same) {
+                for block in row.cells.chunks_mut(self.epsilons.len()) {
+                    let first = block[0].clone();
+                    block.fill(first);
+                }
+            }
             let wish = |column: usize| {
                 let (size, epsilon) = problems[column];
                 entry.wish(measure, self.dimension, size, epsilon)

@@ -1,15 +1,18 @@
-//! Ledger: what each private dataset has spent, and on what.
+//! Ledger: what each private dataset has spent, and what it bought.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
+use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::{Hits, boxed, empty, scrolled};
+use super::{Hits, boxed, empty, filtered_title, pane, table};
+use crate::engine::shelf::{Digest, EntryDigest, MOST_RUNS};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
-use crate::tui::app::App;
+use crate::tui::app::{App, Pane};
+use crate::tui::compare::Column;
 use crate::tui::widgets::gauge::BudgetGauge;
+use crate::tui::widgets::number::compact;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let Some(book) = &app.ledger.book else {
@@ -47,8 +50,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let [accounts, detail] =
         rest.layout(&Layout::vertical([Constraint::Length(list), Constraint::Fill(1)]));
     account_list(app, frame, accounts, &book.accounts, hits);
-    if let Some(account) = book.accounts.get(app.ledger.selected) {
-        entries(app, frame, detail, account);
+    if let (Some(account), Some(digest)) = (app.selected_account(), app.selected_digest()) {
+        spending(app, frame, detail, account, digest, hits);
     }
 }
 
@@ -60,8 +63,9 @@ fn name_of(account: &Account) -> String {
 }
 
 fn account_list(app: &App, frame: &mut Frame, area: Rect, accounts: &[Account], hits: &mut Hits) {
-    let inner = boxed(app, frame, area, "Private datasets");
-    let rows = accounts.iter().map(|account| {
+    let inner = pane(app, frame, area, "Private datasets", Pane::Accounts);
+    let row = |index: usize| {
+        let account = &accounts[index];
         let state = if account.unknown_past {
             Span::styled("unknown past: A accepts", app.theme.error)
         } else if account.budget.is_none() {
@@ -77,7 +81,7 @@ fn account_list(app: &App, frame: &mut Frame, area: Rect, accounts: &[Account], 
             Cell::from(Line::raw(account.runs.len().to_string()).right_aligned()),
             Cell::from(state),
         ])
-    });
+    };
     let widths = [
         Constraint::Fill(1),
         Constraint::Length(15),
@@ -85,92 +89,186 @@ fn account_list(app: &App, frame: &mut Frame, area: Rect, accounts: &[Account], 
         Constraint::Length(5),
         Constraint::Length(24),
     ];
-    let table = Table::new(rows, widths)
-        .header(Row::new(["dataset", "account", "rows", "runs", "state"]).style(app.theme.muted))
-        .row_highlight_style(app.theme.selection);
-    let visible = inner.height.saturating_sub(1);
-    let first = scrolled(app.ledger.selected, visible, accounts.len());
-    let mut state = TableState::new().with_offset(first).with_selected(app.ledger.selected);
-    frame.render_stateful_widget(table, inner, &mut state);
-    hits.rows = Some((Rect { y: inner.y + 1, height: visible, ..inner }, first));
+    let header = ["dataset", "account", "rows", "runs", "state"].map(Line::raw).to_vec();
+    let list = (Pane::Accounts, accounts.len(), Some(app.ledger.selected));
+    hits.lists.push(table(app, frame, inner, (header, widths.to_vec()), list, row));
 }
 
-fn entries(app: &App, frame: &mut Frame, area: Rect, account: &Account) {
-    let inner = boxed(app, frame, area, &format!("What {} has spent", name_of(account)));
-    let [gauge, words, table] = inner.layout(&Layout::vertical([
+fn spending(
+    app: &App,
+    frame: &mut Frame,
+    area: Rect,
+    account: &Account,
+    digest: &Digest,
+    hits: &mut Hits,
+) {
+    let title = filtered_title(app, &format!("What {} has spent", name_of(account)));
+    let inner = pane(app, frame, area, &title, Pane::Entries);
+    let bought = if inner.height >= 16 { 7 } else { 0 };
+    let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(2),
+        Constraint::Length(3),
         Constraint::Fill(1),
+        Constraint::Length(bought),
     ]));
-    let delta = account.budget.map(|budget| budget.delta);
-    let at = delta.unwrap_or(1e-6);
-    let spent = account.spent(at);
-    let epsilon = match &spent {
-        Ok(guarantee) => guarantee.as_ref().map_or(0.0, |guarantee| guarantee.epsilon),
-        Err(_) => f64::NAN,
-    };
+    let spent = digest.spent.unwrap_or(f64::NAN);
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
-    frame.render_widget(BudgetGauge::new("ε", epsilon, budget, &app.theme, &app.glyphs), gauge);
-    let fits = match account.largest_epsilon(at) {
-        Ok(Some(left)) if left > 0.0 => {
-            format!("one more run of up to ε {} at δ {at:e} fits. ", round_down(left))
-        }
-        Ok(Some(_)) => "nothing more fits. ".to_owned(),
-        _ => String::new(),
-    };
-    let text = format!(
-        "All entries together, at δ {at:e}, {}: {fits}Several runs on the same data compose; open \
-         runs count in full.",
-        account.adjacency().words()
-    );
+    frame.render_widget(BudgetGauge::new("ε", spent, budget, &app.theme, &app.glyphs), gauge);
     frame.render_widget(
-        Paragraph::new(text).style(app.theme.muted).wrap(Wrap { trim: true }),
+        Paragraph::new(totals(app, account, digest)).wrap(Wrap { trim: true }),
         words,
     );
     if account.runs.is_empty() {
-        empty(app, frame, table, &["No run yet."]);
+        empty(app, frame, entries, &["No run yet."]);
         return;
     }
-    let rows = account.runs.iter().rev().map(|run| entry(app, run));
+    let visible = app.visible_entries();
+    if visible.is_empty() {
+        empty(app, frame, entries, &["No entry passes the filter; Esc clears it."]);
+        return;
+    }
+    let row = |place: usize| {
+        let index = visible[place];
+        let run = &account.runs[index];
+        let cells = entry_cells(run, &digest.entries[index]);
+        let mut row: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
+        if let Some(last) = row.last_mut() {
+            *last = Cell::from(state_line(app, run));
+        }
+        Row::new(row)
+    };
     let widths = [
         Constraint::Length(16),
         Constraint::Fill(1),
         Constraint::Length(9),
+        Constraint::Length(7),
         Constraint::Length(9),
         Constraint::Length(13),
-        Constraint::Length(10),
+        Constraint::Length(11),
     ];
-    let header = ["time (UTC)", "method", "asked ε", "spent ε", "draws", "state"];
-    let table_widget = Table::new(rows, widths).header(Row::new(header).style(app.theme.muted));
-    frame.render_widget(table_widget, table);
+    let selected = visible.iter().position(|index| *index == app.ledger.entry).unwrap_or(0);
+    let on_entries = app.pane() == Some(Pane::Entries);
+    let list = (Pane::Entries, visible.len(), on_entries.then_some(selected));
+    let shape = (ENTRY_HEADER.map(Line::raw).to_vec(), widths.to_vec());
+    hits.lists.push(table(app, frame, entries, shape, list, row));
+    let run = visible.get(selected).map(|index| &account.runs[*index]);
+    if let Some(run) = run.filter(|_| bought > 0) {
+        bought_by(app, frame, detail, run);
+    }
 }
 
-fn entry<'a>(app: &App, run: &RunRecord) -> Row<'a> {
-    let spent = run.spent(run.grant.target.delta).map_or_else(
-        |_| "?".to_owned(),
-        |guarantee| guarantee.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 3)),
-    );
-    let planned: u64 = run.grant.events.iter().map(|event| event.count).sum();
-    let charged: u64 = run.charged.iter().sum();
-    let (state, style) = match run.state {
-        RunState::Open => ("open", app.theme.warning),
-        RunState::Settled { outcome: Outcome::Finished, .. } => ("finished", app.theme.good),
-        RunState::Settled { outcome: Outcome::Stopped, .. } => ("stopped", app.theme.text),
-        RunState::Settled { outcome: Outcome::Failed, .. } => ("failed", app.theme.error),
-        RunState::Settled { outcome: Outcome::Abandoned, .. } => ("abandoned", app.theme.error),
+fn totals<'a>(app: &App, account: &Account, digest: &Digest) -> Vec<Line<'a>> {
+    let delta = digest.delta;
+    let each = digest.totals.map(|(adjacency, epsilon)| match epsilon {
+        Some(epsilon) => format!("{}: ε {}", adjacency.words(), round_up(epsilon, 4)),
+        None => format!("{}: not every entry holds for it", adjacency.words()),
+    });
+    let total = format!("Everything together at δ {delta:e} · {}", each.join(" · "));
+    let fits = match digest.largest {
+        Some(left) if left > 0.0 => {
+            format!("One more run of up to ε {} at δ {delta:e} fits.", round_down(left))
+        }
+        Some(_) => "Nothing more fits.".to_owned(),
+        None if account.budget.is_none() => "Without a budget nothing is granted.".to_owned(),
+        None => String::new(),
+    };
+    let what_if = match &app.plan.preview {
+        Some(Ok(preview)) if preview.account == account.id => match preview.fits {
+            Some(runs) if runs >= MOST_RUNS => {
+                format!(" Of the plan '{}', {MOST_RUNS} runs and more.", preview.plan.name)
+            }
+            Some(1) => format!(" Of the plan '{}', one run.", preview.plan.name),
+            Some(runs) => format!(" Of the plan '{}', {runs} runs.", preview.plan.name),
+            None => String::new(),
+        },
+        _ => String::new(),
+    };
+    vec![
+        Line::styled(total, app.theme.text),
+        Line::styled(format!("{fits}{what_if} Open runs count in full."), app.theme.muted),
+    ]
+}
+
+/// What a run drew, and what came of it.
+fn bought_by(app: &App, frame: &mut Frame, area: Rect, run: &RunRecord) {
+    let mut lines = vec![Line::styled(format!("{} bought", run.grant.run.0), app.theme.accent)];
+    for (event, charged) in run.grant.events.iter().zip(&run.charged) {
+        lines.push(Line::styled(
+            format!(
+                "{charged} of {} × {} · {} · noise {}",
+                event.count,
+                event.mechanism.size_words(),
+                event.what,
+                compact(event.mechanism.scale())
+            ),
+            app.theme.text,
+        ));
+    }
+    let archived = app.compare.runs().iter().find(|archived| archived.id == run.grant.run);
+    match archived {
+        Some(archived) => {
+            let mut parts = vec![Span::styled("a model with ", app.theme.text)];
+            for column in Column::shown(!app.watch.is_sealed()) {
+                let name = match column {
+                    Column::PublicLast => "public error",
+                    Column::PublicBest => "best",
+                    Column::PrivateLast => "private error ◆",
+                    _ => continue,
+                };
+                let style = if column.is_exact() { app.theme.curator } else { app.theme.text };
+                let text = format!("{name} {}  ", column.text(archived, &app.watch));
+                parts.push(Span::styled(text, style));
+            }
+            lines.push(Line::from(parts));
+            if !archived.tag.is_empty() {
+                lines.push(Line::styled(format!("tag: {}", archived.tag), app.theme.text));
+            }
+        }
+        None => lines.push(Line::styled("its directory is gone", app.theme.muted)),
+    }
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
+}
+
+pub const ENTRY_HEADER: [&str; 7] =
+    ["time (UTC)", "method", "asked ε", "δ", "spent ε", "draws", "state"];
+
+/// An entry as text: for the screen, the filter and exports.
+pub fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
+    let spent = digest.spent.map_or_else(|| "?".to_owned(), |spent| round_up(spent, 3));
+    let time: String = run.time.chars().take(16).collect();
+    vec![
+        time.replace('T', " "),
+        run.grant.method.clone(),
+        run.grant.target.epsilon.to_string(),
+        format!("{:e}", run.grant.target.delta),
+        spent,
+        format!("{} of {}", digest.charged, digest.planned),
+        state_words(run).to_owned(),
+    ]
+}
+
+fn state_words(run: &RunRecord) -> &'static str {
+    match run.state {
+        RunState::Open => "open",
+        RunState::Settled { outcome: Outcome::Finished, .. } => "finished",
+        RunState::Settled { outcome: Outcome::Stopped, .. } => "stopped",
+        RunState::Settled { outcome: Outcome::Failed, .. } => "failed",
+        RunState::Settled { outcome: Outcome::Abandoned, .. } => "abandoned",
+    }
+}
+
+fn state_line<'a>(app: &App, run: &RunRecord) -> Line<'a> {
+    let words = state_words(run);
+    let style = match words {
+        "open" => app.theme.warning,
+        "finished" => app.theme.good,
+        "stopped" => app.theme.text,
+        _ => app.theme.error,
     };
     let peeked = matches!(run.state, RunState::Settled { peeked: true, .. });
-    let time: String = run.time.chars().take(16).collect();
-    Row::new(vec![
-        Cell::from(time.replace('T', " ")),
-        Cell::from(run.grant.method.clone()),
-        Cell::from(format!("{}", run.grant.target.epsilon)),
-        Cell::from(spent),
-        Cell::from(format!("{charged} of {planned}")),
-        Cell::from(Line::from(vec![
-            Span::styled(state, style),
-            Span::styled(if peeked { " ◆" } else { "" }, app.theme.curator),
-        ])),
+    Line::from(vec![
+        Span::styled(words, style),
+        Span::styled(if peeked { " ◆" } else { "" }, app.theme.curator),
     ])
 }
 

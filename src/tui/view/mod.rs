@@ -3,20 +3,22 @@
 
 mod compare;
 mod data;
-mod ledger;
+pub mod ledger;
 mod plan;
 mod popups;
 mod rank;
 mod run;
 
+use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
+use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap};
 
-use super::app::{App, Level, Tab};
-use super::keymap;
+use super::app::{App, Level, Pane, Tab};
+use super::keymap::{self, Action};
+use super::widgets::field::FieldView;
 
 /// Below this the screens would be unreadable.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -24,10 +26,26 @@ pub const LEAST: (u16, u16) = (60, 16);
 /// Where things stood on the last frame, for the mouse.
 #[derive(Debug, Default)]
 pub struct Hits {
+    pub size: (u16, u16),
     pub tabs: Vec<(Rect, Tab)>,
-    /// Rows of the screen's list, and the index of the first one shown.
-    pub rows: Option<(Rect, usize)>,
+    pub hints: Vec<(Rect, Action)>,
+    pub lists: Vec<ListHit>,
     pub charts: Vec<Plot>,
+    /// Rows of the window's list, and the index of the first one shown.
+    pub popup_rows: Option<(Rect, usize)>,
+    /// What a window offers, and the key that takes it.
+    pub answers: Vec<(Rect, KeyEvent)>,
+}
+
+/// Rows of a list on the screen.
+#[derive(Debug, Clone, Copy)]
+pub struct ListHit {
+    pub area: Rect,
+    /// Place in the list of the first row shown.
+    pub first: usize,
+    pub pane: Pane,
+    /// Place of the selected row.
+    pub selected: Option<usize>,
 }
 
 /// The plot of a chart on the screen, and what its columns stand for.
@@ -47,8 +65,8 @@ impl Plot {
 }
 
 pub fn view(app: &App, frame: &mut Frame) -> Hits {
-    let mut hits = Hits::default();
     let area = frame.area();
+    let mut hits = Hits { size: (area.width, area.height), ..Hits::default() };
     frame.render_widget(Clear, area);
     if area.width < LEAST.0 || area.height < LEAST.1 {
         too_small(app, frame, area);
@@ -66,12 +84,12 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
         Tab::Rank => rank::view(app, frame, body),
         Tab::Plan => plan::view(app, frame, body, &mut hits),
         Tab::Run => run::view(app, frame, body, &mut hits),
-        Tab::Compare => compare::view(app, frame, body),
+        Tab::Compare => compare::view(app, frame, body, &mut hits),
         Tab::Ledger => ledger::view(app, frame, body, &mut hits),
     }
     notice_line(app, frame, notice);
-    hint_bar(app, frame, hints);
-    popups::view(app, frame, body);
+    hint_bar(app, frame, hints, &mut hits);
+    popups::view(app, frame, body, &mut hits);
     if !app.glyphs.unicode {
         spell_out(app, frame);
     }
@@ -121,6 +139,18 @@ fn tabs(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
 }
 
 fn notice_line(app: &App, frame: &mut Frame, area: Rect) {
+    if app.filtering {
+        let [mark, field, help] = area.layout(&Layout::horizontal([
+            Constraint::Length(9),
+            Constraint::Fill(1),
+            Constraint::Length(29),
+        ]));
+        frame.render_widget(Line::styled(" filter: ", app.theme.accent), mark);
+        let view = FieldView::new(app.filter_field(), &app.theme, &app.glyphs);
+        frame.render_widget(view.focused(true).placeholder("words that must appear"), field);
+        frame.render_widget(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
+        return;
+    }
     let line = match &app.notice {
         Some(notice) => {
             let (style, mark) = match notice.level {
@@ -150,37 +180,41 @@ fn notice_line(app: &App, frame: &mut Frame, area: Rect) {
     }
 }
 
-fn hint_bar(app: &App, frame: &mut Frame, area: Rect) {
+fn hint_bar(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let mut spans = Vec::new();
     let mut used = 1;
-    let shown = keymap::on(app.tab).filter(|binding| !binding.hint.is_empty());
+    let shown = keymap::on(app.tab).filter(|binding| binding.hint);
     // Help and quit must survive a narrow terminal: they come first.
     let (always, own): (Vec<&keymap::Binding>, Vec<&keymap::Binding>) =
         shown.partition(|binding| binding.scope == keymap::Scope::Everywhere);
     spans.push(Span::raw(" "));
     for binding in always.into_iter().chain(own) {
         let key = keymap::shown(binding.keys[0]);
-        let width = key.chars().count() + binding.hint.chars().count() + 3;
+        let width = key.chars().count() + binding.name.chars().count() + 3;
         if used + width > usize::from(area.width) {
             break;
         }
+        let place = Rect::new(area.x + used as u16, area.y, width as u16 - 2, 1);
+        hits.hints.push((place, binding.action));
         used += width;
         spans.push(Span::styled(key, app.theme.accent));
-        spans.push(Span::styled(format!(" {}  ", binding.hint), app.theme.muted));
+        spans.push(Span::styled(format!(" {}  ", binding.name), app.theme.muted));
     }
     frame.render_widget(Line::from(spans), area);
 }
 
 /// What stands for a symbol, one cell for one cell, where there is no Unicode.
-const PLAIN: [(&str, char); 12] = [
+const PLAIN: [(&str, char); 14] = [
     ("─━·–—", '-'),
     ("│┃", '|'),
     ("┌┐└┘├┤┬┴┼", '+'),
     ("←≤", '<'),
     ("→≥", '>'),
     ("…±", '~'),
-    ("↑", '^'),
-    ("↓", 'v'),
+    ("↑▲", '^'),
+    ("↓▼", 'v'),
+    ("▶", '>'),
+    ("×", 'x'),
     ("ε", 'e'),
     ("δ", 'd'),
     ("σ", 's'),
@@ -203,15 +237,64 @@ fn spell_out(app: &App, frame: &mut Frame) {
     }
 }
 
+/// A titled box that says whether it has the focus; returns what is inside.
+fn pane(app: &App, frame: &mut Frame, area: Rect, title: &str, pane: Pane) -> Rect {
+    let focused = app.panes().len() > 1 && app.pane() == Some(pane) && app.popup.is_none();
+    let title = if focused && !title.is_empty() {
+        format!("{} {title}", app.glyphs.pointer)
+    } else {
+        title.to_owned()
+    };
+    let style = if focused { app.theme.border_focused } else { app.theme.border };
+    boxed_in(app, frame, area, &title, style)
+}
+
 /// A titled box; returns what is inside.
 fn boxed(app: &App, frame: &mut Frame, area: Rect, title: &str) -> Rect {
-    let mut block = Block::bordered().border_style(app.theme.border);
+    boxed_in(app, frame, area, title, app.theme.border)
+}
+
+fn boxed_in(app: &App, frame: &mut Frame, area: Rect, title: &str, style: Style) -> Rect {
+    let mut block = Block::bordered().border_style(style);
     if !title.is_empty() {
         block = block.title(Span::styled(format!(" {title} "), app.theme.accent));
     }
     let inner = block.inner(area);
     frame.render_widget(block, area);
     inner
+}
+
+/// The title of a list that may be filtered.
+fn filtered_title(app: &App, title: &str) -> String {
+    match app.filter() {
+        "" => title.to_owned(),
+        filter => format!("{title} · filter: {filter}"),
+    }
+}
+
+/// Draws the visible rows of a table, header above them, and says where they are.
+/// `count` rows in all, `selected` among them.
+fn table<'a>(
+    app: &App,
+    frame: &mut Frame,
+    area: Rect,
+    (header, widths): (Vec<Line<'a>>, Vec<Constraint>),
+    (pane, count, selected): (Pane, usize, Option<usize>),
+    row: impl Fn(usize) -> Row<'a>,
+) -> ListHit {
+    let headed = u16::from(!header.is_empty());
+    let visible = area.height.saturating_sub(headed);
+    let first = scrolled(selected.unwrap_or(0), visible, count);
+    let rows = (first..count).take(usize::from(visible)).map(row);
+    let mut table = Table::new(rows, widths).row_highlight_style(app.theme.selection);
+    if headed > 0 {
+        table = table.header(Row::new(header).style(app.theme.muted));
+    }
+    let shown = selected.map(|selected| selected.saturating_sub(first));
+    let mut state = TableState::new().with_selected(shown);
+    frame.render_stateful_widget(table, area, &mut state);
+    let area = Rect { y: area.y + headed, height: visible, ..area };
+    ListHit { area, first, pane, selected }
 }
 
 /// A screen that has nothing to show says what to press.
@@ -249,58 +332,4 @@ fn scrolled(selected: usize, height: u16, count: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
-    use ratatui::style::{Color, Modifier};
-
-    use super::*;
-    use crate::privacy::ledger::Book;
-    use crate::tui::popup::Popup;
-    use crate::tui::theme::{Glyphs, Theme};
-
-    fn app(theme: Theme) -> App {
-        let session = crate::session::demo::session("bikeshare").unwrap();
-        App::new(session, None, theme, Glyphs::unicode())
-    }
-
-    fn drawn(app: &App, columns: u16, rows: u16) -> Terminal<TestBackend> {
-        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        terminal.draw(|frame| drop(view(app, frame))).unwrap();
-        terminal
-    }
-
-    #[test]
-    fn every_screen_in_its_first_state() {
-        let mut app = app(Theme::truecolor());
-        app.ledger.book = Some(Book::default());
-        for tab in Tab::ALL {
-            app.tab = tab;
-            insta::assert_snapshot!(tab.title(), drawn(&app, 80, 24).backend());
-        }
-    }
-
-    #[test]
-    fn the_help_of_the_run_screen() {
-        let mut app = app(Theme::truecolor());
-        app.tab = Tab::Run;
-        app.popup = Some(Popup::Help { scroll: 0 });
-        insta::assert_snapshot!(drawn(&app, 80, 50).backend());
-    }
-
-    #[test]
-    fn every_screen_fits_every_size_and_without_colour_has_none_but_keeps_its_selection() {
-        let mut app = app(Theme::monochrome());
-        for tab in Tab::ALL {
-            app.tab = tab;
-            for (columns, rows) in [(1, 1), (40, 10), (60, 16), (80, 24), (160, 50), (300, 100)] {
-                let terminal = drawn(&app, columns, rows);
-                let cells = &terminal.backend().buffer().content;
-                let plain = |colour: Color| matches!(colour, Color::Reset);
-                assert!(cells.iter().all(|cell| plain(cell.fg) && plain(cell.bg)));
-                let reversed = cells.iter().any(|cell| cell.modifier.contains(Modifier::REVERSED));
-                assert_eq!(reversed, columns >= LEAST.0, "{} at {columns}x{rows}", tab.title());
-            }
-        }
-    }
-}
+mod tests;

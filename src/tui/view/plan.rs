@@ -3,13 +3,14 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::{Hits, bold, boxed, empty, pairs, scrolled};
+use super::{Hits, ListHit, bold, boxed, empty, pairs, pane, scrolled, table};
 use crate::adapt;
 use crate::engine::desk::Preview;
+use crate::engine::shelf::MOST_RUNS;
 use crate::privacy::accountant::round_up;
-use crate::tui::app::{App, one_line};
+use crate::tui::app::{App, Pane, one_line};
 use crate::tui::plan_form::{self, Way};
 use crate::tui::widgets::field::FieldView;
 use crate::tui::widgets::gauge::BudgetGauge;
@@ -33,13 +34,14 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let [form, cost] =
         area.layout(&Layout::horizontal([Constraint::Length(form_width), Constraint::Fill(1)]));
     let title = format!("Plan {} of {}", app.plan.plan + 1, app.session.plans.len());
-    let inner = boxed(app, frame, form, &title);
+    let inner = pane(app, frame, form, &title, Pane::Fields);
     let [rows, help] =
         inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(3)]));
 
     let fields = plan_form::fields(plan);
     let first = scrolled(app.plan.field, rows.height, fields.len());
-    hits.rows = Some((rows, first));
+    let selected = Some(app.plan.field);
+    hits.lists.push(ListHit { area: rows, first, pane: Pane::Fields, selected });
     let names = fields.iter().map(|field| field.name().chars().count()).max().unwrap_or(0) as u16;
     for (row, (index, field)) in
         fields.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
@@ -81,7 +83,32 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         _ => Line::default(),
     };
     frame.render_widget(Paragraph::new(help_line).wrap(Wrap { trim: true }), help);
+    let queue_rows = match app.plan.queue.len() as u16 {
+        0 => 0,
+        count => (count + 2).min((cost.height / 3).max(3)),
+    };
+    let [cost, queue] =
+        cost.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(queue_rows)]));
     costs(app, frame, cost);
+    if queue_rows > 0 {
+        queued(app, frame, queue, hits);
+    }
+}
+
+/// Plans that wait for their turn.
+fn queued(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
+    let state = if app.plan.working { "working: w halts" } else { "w starts it, d removes" };
+    let title = format!("Queue · {} · {state}", app.plan.queue.len());
+    let inner = pane(app, frame, area, &title, Pane::Queue);
+    let row = |index: usize| {
+        let plan = &app.plan.queue[index];
+        let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
+        Row::new(vec![Cell::from(plan.name.clone()), Cell::from(target)])
+    };
+    let widths = vec![Constraint::Fill(1), Constraint::Length(14)];
+    let selected = (app.pane() == Some(Pane::Queue)).then_some(app.plan.queued);
+    let list = (Pane::Queue, app.plan.queue.len(), selected);
+    hits.lists.push(table(app, frame, inner, (Vec::new(), widths), list, row));
 }
 
 fn costs(app: &App, frame: &mut Frame, area: Rect) {
@@ -123,6 +150,10 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
         ("spent before", format!("ε {} at δ {at:e}", round_up(before, 4))),
         ("spent after", format!("ε {} at δ {at:e}", round_up(after, 4))),
     ];
+    if let Some(runs) = preview.fits {
+        let more = if runs >= MOST_RUNS { " and more" } else { "" };
+        facts.push(("such runs that fit", format!("{runs}{more}, this one included")));
+    }
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts.push(("  draws", format!("{} × {}", event.count, event.mechanism.size_words())));

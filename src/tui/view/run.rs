@@ -3,18 +3,20 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
+use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::{Hits, Plot, boxed, empty, scrolled};
+use super::{Hits, ListHit, Plot, boxed, empty, filtered_title, pane, table};
 use crate::adapt::Series;
 use crate::engine::Summary;
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
-use crate::tui::app::{App, one_line};
-use crate::tui::runs::{Ended, Points, RunView};
+use crate::tui::app::{App, Pane, one_line};
+use crate::tui::lens::Lens;
+use crate::tui::runs::{Ended, RunView};
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
+use crate::tui::widgets::track::TrackView;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let Some(run) = app.selected_run() else {
@@ -27,41 +29,55 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         );
         return;
     };
-    let list_rows = if app.run.runs.len() > 1 { (app.run.runs.len() as u16).min(4) } else { 0 };
-    let foot_rows = if run.has_ended() { 5 } else { 3 };
-    let [list, status, charts, foot] = area.layout(&Layout::vertical([
-        Constraint::Length(list_rows),
+    let several = app.run.runs.len() > 1;
+    let on_log = app.pane() == Some(Pane::Log) || app.filtering;
+    let results_rows = if run.has_ended() && (!on_log || area.height >= 30) { 5 } else { 0 };
+    let log_rows = match (area.height, on_log) {
+        (40.., _) => 8,
+        (_, true) => 7,
+        (30.., _) => 5,
+        _ if results_rows == 0 => 3,
+        _ => 0,
+    };
+    let [list, status, charts, results, log] = area.layout(&Layout::vertical([
+        Constraint::Length(if several { (app.run.runs.len() as u16).min(4) } else { 0 }),
         Constraint::Length(2),
         Constraint::Fill(1),
-        Constraint::Length(foot_rows),
+        Constraint::Length(results_rows),
+        Constraint::Length(log_rows),
     ]));
-    run_list(app, frame, list, hits);
+    if several {
+        run_list(app, frame, list, hits);
+    }
     status_lines(app, frame, status, run);
     three_charts(app, frame, charts, run, hits);
-    match &run.ended {
-        Some(Ended::Summary(summary)) => results(app, frame, foot, run, summary),
-        Some(Ended::Refused(error)) => {
-            let text = format!("Nothing was spent. {}", one_line(error));
-            let paragraph = Paragraph::new(text).style(app.theme.error);
-            frame.render_widget(paragraph.wrap(Wrap { trim: true }), foot);
+    if results_rows > 0 {
+        match &run.ended {
+            Some(Ended::Summary(summary)) => outcome(app, frame, results, summary),
+            Some(Ended::Refused(error)) => {
+                let text = format!("Nothing was spent. {}", one_line(error));
+                let paragraph = Paragraph::new(text).style(app.theme.error);
+                frame.render_widget(paragraph.wrap(Wrap { trim: true }), results);
+            }
+            None => {}
         }
-        None => log(app, frame, foot, run),
     }
+    event_log(app, frame, log, run, hits);
 }
 
 fn run_list(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
-    if area.height == 0 {
-        return;
-    }
-    let rows = app.run.runs.iter().map(|run| {
+    let mark = if app.pane() == Some(Pane::Runs) { app.glyphs.pointer } else { " " };
+    let row = |index: usize| {
+        let run = &app.run.runs[index];
+        let mark = if index == app.run.selected { mark } else { " " };
         Row::new(vec![
-            Cell::from(format!(" {}", run.plan)),
+            Cell::from(format!("{mark}{}", run.plan)),
             Cell::from(run.method.clone()),
             Cell::from(run.state()),
             Cell::from(format!("step {} of {}", run.step, run.total)),
             Cell::from(format!("ε {}", round_up(run.spent(), 3))),
         ])
-    });
+    };
     let widths = [
         Constraint::Fill(1),
         Constraint::Length(20),
@@ -69,11 +85,8 @@ fn run_list(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         Constraint::Length(17),
         Constraint::Length(9),
     ];
-    let table = Table::new(rows, widths).row_highlight_style(app.theme.selection);
-    let first = scrolled(app.run.selected, area.height, app.run.runs.len());
-    let mut state = TableState::new().with_offset(first).with_selected(app.run.selected);
-    frame.render_stateful_widget(table, area, &mut state);
-    hits.rows = Some((area, first));
+    let list = (Pane::Runs, app.run.runs.len(), Some(app.run.selected));
+    hits.lists.push(table(app, frame, area, (Vec::new(), widths.to_vec()), list, row));
 }
 
 fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
@@ -102,9 +115,9 @@ fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
         parts.push(Span::styled(format!(" · pace {pace}/s"), app.theme.muted));
     }
     for (on, word) in [
-        (app.run.frozen.is_some(), " · frozen"),
-        (app.run.window.is_some(), " · zoomed"),
-        (app.run.smoothing > 0.0, " · smoothed"),
+        (app.run.lens.frozen.is_some(), " · frozen"),
+        (app.run.lens.window.is_some(), " · zoomed"),
+        (app.run.lens.smoothing > 0.0, " · smoothed"),
     ] {
         if on {
             parts.push(Span::styled(word, app.theme.warning));
@@ -126,7 +139,7 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     };
     // The objective has a scale of its own; errors are in label units. One
     // chart for both would flatten one of them.
-    let log = app.run.log_loss;
+    let log = app.run.lens.log;
     let errors = Figure {
         title: "error on held-out records",
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
@@ -171,78 +184,99 @@ fn chart(
     hits: &mut Hits,
 ) {
     let Figure { title, series, log } = *figure;
-    let smoothed: Vec<Option<Points>> = series
-        .iter()
-        .map(|(series, _)| {
-            let points = run.curves.get(series)?.points(&run.watch)?;
-            let shown = until(points, app.run.frozen);
-            (app.run.smoothing > 0.0)
-                .then(|| crate::tui::widgets::chart::smooth(shown, app.run.smoothing, log))
-        })
-        .collect();
-    let views = series.iter().zip(&smoothed).enumerate().filter_map(
-        |(index, ((series, name), smoothed))| {
-            let curve = run.curves.get(series)?;
-            let points = match smoothed {
-                Some(points) => points,
-                None => until(curve.points(&run.watch)?, app.run.frozen),
-            };
-            let style = app.theme.series(index);
-            Some(SeriesView { name, style, curator: curve.is_exact(), points })
-        },
-    );
+    let lens = &app.run.lens;
+    let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
+        let curve = run.curves.get(series)?;
+        let points = until(curve.points(&app.watch)?.shown(), lens.frozen);
+        let style = app.theme.series(slot);
+        Some(SeriesView { name, style, curator: curve.is_exact(), points, slot })
+    });
     let views: Vec<_> = views.collect();
     let sealed = app.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
-    let chart = Chart::new(&title, &app.theme, &app.glyphs).log(log);
-    place(app, frame, area, views.into_iter().fold(chart, Chart::series), hits);
+    let chart = Chart::new(&title, &app.theme, &app.glyphs).log(log).x_axis("step", true);
+    place(app, frame, area, views.into_iter().fold(chart, Chart::series), lens, hits);
 }
 
 fn spend_chart(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
-    let points = until(&run.epsilon, app.run.frozen);
+    let points = until(run.epsilon.view(), app.run.lens.frozen);
     let style = app.theme.series(2);
-    let spent = SeriesView { name: "spent", style, curator: false, points };
+    let spent = SeriesView { name: "spent", style, curator: false, points, slot: 2 };
     let label = format!("ε {} granted", compact(run.target.epsilon));
     let title = format!("ε spent at δ {:e}", run.target.delta);
     let chart = Chart::new(&title, &app.theme, &app.glyphs)
+        .x_axis("step", true)
         .series(spent)
         .reference(run.target.epsilon, &label);
-    place(app, frame, area, chart, hits);
+    place(app, frame, area, chart, &app.run.lens, hits);
 }
 
-fn place(app: &App, frame: &mut Frame, area: Rect, chart: Chart, hits: &mut Hits) {
-    let inner = boxed(app, frame, area, "");
-    let chart = chart
-        .x_axis("step", true)
-        .window(app.run.window)
-        .cursor(app.run.cursor)
-        .empty("no steps yet");
-    if let Some((area, (low, high))) = chart.plot(inner) {
+/// A chart in a box, seen through the lens of its screen.
+pub(super) fn place(
+    app: &App,
+    frame: &mut Frame,
+    area: Rect,
+    chart: Chart,
+    lens: &Lens,
+    hits: &mut Hits,
+) {
+    let inner = pane(app, frame, area, "", Pane::Charts);
+    let chart = chart.window(lens.window).cursor(lens.cursor);
+    if let Some((area, (low, high))) = chart.draw(inner, frame.buffer_mut()) {
         hits.charts.push(Plot { area, low, high });
     }
-    frame.render_widget(&chart, inner);
 }
 
-fn until(points: &[(f64, f64)], last: Option<f64>) -> &[(f64, f64)] {
-    match last {
-        Some(last) => &points[..points.partition_point(|(x, _)| *x <= last)],
-        None => points,
+fn until(points: TrackView<'_>, last: Option<f64>) -> TrackView<'_> {
+    last.map_or(points, |last| points.until(last))
+}
+
+fn event_log(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
+    if area.height == 0 {
+        return;
     }
-}
-
-fn log(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
-    let first = run.log.len().saturating_sub(usize::from(area.height));
-    let lines: Vec<Line> = run.log[first..]
-        .iter()
-        .map(|line| Line::styled(format!(" {line}"), app.theme.muted))
-        .collect();
-    frame.render_widget(Paragraph::new(lines), area);
+    let focused = app.pane() == Some(Pane::Log);
+    let (area, title) = if area.height >= 5 {
+        (pane(app, frame, area, &filtered_title(app, "Events"), Pane::Log), true)
+    } else {
+        (area, false)
+    };
+    let visible = app.visible(Pane::Log);
+    if visible.is_empty() {
+        empty(app, frame, area, &["No event passes the filter; Esc clears it."]);
+        return;
+    }
+    let last = visible.len() - 1;
+    let line = app.run.line.and_then(|line| visible.iter().position(|it| *it == line));
+    let at = line.unwrap_or(last);
+    let row = |place: usize| {
+        let text = run.log[visible[place]].replace('\n', " ");
+        Row::new(vec![Cell::from(Line::styled(format!(" {text}"), app.theme.muted))])
+    };
+    let height = usize::from(area.height);
+    // Without the focus the newest lines are shown, and none is selected.
+    let (list, first) = if focused && title {
+        ((Pane::Log, visible.len(), Some(at)), None)
+    } else {
+        ((Pane::Log, visible.len(), None), Some(visible.len().saturating_sub(height)))
+    };
+    let widths = vec![Constraint::Fill(1)];
+    let hit = match first {
+        None => table(app, frame, area, (Vec::new(), widths), list, row),
+        Some(first) => {
+            let rows = list.1 - first;
+            let shape = (Vec::new(), widths);
+            let hit = table(app, frame, area, shape, (Pane::Log, rows, None), |it| row(it + first));
+            ListHit { first, ..hit }
+        }
+    };
+    hits.lists.push(hit);
 }
 
 /// What came of it: the three models side by side, the guarantee, the place.
-fn results(app: &App, frame: &mut Frame, area: Rect, run: &RunView, summary: &Summary) {
+fn outcome(app: &App, frame: &mut Frame, area: Rect, summary: &Summary) {
     let exact = |score: &Option<CuratorOnly<f64>>| {
-        let value = score.as_ref().and_then(|score| score.reveal(&run.watch));
+        let value = score.as_ref().and_then(|score| score.reveal(&app.watch));
         value.map_or_else(|| "–".to_owned(), |value| format!("{} ◆", compact(*value)))
     };
     let scores = &summary.scores;

@@ -6,6 +6,7 @@ mod dots;
 pub mod field;
 pub mod gauge;
 pub mod series;
+pub mod track;
 
 pub use crate::plot::number;
 

@@ -3,6 +3,8 @@
 //! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no
 //! curve goes through it and no range is widened by it.
 
+use super::track::TrackView;
+
 /// (x, y)
 pub type Point = (f64, f64);
 
@@ -23,31 +25,46 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
     }
 }
 
-/// Exponential moving average: each point keeps `weight` (0 to 1) of the past.
+/// An exponential moving average: each value keeps `weight` (0 to 1) of the past.
 ///
 /// With `log` the logarithms are averaged, as a log axis needs. The average is
 /// divided by the weight it has collected, so it does not start at zero nor cling
 /// to the first point. Gaps, and with `log` values that are not positive, stay as
 /// they are.
-pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
-    if weight.is_nan() || weight <= 0.0 {
-        return points.to_vec();
+#[derive(Debug, Clone, Copy)]
+pub struct Average {
+    weight: f64,
+    log: bool,
+    sum: f64,
+    collected: f64,
+}
+
+impl Average {
+    /// `None` where the weight asks for no smoothing.
+    pub fn new(weight: f64, log: bool) -> Option<Self> {
+        let start = Self { weight: weight.min(0.9999), log, sum: 0.0, collected: 0.0 };
+        (weight > 0.0).then_some(start)
     }
-    let weight = weight.min(0.9999);
-    let (mut sum, mut collected) = (0.0, 0.0);
-    points
-        .iter()
-        .map(|&(x, y)| {
-            if !y.is_finite() || (log && y <= 0.0) {
-                return (x, y);
-            }
-            let value = if log { y.ln() } else { y };
-            sum = weight * sum + (1.0 - weight) * value;
-            collected = weight * collected + (1.0 - weight);
-            let average = sum / collected;
-            (x, if log { average.exp() } else { average })
-        })
-        .collect()
+
+    /// The next point with its y averaged.
+    pub fn next(&mut self, (x, y): Point) -> Point {
+        if !y.is_finite() || (self.log && y <= 0.0) {
+            return (x, y);
+        }
+        let value = if self.log { y.ln() } else { y };
+        self.sum = self.weight * self.sum + (1.0 - self.weight) * value;
+        self.collected = self.weight * self.collected + (1.0 - self.weight);
+        let average = self.sum / self.collected;
+        (x, if self.log { average.exp() } else { average })
+    }
+}
+
+/// All of a curve averaged at once; see [`Average`].
+pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
+    match Average::new(weight, log) {
+        Some(mut average) => points.iter().map(|point| average.next(*point)).collect(),
+        None => points.to_vec(),
+    }
 }
 
 /// The first and the last x of a curve.
@@ -75,12 +92,13 @@ pub(super) struct Bin {
 /// With `positive` a value that is not positive is a gap too (a log axis). Where
 /// the curve crosses an end of the window, it starts or stops at the crossing.
 /// A gap narrower than a column does not show.
-pub(super) fn bins(
-    points: &[Point],
+pub(super) fn bins<'a>(
+    points: impl Into<TrackView<'a>>,
     window: (f64, f64),
     columns: usize,
     positive: bool,
 ) -> Vec<Bin> {
+    let points: TrackView<'a> = points.into();
     let mut bins: Vec<Bin> = Vec::with_capacity(columns.min(points.len()) + 2);
     if columns == 0 {
         return bins;
@@ -106,7 +124,7 @@ pub(super) fn bins(
             let border = window.0 * (1.0 - share) + window.1 * share;
             from + reach(&points[from..end], border, guess)
         };
-        let within = &points[from..to];
+        let (start, within) = (from, &points[from..to]);
         (from, guess) = (to, within.len());
         let measured = |y: f64| y > floor && y < f64::INFINITY;
         let (Some(first), Some(last)) = (
@@ -116,7 +134,7 @@ pub(super) fn bins(
             joined &= within.is_empty();
             continue;
         };
-        let (min, max) = extremes(within, floor);
+        let (min, max) = points.extremes(start, to, floor);
         bins.push(Bin {
             column,
             first: within[first].1,
@@ -155,32 +173,6 @@ fn reach(points: &[Point], border: f64, guess: usize) -> usize {
         limit = limit.saturating_mul(2);
     }
     points[..limit.min(points.len())].partition_point(|point| point.0 <= border)
-}
-
-/// The smallest and the largest measured y.
-///
-/// Four lanes and no branches, because one chain of comparisons waits for itself:
-/// this loop sees every visible point in every frame.
-fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
-    let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
-    let mut see = |lane: usize, y: f64| {
-        // A comparison with NaN is false, so a gap changes nothing.
-        let low = if y > floor { y } else { f64::INFINITY };
-        let high = if y < f64::INFINITY { y } else { floor };
-        min[lane] = if low < min[lane] { low } else { min[lane] };
-        max[lane] = if high > max[lane] { high } else { max[lane] };
-    };
-    let (chunks, rest) = points.as_chunks::<4>();
-    for [a, b, c, d] in chunks {
-        see(0, a.1);
-        see(1, b.1);
-        see(2, c.1);
-        see(3, d.1);
-    }
-    for point in rest {
-        see(0, point.1);
-    }
-    (min.into_iter().fold(f64::INFINITY, f64::min), max.into_iter().fold(floor, f64::max))
 }
 
 #[cfg(test)]

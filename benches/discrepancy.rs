@@ -1,0 +1,49 @@
+//! `cargo bench --bench discrepancy`: one step of the searches for weights, best of many.
+//! The number of private records is in none of them.
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use halflight::adapt::discrepancy::Smoothed;
+use halflight::adapt::moment::{bounded_moment, difference};
+use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
+use halflight::numeric::Vector;
+use halflight::numeric::symmetric::eigen;
+
+const RECORDS: usize = 1000;
+
+/// The least of `rounds` times, in microseconds.
+fn time<T>(rounds: usize, mut work: impl FnMut() -> T) -> f64 {
+    let once = |_| {
+        let start = Instant::now();
+        black_box(work());
+        start.elapsed().as_secs_f64() * 1e6
+    };
+    (0..rounds).map(once).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    println!("{RECORDS} public records; the least of many times, in µs");
+    for dimension in [10, 50, 200] {
+        let part = |part| dataset(part, RECORDS, dimension, DEFAULT_MIXTURE, 1).unwrap();
+        let (public, private) = (part(Part::Source).features, part(Part::Target).features);
+        let moment = bounded_moment(&private, 1.0);
+        let q = Vector::from_element(RECORDS, 1.0 / RECORDS as f64);
+        let m = difference(&moment, &public, &q);
+        let mut sum = &moment - &m;
+        let rounds = if dimension > 100 { 30 } else { 1000 };
+        // What a round of Frank–Wolfe does besides drawing: scores, then one record's move.
+        let step = time(rounds, || {
+            let scores = Smoothed::of(&(&moment - &sum), 10.0).unwrap().scores(&public);
+            let x = public.column(scores.imax());
+            sum.ger(1e-9, &x, &x, 1.0 - 1e-9);
+        });
+        let decomposition = time(rounds, || eigen(&m).unwrap());
+        let sums = time(rounds, || difference(&moment, &public, &q));
+        println!(
+            "d = {dimension:3}: Frank–Wolfe step {step:8.1}, of which eigen-decomposition \
+             {decomposition:8.1}; sum over all records {sums:8.1}"
+        );
+    }
+}

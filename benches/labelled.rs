@@ -1,0 +1,94 @@
+//! `cargo bench --bench labelled`: one gradient step of the profiled methods against
+//! numpy's two passes (same shapes, same threads) and against reading the data once.
+//!
+//! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one
+//! only our own times are printed.
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::process::Command;
+use std::time::Instant;
+
+use halflight::numeric::{Matrix, Vector, fused};
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// (records, features)
+const SHAPES: [(usize, usize); 4] = [(9_000, 385), (75_000, 133), (100_000, 400), (1_000_000, 10)];
+const ROUNDS: usize = 12;
+
+fn main() {
+    let threads = fused::threads();
+    println!(
+        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8}",
+        "shape", "step", "numpy", "ratio", "reading", "of it"
+    );
+    for (records, features) in SHAPES {
+        let mut generator = ChaCha20Rng::seed_from_u64(1);
+        let data = Matrix::from_fn(features, records, |_, _| StandardNormal.sample(&mut generator));
+        let labels = vec![0.0; records];
+        let w = Vector::from_element(features, 0.01);
+        let (root, weight) = (0.5_f64, 1.0 / records as f64);
+        let slope = |i: usize, score: f64| {
+            let residual = score - labels[i];
+            2.0 * weight * (root / residual.abs().max(1e-300)).min(1.0) * residual
+        };
+        // Short turns, and the best of each: the machine may be shared.
+        let (mut step, mut reading) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            black_box(fused::gradient(black_box(&data), &w, threads, slope));
+            step = step.min(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            black_box(read_once(black_box(data.as_slice()), threads));
+            reading = reading.min(start.elapsed().as_secs_f64());
+        }
+        drop(data);
+        let shape = format!("{records}x{features}");
+        let numpy = numpy(&shape, threads);
+        let told = |seconds: Option<f64>| {
+            seconds.map_or("–".to_owned(), |seconds| format!("{:.3} ms", 1e3 * seconds))
+        };
+        println!(
+            "{shape:>14} {:>10} {:>10} {:>8} {:>10} {:>7.0}%",
+            told(Some(step)),
+            told(numpy),
+            numpy.map_or("–".to_owned(), |numpy| format!("{:.2}", numpy / step)),
+            told(Some(reading)),
+            100.0 * reading / step
+        );
+    }
+}
+
+/// The sum of all numbers, as fast as memory gives them.
+fn read_once(numbers: &[f64], threads: usize) -> f64 {
+    let sum = |numbers: &[f64]| {
+        pulp::Arch::new().dispatch(|| {
+            let mut lanes = [0.0; 32];
+            for chunk in numbers.chunks_exact(32) {
+                for (lane, number) in lanes.iter_mut().zip(chunk) {
+                    *lane += number;
+                }
+            }
+            lanes.iter().sum::<f64>()
+        })
+    };
+    std::thread::scope(|scope| {
+        let parts = numbers.chunks(numbers.len().div_ceil(threads));
+        let handles: Vec<_> = parts.map(|part| scope.spawn(move || sum(part))).collect();
+        handles.into_iter().map(|handle| handle.join().unwrap()).sum()
+    })
+}
+
+fn numpy(shape: &str, threads: usize) -> Option<f64> {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/gradient.py");
+    let output = Command::new(python)
+        .args([script, shape])
+        .env("OPENBLAS_NUM_THREADS", threads.to_string())
+        .output()
+        .ok()?;
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    line.get("seconds")?.as_f64()
+}

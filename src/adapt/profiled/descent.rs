@@ -1,0 +1,252 @@
+//! Preconditioned descent around the public solution, and the run that makes it.
+
+use nalgebra::{Cholesky, Dyn};
+
+use super::{Loss, Profile, Records};
+use crate::adapt::penalty::PenaltySource;
+use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{LinearModel, Model};
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::{Private, Released, Spender, Watch};
+
+pub const GRADIENT: &str = "gradient";
+
+/// How the descent moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Motion {
+    /// ρσ: strength of the pull to the public solution.
+    pub pull: f64,
+    /// Added to the public curvature where it stands for the whole: private data may
+    /// curve where the public ones are flat, and a Newton step would overshoot there.
+    pub damping: f64,
+    pub step_size: f64,
+}
+
+/// Preconditioned gradient descent around the public solution.
+pub struct Descent {
+    /// w_pub, then every iterate.
+    iterates: Vec<Vector>,
+    motion: Motion,
+    /// H_pub + (ρσ + damping)·I
+    curvature: Cholesky<f64, Dyn>,
+}
+
+impl Descent {
+    pub fn new(start: Vector, public_curvature: &Matrix, motion: Motion) -> Result<Self> {
+        let mut curvature = public_curvature.clone();
+        for k in 0..curvature.nrows() {
+            curvature[(k, k)] += motion.pull + motion.damping;
+        }
+        let curvature = curvature.cholesky().ok_or_else(|| {
+            Error::failed("the public features are collinear and the pull is too weak to tell")
+                .cure("raise the pull or the damping, or drop columns that say the same")
+        })?;
+        Ok(Self { iterates: vec![start], motion, curvature })
+    }
+
+    pub fn current(&self) -> &Vector {
+        &self.iterates[self.iterates.len() - 1]
+    }
+
+    pub fn start(&self) -> &Vector {
+        &self.iterates[0]
+    }
+
+    fn steps(&self) -> usize {
+        self.iterates.len() - 1
+    }
+
+    /// The gradient of the pull at the current iterate.
+    pub fn pull(&self) -> Vector {
+        self.motion.pull * (self.current() - self.start())
+    }
+
+    /// One step along `gradient`, which includes the pull.
+    pub fn advance(&mut self, gradient: &Vector) -> Result<()> {
+        let next = self.current() - self.motion.step_size * self.curvature.solve(gradient);
+        if next.iter().all(|w| w.is_finite()) {
+            self.iterates.push(next);
+            Ok(())
+        } else {
+            Err(Error::failed(format!(
+                "the weights grew without bound in step {}",
+                self.iterates.len()
+            ))
+            .cure("take a smaller step size, or a stronger pull or damping"))
+        }
+    }
+
+    /// The mean of the last `share` of the steps so far; at least one.
+    pub fn average(&self, share: f64) -> Vector {
+        let steps = self.steps();
+        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
+        let tail = &self.iterates[self.iterates.len() - kept..];
+        tail.iter().fold(Vector::zeros(self.current().len()), |sum, w| sum + w) / kept as f64
+    }
+}
+
+/// A run of a profiled method.
+pub struct Adaptation {
+    pub steps: u64,
+    /// The model is the mean of this share of the steps.
+    pub average: f64,
+    pub shape: ProblemShape,
+    pub profile: Profile,
+    pub penalty: PenaltySource,
+    pub public: Records,
+    pub private: Private<Records>,
+    /// For the release of the penalty, where there is one.
+    pub datasets: Option<(Dataset, Private<Dataset>)>,
+    pub descent: Descent,
+    pub model: Option<Released<Model>>,
+}
+
+/// What private data say of a point without noise.
+#[derive(Debug, Clone, Copy)]
+struct Exact {
+    gap: f64,
+    value: f64,
+    loss: f64,
+    weight: f64,
+}
+
+impl Adaptation {
+    /// A released penalty is drawn before the first gradient.
+    fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
+        let Some((public, private)) = self.datasets.take() else { return Ok(()) };
+        let start = self.descent.start();
+        let drawn = self.penalty.draw(spender, &self.shape, &public, &private, start)?;
+        if let Some(drawn) = drawn {
+            self.profile.penalty = *drawn.get();
+        }
+        Ok(())
+    }
+}
+
+impl Run for Adaptation {
+    /// All measures of a step describe the point at which its gradient was taken.
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        self.settle_penalty(spender)?;
+        let (profile, count) = (self.profile, self.shape.private_records);
+        let at = self.descent.current().clone();
+        let public = profile.public(&self.public);
+        let there = public.pass(&at);
+        let seen = &there.gradient + self.descent.pull();
+        let objective = public.value(&there);
+
+        // One pass for the release and for the curator; what is not released stays here.
+        let here = self.private.map(|records| {
+            let private = profile.private(records, count);
+            let here = private.pass(&at);
+            let exact = Exact {
+                gap: (&seen + &here.gradient).norm(),
+                value: private.value(&here),
+                loss: private.mean_loss(&here),
+                weight: private.weights(&here).sum(),
+            };
+            (here.gradient, exact)
+        });
+        let noisy =
+            here.release_gaussian(spender, GRADIENT, |(slope, _)| slope.as_slice().to_vec())?;
+        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
+
+        let mut measures = vec![
+            Measure::released(Series::Objective, objective),
+            Measure::released(Series::StationarityGap, total.get().norm()),
+            Measure::released(Series::EffectiveSample, effective_sample(public.weights(&there))),
+            Measure::released(Series::PublicLoss, public.mean_loss(&there)),
+        ];
+        if let Some(exact) = here.curator(watch, |(_, exact)| *exact) {
+            let on_public: f64 = public.weights(&there).sum();
+            let exact =
+                |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
+            measures.extend([
+                exact(Series::ExactStationarityGap, &|exact| exact.gap),
+                exact(Series::ExactObjective, &|exact| objective + exact.value),
+                exact(Series::PrivateLoss, &|exact| exact.loss),
+                exact(Series::PublicWeight, &|exact| on_public / (on_public + exact.weight)),
+            ]);
+        }
+
+        self.descent.advance(total.get())?;
+        let loss = profile.loss;
+        self.model = Some(total.map(|_| {
+            let weights = LinearModel::from(self.descent.average(self.average));
+            match loss {
+                Loss::Squared => Model::Linear(weights),
+                Loss::Logistic => Model::Logistic(weights),
+            }
+        }));
+        let index = self.descent.steps() as u64;
+        let done = index == self.steps;
+        Ok(Step { index, total: self.steps, phase: "descend", measures, done })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.model.clone()
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let public = self.profile.public(&self.public);
+        let there = public.pass(&self.descent.average(self.average));
+        let weights = public.weights(&there).collect();
+        Some(self.model.clone()?.map(|_| weights))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model.ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn falling() -> Descent {
+        let motion = Motion { pull: 0.0, damping: 0.0, step_size: 1.0 };
+        Descent::new(Vector::zeros(1), &(2.0 * Matrix::identity(1, 1)), motion).unwrap()
+    }
+
+    #[test]
+    fn the_average_takes_the_last_share_of_the_steps_and_never_the_start() {
+        let mut descent = falling();
+        for _ in 0..5 {
+            descent.advance(&Vector::from_vec(vec![-2.0])).unwrap();
+        }
+        for (share, mean) in [(0.0, 5.0), (0.2, 5.0), (0.5, 4.0), (1.0, 3.0)] {
+            assert!((descent.average(share)[0] - mean).abs() < 1e-12, "{share}");
+        }
+    }
+
+    #[test]
+    fn weights_that_grow_without_bound_are_an_error() {
+        let mut descent = falling();
+        let error = descent.advance(&Vector::from_vec(vec![f64::INFINITY])).unwrap_err();
+        assert!(error.what().contains("step 1"), "{error}");
+        assert_eq!(descent.current()[0], 0.0);
+    }
+
+    #[test]
+    fn damping_keeps_steps_short_where_public_data_are_flat() {
+        // The private curvature is 1 where the public one is 0.001.
+        let reach = |damping: f64| {
+            let motion = Motion { pull: 0.0, damping, step_size: 0.5 };
+            let flat = 1e-3 * Matrix::identity(1, 1);
+            let mut descent = Descent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
+            for _ in 0..60 {
+                let slope = descent.current().clone();
+                if descent.advance(&slope).is_err() {
+                    return f64::INFINITY;
+                }
+            }
+            descent.current().norm()
+        };
+        assert!(reach(0.0) > 1e10);
+        assert!(reach(0.3) < 1e-3, "{}", reach(0.3));
+    }
+}

@@ -1,0 +1,238 @@
+//! Noisy gradient descent on the private records alone: what adaptation has to beat.
+//!
+//! No public record is used, not even for a start or for the scale of a step. Every
+//! record's gradient is clipped to norm C, so replacing one moves their mean by at most
+//! 2C/n.
+//!
+//! The defaults of the regression were chosen like those of the profiled method, on the
+//! same data: bikeshare, wine and airline.
+
+use super::penalty::PenaltySource;
+use super::profiled::descent::{Adaptation, Descent, GRADIENT, Motion};
+use super::profiled::{Loss, Profile, Records};
+use super::profiled_cnvx_adap::few_records;
+use super::spec::{Field, FieldKind};
+use super::weighted::learner::{signs, two_classes};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use crate::data::{Dataset, Task};
+use crate::error::Result;
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::accountant::PlannedMechanism;
+use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+
+const CLIP_FIELD: Field = Field {
+    key: "clip",
+    name: "clip C",
+    unit: "norm of gradient",
+    help: "Every record's gradient is clipped to this norm. Noise grows with it.",
+    kind: FieldKind::Real { min: 1e-3, max: 10.0, default: 0.2 },
+};
+const STEPS_FIELD: Field = Field {
+    key: "steps",
+    name: "steps T",
+    unit: "gradients",
+    help: "Noisy gradient steps. The noise per step grows with the square root of their number.",
+    kind: FieldKind::Whole { min: 1, max: 10_000, default: 200 },
+};
+const AVERAGE_FIELD: Field = Field {
+    key: "average",
+    name: "averaged tail",
+    unit: "share of steps",
+    help: "The model is the mean of this share of the steps, counted from the last.",
+    kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.5 },
+};
+
+const fn step_size(default: f64) -> Field {
+    Field {
+        key: "step_size",
+        name: "learning rate",
+        unit: "",
+        help: "Step along the noisy mean gradient.",
+        kind: FieldKind::Real { min: 1e-4, max: 1000.0, default },
+    }
+}
+
+static REGRESSION: Spec = Spec {
+    id: "target_only",
+    name: "Target only",
+    summary: "Linear regression on the private records alone by noisy gradient descent: the \
+              baseline that public data have to improve on.",
+    task: Task::Regression,
+    needs_private_labels: true,
+    fields: &[CLIP_FIELD, STEPS_FIELD, step_size(2.0), AVERAGE_FIELD],
+};
+
+static CLASSIFICATION: Spec = Spec {
+    id: "target_only_logistic",
+    name: "Target only, logistic",
+    summary: "Two classes told apart by noisy gradient descent on the private records alone: the \
+              baseline that public data have to improve on.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    fields: &[CLIP_FIELD, STEPS_FIELD, step_size(4.0), AVERAGE_FIELD],
+};
+
+pub struct TargetOnly;
+pub struct TargetOnlyLogistic;
+
+impl Method for TargetOnly {
+    fn spec(&self) -> &'static Spec {
+        &REGRESSION
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check(public, self.spec().task, true)?;
+        plan(shape, settings)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        start(&REGRESSION, Loss::Squared, problem, settings, noise)
+    }
+}
+
+impl Method for TargetOnlyLogistic {
+    fn spec(&self) -> &'static Spec {
+        &CLASSIFICATION
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check(public, self.spec().task, true)?;
+        two_classes(public)?;
+        plan(shape, settings)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        start(&CLASSIFICATION, Loss::Logistic, problem, settings, noise)
+    }
+}
+
+/// All weight on the private records, none learned.
+fn profile(loss: Loss, settings: &Settings) -> Result<Profile> {
+    Ok(Profile {
+        loss,
+        alpha: 0.0,
+        kappa: f64::INFINITY,
+        penalty: 0.0,
+        clip: settings.number("clip")?,
+        pooled: true,
+    })
+}
+
+fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
+    let (steps, dimension) = (settings.whole("steps")?, shape.dimension);
+    // The sensitivity is the same for every loss.
+    let profile = profile(Loss::Squared, settings)?;
+    let gradient = PlannedRelease {
+        label: GRADIENT,
+        what: format!("the clipped mean gradient, {dimension} numbers in each step"),
+        mechanism: PlannedMechanism::Gaussian {
+            l2_sensitivity: profile.sensitivity(shape),
+            coordinates: dimension as u64,
+        },
+        count: steps,
+        noise: Allotment::Share(1.0),
+        adjacency: Adjacency::ReplaceOne,
+    };
+    Ok(Plan {
+        releases: vec![gradient],
+        steps,
+        signal: profile.clip,
+        warnings: few_records(shape, steps).into_iter().collect(),
+    })
+}
+
+fn start(
+    spec: &Spec,
+    loss: Loss,
+    problem: Problem,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Box<dyn Run>> {
+    problem.check(spec.task, true)?;
+    let Problem { shape, public, private, .. } = problem;
+    plan(&shape, settings)?.scale(noise, GRADIENT)?;
+    let labels = |data: &Dataset| match loss {
+        // That there are labels was checked.
+        Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
+        Loss::Logistic => signs(data),
+    };
+    // Without a curvature a step of the descent is a plain gradient step.
+    let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.number("step_size")? };
+    let flat = Matrix::zeros(shape.dimension, shape.dimension);
+    Ok(Box::new(Adaptation {
+        steps: settings.whole("steps")?,
+        average: settings.number("average")?,
+        profile: profile(loss, settings)?,
+        penalty: PenaltySource::Declared(0.0),
+        public: Records::new(&public, labels(&public)?),
+        private: private.try_map(|data| Ok(Records::new(data, labels(data)?)))?,
+        datasets: None,
+        descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
+        shape,
+        model: None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::study::{Noise, Rehearsal, Rehearsed};
+
+    fn rehearse(method: &str, public: &Dataset, private: &Dataset) -> Rehearsed {
+        let noise = Noise::None(example::TARGET);
+        let settings = BTreeMap::new();
+        Rehearsal { method, settings, public, private, noise, seed: 1 }.run().unwrap()
+    }
+
+    #[test]
+    fn other_public_data_make_no_difference_to_the_model() {
+        let (_, public, private) = example::shifted(4, 60, 200, 1);
+        let (_, other, _) = example::shifted(4, 60, 200, 2);
+        let one = rehearse("target_only", &public, &private);
+        assert_eq!(one.model, rehearse("target_only", &other, &private).model);
+    }
+
+    #[test]
+    fn without_noise_regression_approaches_least_squares_and_classification_learns() {
+        let (_, public, private) = example::shifted(4, 60, 400, 1);
+        let done = rehearse("target_only", &public, &private);
+        let crate::model::Model::Linear(model) = &done.model else { panic!() };
+        let error = |model: &crate::model::LinearModel| {
+            model.mean_squared_error(&private.features, private.target.as_ref().unwrap())
+        };
+        let exact = crate::adapt::baseline::source_only(&private, 1e-5).unwrap();
+        assert!(error(model) < 1.2 * error(&exact), "{} {}", error(model), error(&exact));
+
+        let (_, public, private) = example::two_classes(4, 60, 400, 1);
+        let done = rehearse("target_only_logistic", &public, &private);
+        let classes = done.model.classes(&private.features).unwrap();
+        let truth = &private.classes.as_ref().unwrap().of;
+        let right = classes.iter().zip(truth).filter(|(one, other)| one == other).count();
+        assert!(right > 340, "{right}");
+    }
+}

@@ -1,0 +1,275 @@
+//! `halflight data inspect`: what a file holds and how to use it.
+//!
+//! With `--json`:
+//!
+//! ```text
+//! { "tables": [ { "origin", "rows", "duplicated_rows",
+//!                 "columns": [ { "name", "kind", "missing", "distinct", "values"? } ],
+//!                 "label_candidates": [ { "column", "task", "classes" } ],
+//!                 "problems": [ { "column"?, "what" } ],
+//!                 "definition": RON text, "warnings": [ text ] } ],
+//!   "compatibility": [ { "first", "second",
+//!                        "columns": [ { "name", "in_first", "in_second", "verdict", "perhaps" } ] } ],
+//!   "plans": [ { "name", "public_records", "clipped", "problem" } ] }
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{print_json, print_line};
+use crate::data::inspect::{Inspection, remarks_on_columns};
+use crate::data::{Compatibility, DatasetDefinition, Source, Table, read};
+use crate::engine::assembly::{Assembly, assemble};
+use crate::error::{Error, Result};
+use crate::privacy::{CuratorOnly, Watch};
+use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
+
+/// Look at data files.
+#[derive(Debug, Args)]
+pub struct Data {
+    #[command(subcommand)]
+    command: DataCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DataCommand {
+    /// What files hold, what could be their label, what is wrong with them, and how to use them.
+    Inspect(Inspect),
+}
+
+/// What files hold, what could be their label, what is wrong with them, and how to use them.
+///
+/// Nothing is written anywhere. The counts are exact: of a private file they are
+/// for your eyes. Of several files it says, too, whether their columns agree; of
+/// a session, what becomes of each of its datasets.
+#[derive(Debug, Args)]
+struct Inspect {
+    /// Data files, or one session (.ron).
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// Show ranges and common values, too.
+    #[arg(long)]
+    show_values: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Data {
+    pub fn execute(&self) -> Result<()> {
+        let DataCommand::Inspect(inspect) = &self.command;
+        let report = match inspect.files.as_slice() {
+            [path] if path.extension().is_some_and(|extension| extension == "ron") => {
+                inspect.session(path)?
+            }
+            files => inspect.tables(files)?,
+        };
+        if inspect.json { print_json(&report.json()?) } else { report.print() }
+    }
+}
+
+/// Everything found out about the files or the session.
+#[derive(Default)]
+struct Report {
+    tables: Vec<Inspected>,
+    compatibility: Vec<Compatibility>,
+    plans: Vec<PlanReport>,
+}
+
+struct Inspected {
+    inspection: Inspection,
+    definition: DatasetDefinition,
+    /// The definition is ours, to start from.
+    suggested: bool,
+    warnings: Vec<String>,
+}
+
+/// How many records of a plan had to be clipped to its bounds.
+struct PlanReport {
+    name: String,
+    outcome: Result<Clipped>,
+}
+
+struct Clipped {
+    public: usize,
+    of_public: usize,
+    /// Exact, so never in the JSON.
+    private: Option<CuratorOnly<usize>>,
+    of_private: usize,
+}
+
+impl Inspect {
+    fn tables(&self, files: &[PathBuf]) -> Result<Report> {
+        let mut report = Report::default();
+        let mut first: Option<Table> = None;
+        for path in files {
+            let table = read::read_plainly(path)?;
+            let inspection = Inspection::of(&table, self.show_values)?;
+            let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+            let source = Source::File(path.display().to_string());
+            let definition = inspection.definition(&name, source);
+            report.tables.push(Inspected {
+                inspection,
+                definition,
+                suggested: true,
+                warnings: Vec::new(),
+            });
+            match &first {
+                Some(first) => report.compatibility.push(Compatibility::between(first, &table)),
+                None => first = Some(table),
+            }
+        }
+        Ok(report)
+    }
+
+    fn session(&self, path: &Path) -> Result<Report> {
+        let session = Session::open(path)?;
+        let workspace = Workspace::of_session(path)?;
+        // Whoever asks for this command is at the keyboard.
+        let watch = Watch::open();
+        let mut report = Report::default();
+        let mut all = Vec::new();
+        for definition in &session.datasets {
+            let loaded = dataset::load(definition, &workspace)?;
+            let inspection = self.inspect(&loaded, &watch)?;
+            report.tables.push(Inspected {
+                inspection,
+                definition: loaded.definition.clone(),
+                suggested: false,
+                warnings: loaded.warnings.clone(),
+            });
+            all.push(loaded);
+        }
+        let all: Vec<&Loaded> = all.iter().collect();
+        for plan in &session.plans {
+            let assembled = assemble(&session, plan, &all);
+            let outcome = assembled.map(|Assembly { problem, .. }| Clipped {
+                public: problem.public.clipped,
+                of_public: problem.public.len(),
+                private: problem.private.curator(&watch, |private| private.clipped),
+                of_private: problem.shape.private_records,
+            });
+            report.plans.push(PlanReport { name: plan.name.clone(), outcome });
+        }
+        Ok(report)
+    }
+
+    fn inspect(&self, loaded: &Loaded, watch: &Watch) -> Result<Inspection> {
+        match &loaded.records {
+            Records::Public(table) => Inspection::of(table, self.show_values),
+            Records::Private(table) => {
+                let exact = table.curator(watch, |table| Inspection::of(table, self.show_values));
+                let shown = exact.as_ref().and_then(|exact| exact.reveal(watch));
+                shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
+            }
+        }
+    }
+}
+
+impl Report {
+    fn json(&self) -> Result<Value> {
+        let failed =
+            |error: serde_json::Error| Error::failed(format!("cannot write JSON: {error}"));
+        let mut tables = Vec::new();
+        for table in &self.tables {
+            let mut value = serde_json::to_value(&table.inspection).map_err(failed)?;
+            value["definition"] = json!(file::to_ron(&table.definition)?);
+            value["warnings"] = json!(table.warnings);
+            tables.push(value);
+        }
+        let plans = self.plans.iter().map(|plan| match &plan.outcome {
+            Ok(found) => json!({
+                "name": plan.name, "public_records": found.of_public, "clipped": found.public,
+            }),
+            Err(error) => json!({"name": plan.name, "problem": error.to_string()}),
+        });
+        Ok(json!({
+            "tables": tables,
+            "compatibility": serde_json::to_value(&self.compatibility).map_err(failed)?,
+            "plans": plans.collect::<Vec<_>>(),
+        }))
+    }
+
+    fn print(&self) -> Result<()> {
+        for table in &self.tables {
+            table.print()?;
+        }
+        for compatibility in &self.compatibility {
+            let differences = compatibility.differences().count();
+            if differences == 0 {
+                print_line(&format!(
+                    "{} and {} have the same columns.\n",
+                    compatibility.first, compatibility.second
+                ))?;
+            } else {
+                print_line(&format!("{differences} columns differ:\n{compatibility}\n"))?;
+            }
+        }
+        for plan in &self.plans {
+            match &plan.outcome {
+                Ok(clipped) => print_line(&format!("plan '{}': {clipped}", plan.name))?,
+                Err(error) => print_line(&format!("plan '{}': {error}", plan.name))?,
+            }
+        }
+        print_line("◆ These numbers are exact: of a private file they are for your eyes only.")
+    }
+}
+
+impl std::fmt::Display for Clipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let share = |count: usize, of: usize| {
+            format!("{count} of {of} ({:.1} %)", 100.0 * count as f64 / of.max(1) as f64)
+        };
+        let public = share(self.public, self.of_public);
+        write!(f, "clipped to the bounds are {public} public training records")?;
+        let private = self.private.as_ref().and_then(|count| count.reveal(&Watch::open()));
+        match private {
+            Some(&count) => write!(f, " and ◆ {} private ones", share(count, self.of_private)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Inspected {
+    fn print(&self) -> Result<()> {
+        let Inspection { origin, rows, columns, problems, label_candidates, .. } = &self.inspection;
+        let title = if self.suggested { origin } else { &self.definition.name };
+        print_line(&format!("{title}: {rows} rows, {} columns", columns.len()))?;
+        let remarks = remarks_on_columns(&self.definition);
+        let width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+        for column in columns {
+            let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
+            let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
+            let remark = remarks.get(column.name.as_str()).cloned();
+            let facts = [distinct, missing, column.values.clone(), remark];
+            let facts: Vec<_> = facts.into_iter().flatten().collect();
+            let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
+            print_line(line.trim_end())?;
+        }
+        for problem in problems {
+            match &problem.column {
+                Some(column) => print_line(&format!("  ! {column}: {}", problem.what))?,
+                None => print_line(&format!("  ! {}", problem.what))?,
+            }
+        }
+        for warning in &self.warnings {
+            print_line(&format!("  ! {warning}"))?;
+        }
+        if !self.suggested {
+            return print_line("");
+        }
+        for candidate in label_candidates {
+            let task = match candidate.classes {
+                Some(classes) => format!("{} with {classes} classes", candidate.task),
+                None => candidate.task.to_string(),
+            };
+            print_line(&format!("  label? {}: {task}", candidate.column))?;
+        }
+        let ron = file::to_ron(&self.definition)?;
+        print_line(&format!("  to use it, among the `datasets` of a session:\n{ron}\n"))
+    }
+}

@@ -1,0 +1,193 @@
+//! What a filter says, and of which rows it holds.
+
+use super::parser::{belongs_to_word, place};
+use crate::data::missing::lacks_value;
+use crate::data::names;
+use crate::data::table::{Cell, Column, Table, finite};
+use crate::error::{Error, Result};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Condition {
+    Any(Vec<Condition>),
+    All(Vec<Condition>),
+    Not(Box<Condition>),
+    Comparison(Comparison),
+    Missing(Name),
+}
+
+/// A column's name and where it stands in the filter.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Name {
+    pub text: String,
+    pub at: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Comparison {
+    pub column: Name,
+    pub operator: Operator,
+    pub value: Value,
+    pub value_at: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Number(f64),
+    Text(String),
+}
+
+/// What a condition says of a row. Nothing is known of a comparison with a
+/// missing number, and so nothing of its negation (Kleene's logic, as in SQL).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Truth {
+    False,
+    Unknown,
+    True,
+}
+
+impl Truth {
+    fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+impl Condition {
+    /// What it says of every row.
+    pub fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
+        match self {
+            Self::Any(parts) => combine(parts, table, Truth::max),
+            Self::All(parts) => combine(parts, table, Truth::min),
+            Self::Not(part) => Ok(part.holds(table)?.into_iter().map(Truth::not).collect()),
+            Self::Comparison(comparison) => comparison.holds(table),
+            Self::Missing(name) => {
+                Ok(name.column(table)?.cells().map(|cell| lacks_value(cell).into()).collect())
+            }
+        }
+    }
+}
+
+/// Every part is looked at, so that a mistake in any of them shows.
+fn combine(
+    parts: &[Condition],
+    table: &Table,
+    combine: fn(Truth, Truth) -> Truth,
+) -> Result<Vec<Truth>> {
+    let mut masks = parts.iter().map(|part| part.holds(table));
+    let first = masks.next().unwrap_or_else(|| Ok(vec![Truth::True; table.rows()]))?;
+    masks.try_fold(first, |mask, part| {
+        Ok(mask.into_iter().zip(part?).map(|(a, b)| combine(a, b)).collect())
+    })
+}
+
+impl Name {
+    fn column<'a>(&self, table: &'a Table) -> Result<&'a Column> {
+        table.column(&self.text).map_err(|_| {
+            Error::usage(format!("{} has no column '{}'", table.origin, self.text))
+                .at(place(self.at))
+                .cure(names::hint("columns", &self.text, &table.names))
+        })
+    }
+}
+
+impl Comparison {
+    fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
+        match (self.column.column(table)?, &self.value) {
+            (Column::Numbers(cells), Value::Number(number)) => {
+                let truth = |cell: &f64| {
+                    if cell.is_nan() {
+                        Truth::Unknown
+                    } else {
+                        self.operator.holds(cell, number).into()
+                    }
+                };
+                Ok(cells.iter().map(truth).collect())
+            }
+            (Column::Text(cells), Value::Text(text)) => {
+                Ok(cells.iter().map(|cell| self.operator.holds(cell, text).into()).collect())
+            }
+            (Column::Numbers(_), Value::Text(text)) => {
+                let cure = match finite(text.trim()) {
+                    Some(number) => self.rewritten(&number.to_string()),
+                    None => "compare it with a number".to_owned(),
+                };
+                Err(self
+                    .mismatch(&format!("numbers, but is compared with the text '{text}'"), cure))
+            }
+            (Column::Vectors(_), _) => Err(self.mismatch(
+                "vectors, which cannot be compared",
+                "filter by a column of numbers or text".to_owned(),
+            )),
+            (Column::Text(cells), Value::Number(number)) => {
+                let quoted = self.rewritten(&format!("\"{number}\""));
+                let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
+                let cure = match cells.iter().position(is_text) {
+                    // Numbers with a few gaps are no text in the eyes of the user.
+                    Some(row) if !cells.iter().all(is_text) => format!(
+                        "{} has '{}' in it; clean the file, or {quoted}",
+                        table.place(row),
+                        cells[row]
+                    ),
+                    _ => quoted,
+                };
+                Err(self.mismatch(&format!("text, but is compared with the number {number}"), cure))
+            }
+        }
+    }
+
+    fn mismatch(&self, what: &str, cure: String) -> Error {
+        Error::usage(format!("column '{}' holds {what}", self.column.text))
+            .at(place(self.value_at))
+            .cure(cure)
+    }
+
+    fn rewritten(&self, value: &str) -> String {
+        let name = &self.column.text;
+        let plain = name.chars().all(belongs_to_word) && finite(name).is_none();
+        let quote = if plain { "" } else { "`" };
+        format!("write {quote}{name}{quote} {} {value}", self.operator.symbol())
+    }
+}
+
+impl Operator {
+    fn holds<T: PartialOrd + ?Sized>(self, a: &T, b: &T) -> bool {
+        match self {
+            Self::Equal => a == b,
+            Self::Unequal => a != b,
+            Self::Less => a < b,
+            Self::AtMost => a <= b,
+            Self::Greater => a > b,
+            Self::AtLeast => a >= b,
+        }
+    }
+
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}

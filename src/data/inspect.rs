@@ -1,0 +1,319 @@
+//! What a table is, before anybody has said what it is for: its schema, what
+//! could be its label, what could go wrong with it, and a definition to start from.
+//!
+//! Everything here is exact. Of a file that may be private it is for the eyes of
+//! the person at the keyboard; values of cells are looked up only on demand.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::definition::{Columns, DatasetDefinition, Role, Source};
+use super::missing::lacks_value;
+use super::preparation::MOST_VALUES;
+use super::table::{Cell, Column, Table};
+use super::{Missing, Task};
+use crate::error::Result;
+
+/// A numeric column with at most this many whole values may well name classes.
+const MOST_CLASSES: usize = 20;
+
+/// How many values of a column are shown.
+const EXAMPLES: usize = 5;
+
+/// Names that labels often have.
+const LABEL_NAMES: [&str; 12] = [
+    "label", "labels", "target", "class", "y", "outcome", "disease", "income", "quality", "digit",
+    "result", "response",
+];
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspection {
+    pub origin: String,
+    pub rows: usize,
+    pub columns: Vec<ColumnFacts>,
+    /// Rows that are exact copies of an earlier one.
+    pub duplicated_rows: usize,
+    /// Best first.
+    pub label_candidates: Vec<LabelCandidate>,
+    pub problems: Vec<Problem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnFacts {
+    pub name: String,
+    /// "numbers", "text" or "vectors of … numbers".
+    pub kind: String,
+    pub missing: usize,
+    /// How many different values there are; not counted for vectors.
+    pub distinct: Option<usize>,
+    /// Lowest and highest number, or the commonest texts; only on demand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelCandidate {
+    pub column: String,
+    pub task: Task,
+    /// How many, where it is a classification.
+    pub classes: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Problem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    pub what: String,
+    /// The column is of no use as a feature as it is.
+    #[serde(skip)]
+    unusable: bool,
+}
+
+impl Inspection {
+    pub fn of(table: &Table, show_values: bool) -> Result<Self> {
+        let mut columns = Vec::new();
+        let mut label_candidates = Vec::new();
+        let mut problems = Vec::new();
+        for (name, column) in table.names.iter().zip(&table.columns) {
+            let missing = column.cells().filter(|cell| lacks_value(*cell)).count();
+            let mut values = match column {
+                Column::Vectors(_) => None,
+                _ => Some(table.values(name)?),
+            };
+            if let Some(values) = &mut values {
+                values.retain(|(value, _)| !lacks_value(*value));
+            }
+            let distinct = values.as_ref().map(Vec::len);
+            let counts = Counts { rows: table.rows(), missing, distinct };
+            let found = |(what, unusable)| Problem { column: Some(name.clone()), what, unusable };
+            problems.extend(counts.problem(column).map(found));
+            label_candidates.extend(candidate(name, column, counts));
+            columns.push(ColumnFacts {
+                name: name.clone(),
+                kind: column.kind(),
+                missing,
+                distinct,
+                values: values
+                    .as_deref()
+                    .filter(|_| show_values)
+                    .map(|values| summary(column, values)),
+            });
+        }
+        let duplicated_rows = table.duplicated_rows();
+        let general = |what| Problem { column: None, what, unusable: false };
+        if duplicated_rows > 0 {
+            problems.push(general(format!(
+                "{duplicated_rows} rows are copies of others: a person in several rows is \
+                 protected less"
+            )));
+        }
+        problems.extend(table.remarks.iter().cloned().map(general));
+        let place = |name: &String| table.names.iter().position(|known| known == name);
+        label_candidates.sort_by_key(|candidate| {
+            // By name, then the last column first.
+            let name = candidate.column.to_lowercase();
+            let known = LABEL_NAMES.iter().position(|label| *label == name);
+            (known.unwrap_or(LABEL_NAMES.len()), std::cmp::Reverse(place(&candidate.column)))
+        });
+        label_candidates.truncate(5);
+        Ok(Self {
+            origin: table.origin.clone(),
+            rows: table.rows(),
+            columns,
+            duplicated_rows,
+            label_candidates,
+            problems,
+        })
+    }
+
+    /// A definition to start from: the best label, and what cannot be a feature
+    /// left out. Private, until somebody says otherwise.
+    pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
+        let mut definition = DatasetDefinition::new(name, Role::Private, source);
+        let label = self.label_candidates.first();
+        definition.label = label.map(|label| label.column.clone());
+        definition.task = label.map_or(Task::default(), |label| label.task);
+        let useless = self.problems.iter().filter(|problem| problem.unusable);
+        let useless: Vec<_> = useless.filter_map(|problem| problem.column.clone()).collect();
+        if !useless.is_empty() {
+            definition.columns = Columns::Except(useless);
+        }
+        if self.columns.iter().any(|column| column.missing > 0) {
+            definition.missing = Missing::PublicMean;
+        }
+        definition
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Counts {
+    rows: usize,
+    missing: usize,
+    distinct: Option<usize>,
+}
+
+impl Counts {
+    /// What is wrong with a column as a feature, and whether it is useless as it is.
+    fn problem(self, column: &Column) -> Option<(String, bool)> {
+        let Self { rows, missing, distinct } = self;
+        let is_text = matches!(column, Column::Text(_));
+        match distinct {
+            Some(0) => Some(("no cell has a value".to_owned(), true)),
+            Some(1) if missing == 0 => Some(("constant".to_owned(), true)),
+            Some(values) if is_text && values > MOST_VALUES => {
+                let what = format!("text with {values} different values: no category as it is");
+                Some((what, true))
+            }
+            Some(values) if is_text && has_numbers(column) => {
+                let what = format!("numbers with text among them ({values} different values)");
+                Some((what, true))
+            }
+            Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
+                Some(("numbers the rows: an identifier?".to_owned(), true))
+            }
+            _ if 2 * missing > rows => Some(("more than half of it is missing".to_owned(), false)),
+            _ => None,
+        }
+    }
+}
+
+fn has_numbers(column: &Column) -> bool {
+    column.cells().any(|cell| matches!(cell, Cell::Number(_)))
+}
+
+fn counts_up(column: &Column) -> bool {
+    match column {
+        Column::Numbers(cells) => cells.windows(2).all(|pair| pair[1] == pair[0] + 1.0),
+        _ => false,
+    }
+}
+
+/// Whether and how a column may be the label.
+fn candidate(name: &str, column: &Column, counts: Counts) -> Option<LabelCandidate> {
+    let distinct = counts.distinct.filter(|&distinct| distinct >= 2)?;
+    let whole = match column {
+        Column::Numbers(cells) => {
+            cells.iter().filter(|cell| !cell.is_nan()).all(|cell| cell.fract() == 0.0)
+        }
+        _ => true,
+    };
+    let task = match column {
+        _ if whole && distinct <= MOST_CLASSES => Task::Classification,
+        Column::Numbers(_) if !(counts.distinct == Some(counts.rows) && counts_up(column)) => {
+            Task::Regression
+        }
+        _ => return None,
+    };
+    let classes = (task == Task::Classification).then_some(distinct);
+    Some(LabelCandidate { column: name.to_owned(), task, classes })
+}
+
+fn summary(column: &Column, values: &[(Cell<'_>, usize)]) -> String {
+    if let (Column::Numbers(_), [(low, _), .., (high, _)]) = (column, values) {
+        return format!("{low} to {high}");
+    }
+    let mut common: Vec<_> = values.iter().collect();
+    common.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown: Vec<_> =
+        common.iter().take(EXAMPLES).map(|(value, count)| format!("{value} ({count})")).collect();
+    let more = if common.len() > EXAMPLES { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
+/// Columns of a definition that carry a remark, such as `[°C] at noon`.
+pub fn remarks_on_columns(definition: &DatasetDefinition) -> BTreeMap<&str, String> {
+    let columns = definition.units.keys().chain(definition.notes.keys());
+    let remark = |column| {
+        let unit = definition.units.get(column).map(|unit| format!("[{unit}]"));
+        let parts: Vec<_> = unit.into_iter().chain(definition.notes.get(column).cloned()).collect();
+        parts.join(" ")
+    };
+    columns.map(|column| (column.as_str(), remark(column))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::read::csv;
+
+    const SHOPS: &str = "id,name,size,closed,income,rate,code\n\
+        1,anna,2,no,low,?,a1\n2,bert,2,no,high,?,7\n3,cleo,4,no,high,0.5,7\n3,cleo,4,no,high,0.5,7\n";
+
+    fn inspect(show_values: bool) -> Inspection {
+        let table = csv::read_bytes("shops.csv", SHOPS.as_bytes()).ok().unwrap();
+        Inspection::of(&table, show_values).ok().unwrap()
+    }
+
+    #[test]
+    fn the_schema_counts_gaps_and_values_and_shows_none_unasked() {
+        let found = inspect(false);
+        assert_eq!((found.rows, found.duplicated_rows), (4, 1));
+        let facts: Vec<_> = found
+            .columns
+            .iter()
+            .map(|column| (column.kind.as_str(), column.missing, column.distinct.unwrap()))
+            .collect();
+        let expected = [
+            ("numbers", 0, 3),
+            ("text", 0, 3),
+            ("numbers", 0, 2),
+            ("text", 0, 1),
+            ("text", 0, 2),
+            ("numbers", 2, 1),
+            ("text", 0, 2),
+        ];
+        assert_eq!(facts, expected);
+        let json = serde_json::to_string(&found).unwrap();
+        for value in ["anna", "high", "0.5"] {
+            assert!(!json.contains(value), "{value} in {json}");
+        }
+        let shown = inspect(true);
+        assert_eq!(shown.columns[2].values.as_deref(), Some("2 to 4"));
+        assert_eq!(shown.columns[4].values.as_deref(), Some("high (3), low (1)"));
+    }
+
+    #[test]
+    fn problems_are_named_and_left_out_of_the_first_definition() {
+        let found = inspect(false);
+        let problems: Vec<_> = found
+            .problems
+            .iter()
+            .map(|problem| (problem.column.as_deref().unwrap_or(""), problem.what.as_str()))
+            .collect();
+        assert_eq!(problems[0], ("closed", "constant"));
+        assert_eq!(problems[1], ("code", "numbers with text among them (2 different values)"));
+        assert!(problems[2].1.starts_with("1 rows are copies"), "{problems:?}");
+        let definition = found.definition("shops", Source::File("shops.csv".into()));
+        let left_out = ["closed", "code"].map(str::to_owned).to_vec();
+        assert_eq!(definition.columns, Columns::Except(left_out));
+        assert_eq!(
+            (definition.label.as_deref(), definition.task),
+            (Some("income"), Task::Classification)
+        );
+        assert_eq!((definition.role, definition.missing), (Role::Private, Missing::PublicMean));
+    }
+
+    #[test]
+    fn columns_that_count_the_rows_are_identifiers_and_many_numbers_a_regression() {
+        let rows = (0..50).map(|i| format!("{i},{}\n", f64::from(i) * 0.5)).collect::<Vec<_>>();
+        let table = csv::read_bytes("t.csv", format!("n,v\n{}", rows.concat()).as_bytes());
+        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        assert_eq!(found.problems[0].column.as_deref(), Some("n"));
+        let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
+        assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn units_and_notes_stand_together() {
+        let mut definition = DatasetDefinition::new("d", Role::Public, Source::File("d".into()));
+        definition.units.insert("temp".into(), "°C".into());
+        definition.notes.insert("temp".into(), "at noon".into());
+        definition.notes.insert("hum".into(), "relative".into());
+        let remarks = remarks_on_columns(&definition);
+        assert_eq!(
+            (remarks["temp"].as_str(), remarks["hum"].as_str()),
+            ("[°C] at noon", "relative")
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! What an interface looks at before it decides: directories, the first rows of
+//! a file, how much still fits into a budget, what an account may tell outside.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::data::Table;
+use crate::data::read::{self, Format, Reading};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Adjacency, Event, round_up};
+use crate::privacy::ledger::{Account, RunRecord};
+use crate::session::dataset::{ColumnKind, column_kinds};
+
+/// Rows of a private dataset that the curator is shown at once.
+pub const MOST_ROWS: usize = 500;
+/// Beyond this many runs a plan is cheap enough not to be counted.
+pub const MOST_RUNS: u64 = 1024;
+/// How much of a text file is read to guess at its columns.
+const GLANCE: u64 = 64 * 1024;
+/// Other files make sense as a whole only; beyond this size they are not glanced at.
+const WHOLE: u64 = 32 << 20;
+
+/// The contents of a directory, folders first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    pub directory: PathBuf,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub name: String,
+    pub is_directory: bool,
+    pub bytes: u64,
+}
+
+pub fn list(directory: &Path) -> Result<Listing> {
+    let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
+    let directory = directory.canonicalize().map_err(failed)?;
+    let entries = std::fs::read_dir(&directory).map_err(failed)?;
+    let mut entries: Vec<Entry> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let about = std::fs::metadata(entry.path()).ok()?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let (is_directory, bytes) = (about.is_dir(), about.len());
+            (!name.starts_with('.')).then_some(Entry { name, is_directory, bytes })
+        })
+        .collect();
+    entries.sort_by(|a, b| (!a.is_directory, &a.name).cmp(&(!b.is_directory, &b.name)));
+    Ok(Listing { directory, entries })
+}
+
+/// Cells as text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rows {
+    pub header: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+impl Rows {
+    /// The first `most` rows of a table.
+    pub fn of(table: &Table, most: usize) -> Self {
+        let row =
+            |row: usize| table.columns.iter().map(|column| column.cell(row).to_string()).collect();
+        Self {
+            header: table.names.clone(),
+            rows: (0..table.rows().min(most)).map(row).collect(),
+            total: table.rows(),
+        }
+    }
+}
+
+/// What the beginning of a file says about its columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    pub columns: Vec<ColumnKind>,
+    pub rows: Rows,
+    /// The whole file was looked at, not only its beginning.
+    pub whole: bool,
+}
+
+/// A quick look at the beginning of a text file.
+pub fn glance(path: &Path) -> Result<Schema> {
+    let failed = |error: std::io::Error| Error::io("read the file", path, &error);
+    let file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut bytes = Vec::new();
+    file.take(GLANCE).read_to_end(&mut bytes).map_err(failed)?;
+    let whole = bytes.len() as u64 >= size;
+    let format = read::format(path)?;
+    if !whole && format != Format::Csv {
+        if size > WHOLE {
+            return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
+                .cure("press Enter to read it and see its columns"));
+        }
+        let table = read::read_plainly(path)?;
+        let columns = column_kinds(&table);
+        return Ok(Schema { columns, rows: Rows::of(&table, 20), whole: true });
+    }
+    if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+        bytes.truncate(end + 1);
+    }
+    let table = read::read_bytes(&path.display().to_string(), &bytes, &Reading::Plain)?;
+    Ok(Schema { columns: column_kinds(&table), rows: Rows::of(&table, 20), whole })
+}
+
+/// How many more runs with these events fit into the account's budget, up to
+/// [`MOST_RUNS`]; `None` without a budget.
+pub fn how_many_fit(account: &Account, events: &[Event]) -> Option<u64> {
+    let budget = account.budget?;
+    let fits = |runs: u64| {
+        let total = account.spent_with_runs(events, runs, budget.delta).ok().flatten();
+        total.is_some_and(|total| total.epsilon <= budget.epsilon)
+    };
+    let (mut fitting, mut too_many) = (0, 1);
+    while too_many < MOST_RUNS && fits(too_many) {
+        (fitting, too_many) = (too_many, too_many * 2);
+    }
+    while too_many - fitting > 1 {
+        let middle = u64::midpoint(fitting, too_many);
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    Some(if too_many >= MOST_RUNS && fits(MOST_RUNS) { MOST_RUNS } else { fitting })
+}
+
+/// What an account adds up to, worked out once so that screens only show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest {
+    /// δ at which everything here is stated: the budget's.
+    pub delta: f64,
+    /// ε of everything charged; `None` where it cannot be computed.
+    pub spent: Option<f64>,
+    /// ε under each adjacency; `None` where not every entry holds for it.
+    pub totals: [(Adjacency, Option<f64>); 2],
+    /// ε of the largest further run at this δ.
+    pub largest: Option<f64>,
+    /// One for each run of the account.
+    pub entries: Vec<EntryDigest>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EntryDigest {
+    /// ε of what this run is charged, at its own δ; `None` where unknown.
+    pub spent: Option<f64>,
+    pub charged: u64,
+    pub planned: u64,
+}
+
+impl Digest {
+    pub fn of(account: &Account) -> Self {
+        let delta = account.budget.map_or(1e-6, |budget| budget.delta);
+        let entry = |run: &RunRecord| EntryDigest {
+            spent: run
+                .spent(run.grant.target.delta)
+                .ok()
+                .map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon)),
+            charged: run.charged.iter().sum(),
+            planned: run.grant.events.iter().map(|event| event.count).sum(),
+        };
+        let totals = totals(account, delta);
+        Self {
+            delta,
+            spent: totals[1].1,
+            totals,
+            largest: account.largest_epsilon(delta).ok().flatten(),
+            entries: account.runs.iter().map(entry).collect(),
+        }
+    }
+}
+
+/// ε of all entries together under each adjacency. Replace-one needs every entry
+/// to hold for it; what holds for replace-one holds for zero-out with the same
+/// numbers.
+fn totals(account: &Account, delta: f64) -> [(Adjacency, Option<f64>); 2] {
+    let spent = account.spent(delta).ok();
+    let spent = spent.map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon));
+    let events = account.charged_events();
+    let all_replace = events.iter().all(|event| event.adjacency == Adjacency::ReplaceOne);
+    [(Adjacency::ReplaceOne, if all_replace { spent } else { None }), (Adjacency::ZeroOut, spent)]
+}
+
+/// What a sum of guarantees says nothing about; each run's own certificate says more.
+const NOT_COVERED: [&str; 3] = [
+    "data of the same people that the ledger does not know: copies elsewhere, other workspaces",
+    "decisions taken on exact numbers that the curator saw (see 'peeked' of each run)",
+    "timing and memory of the machine, and access to it",
+];
+
+/// What everything on an account guarantees together, for those who may ask.
+pub fn certificate(account: &Account) -> Result<String> {
+    let delta = account.budget.map_or(1e-6, |budget| budget.delta);
+    let totals = totals(account, delta).map(|(adjacency, epsilon)| {
+        let epsilon = epsilon.map(|epsilon| round_up(epsilon, 4));
+        json!({"holds_for": adjacency.words(), "epsilon_at_most": epsilon, "delta": delta})
+    });
+    let entries: Vec<_> = account
+        .runs
+        .iter()
+        .map(|run| {
+            json!({
+                "run": run.grant.run, "time": run.time, "method": run.grant.method,
+                "granted": run.grant.target, "charged": run.charged_events(),
+            })
+        })
+        .collect();
+    let certificate = json!({
+        "halflight": env!("CARGO_PKG_VERSION"),
+        "account": account.id,
+        "budget": account.budget,
+        "totals": totals,
+        "past_is_known": !account.unknown_past,
+        "entries": entries,
+        "not_covered": NOT_COVERED,
+    });
+    serde_json::to_string_pretty(&certificate)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Target;
+    use crate::privacy::accountant::Mechanism;
+    use crate::privacy::ledger::DatasetRecord;
+
+    fn account(epsilon: f64) -> Account {
+        let dataset = DatasetRecord {
+            name: "ages".to_owned(),
+            origin: "ages.csv".to_owned(),
+            content: "a".to_owned(),
+            view: "b".to_owned(),
+            rows: 100,
+        };
+        let mut account = Account::unopened(&dataset, false);
+        account.budget = Some(Target { epsilon, delta: 1e-6 });
+        account
+    }
+
+    fn event(sigma: f64) -> Event {
+        Event {
+            label: "mean".to_owned(),
+            what: String::new(),
+            mechanism: Mechanism::Gaussian { sensitivity: 1.0, sigma, grid: 0.0, coordinates: 1 },
+            count: 1,
+            adjacency: Adjacency::ReplaceOne,
+        }
+    }
+
+    #[test]
+    fn as_many_runs_fit_as_the_budget_bears_and_one_more_does_not() {
+        let (account, events) = (account(2.0), [event(20.0)]);
+        let fitting = how_many_fit(&account, &events).unwrap();
+        assert!(fitting > 1 && fitting < MOST_RUNS, "{fitting}");
+        let total = |count: u64| {
+            let event = Event { count, ..events[0].clone() };
+            account.spent_with_runs(&[event], 1, 1e-6).unwrap().unwrap().epsilon
+        };
+        assert!(total(fitting) <= 2.0 && total(fitting + 1) > 2.0);
+        assert_eq!(how_many_fit(&account, &[event(1e-3)]), Some(0));
+        assert_eq!(how_many_fit(&account, &[event(1e6)]), Some(MOST_RUNS));
+        assert_eq!(how_many_fit(&Account { budget: None, ..account }, &events), None);
+    }
+
+    #[test]
+    fn a_certificate_of_an_account_names_no_fingerprint_and_no_file() {
+        let text = certificate(&account(2.0)).unwrap();
+        assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
+    }
+
+    #[test]
+    fn a_glance_reads_whole_lines_of_the_beginning() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("long.csv");
+        let rows: Vec<String> = (0..20_000).map(|row| format!("{row},word{row}")).collect();
+        std::fs::write(&path, format!("number,word\n{}\n", rows.join("\n"))).unwrap();
+        let schema = glance(&path).unwrap();
+        assert!(!schema.whole && schema.rows.rows.len() == 20);
+        assert!(schema.columns[0].numeric && !schema.columns[1].numeric);
+        std::fs::create_dir(directory.path().join("zoo")).unwrap();
+        let listing = list(directory.path()).unwrap();
+        assert_eq!(listing.entries[0].name, "zoo");
+        assert_eq!(listing.entries[1].name, "long.csv");
+    }
+}

@@ -1,0 +1,187 @@
+//! The gradient of a linear model in one pass over the data.
+//!
+//! For Σ sᵢxᵢ with slopes sᵢ that depend on the score xᵢ·w, two matrix products read the
+//! data twice. Here a few examples are scored and added while they are in the cache, so
+//! memory is read once, which is all that such a pass costs.
+
+use super::{Matrix, Vector};
+
+/// Examples that are worked on together: each entry of the weights and of the sum is
+/// then loaded once for all of them.
+const TOGETHER: usize = 4;
+
+/// Independent partial sums of a dot product.
+const LANES: usize = 8;
+
+/// Numbers that one thread gets at least; under it, starting a thread costs more.
+const LEAST_SHARE: usize = 1 << 17;
+
+/// The scores xᵢ·w and the sum Σ slope(i, xᵢ·w)·xᵢ over the columns of `features`.
+///
+/// A column whose slope is zero is not added, so it may hold anything.
+pub fn gradient(
+    features: &Matrix,
+    w: &Vector,
+    threads: usize,
+    slope: impl Fn(usize, f64) -> f64 + Sync,
+) -> (Vec<f64>, Vector) {
+    let (dimension, count) = features.shape();
+    let mut scores = vec![0.0; count];
+    let mut sum = Vector::zeros(dimension);
+    if dimension == 0 || count == 0 {
+        return (scores, sum);
+    }
+    let threads = threads.clamp(1, (dimension * count / LEAST_SHARE).max(1));
+    let share = count.div_ceil(threads).next_multiple_of(TOGETHER);
+    let parts = features
+        .as_slice()
+        .chunks(share * dimension)
+        .zip(scores.chunks_mut(share))
+        .enumerate()
+        .map(|(part, (examples, scores))| (part * share, examples, scores));
+    let slope = &slope;
+    let work = |(first, examples, scores): (usize, &[f64], &mut [f64])| {
+        let mut sum = vec![0.0; dimension];
+        pulp::Arch::new().dispatch(|| {
+            pass(examples, w.as_slice(), scores, &mut sum, |k, score| slope(first + k, score));
+        });
+        sum
+    };
+    let mut add = |part: Vec<f64>| sum += Vector::from_vec(part);
+    if threads == 1 {
+        parts.for_each(|part| add(work(part)));
+    } else {
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
+            for handle in handles {
+                match handle.join() {
+                    Ok(part) => add(part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+    }
+    (scores, sum)
+}
+
+/// Threads that a pass may use on this machine: memory has no more to give to a third.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(2)
+}
+
+// Inlined, so that it is compiled for the instruction set that was found at run time.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn pass(
+    examples: &[f64],
+    w: &[f64],
+    scores: &mut [f64],
+    sum: &mut [f64],
+    slope: impl Fn(usize, f64) -> f64,
+) {
+    let dimension = w.len();
+    let mut groups = examples.chunks_exact(TOGETHER * dimension);
+    let mut first = 0;
+    for group in groups.by_ref() {
+        let (a, rest) = group.split_at(dimension);
+        let (b, rest) = rest.split_at(dimension);
+        let (c, d) = rest.split_at(dimension);
+        let found = [dot(a, w), dot(b, w), dot(c, w), dot(d, w)];
+        scores[first..first + TOGETHER].copy_from_slice(&found);
+        let mut slopes = [0.0; TOGETHER];
+        for (k, (slot, score)) in slopes.iter_mut().zip(found).enumerate() {
+            *slot = slope(first + k, score);
+        }
+        if slopes.iter().all(|slope| *slope != 0.0) {
+            let [s, t, u, v] = slopes;
+            let columns = a.iter().zip(b).zip(c).zip(d);
+            for (sum, (((a, b), c), d)) in sum.iter_mut().zip(columns) {
+                *sum += (s * a + t * b) + (u * c + v * d);
+            }
+        } else {
+            for (slope, example) in slopes.into_iter().zip([a, b, c, d]) {
+                add(slope, example, sum);
+            }
+        }
+        first += TOGETHER;
+    }
+    for example in groups.remainder().chunks_exact(dimension) {
+        scores[first] = dot(example, w);
+        add(slope(first, scores[first]), example, sum);
+        first += 1;
+    }
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn dot(x: &[f64], w: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (x, w) = (x.chunks_exact(LANES), w.chunks_exact(LANES));
+    let rest: f64 = x.remainder().iter().zip(w.remainder()).map(|(x, w)| x * w).sum();
+    for (x, w) in x.zip(w) {
+        for ((lane, x), w) in lanes.iter_mut().zip(x).zip(w) {
+            *lane += x * w;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add(slope: f64, example: &[f64], sum: &mut [f64]) {
+    if slope != 0.0 {
+        for (sum, x) in sum.iter_mut().zip(example) {
+            *sum += slope * x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn one_pass_agrees_with_two_products_for_any_shape_and_number_of_threads(
+            dimension in 1..40_usize,
+            count in 0..30_usize,
+            threads in 1..4_usize,
+        ) {
+            let features = Matrix::from_fn(dimension, count, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
+            let w = Vector::from_fn(dimension, |i, _| (i % 5) as f64 - 2.0);
+            let slope = |i: usize, score: f64| if i % 3 == 0 { 0.0 } else { score - i as f64 };
+            let (scores, sum) = gradient(&features, &w, threads, slope);
+            // Whole numbers, so every order of summation is exact.
+            let plain = features.tr_mul(&w);
+            prop_assert_eq!(&Vector::from_vec(scores), &plain);
+            let slopes = Vector::from_fn(count, |i, _| slope(i, plain[i]));
+            prop_assert_eq!(sum, &features * slopes);
+        }
+    }
+
+    #[test]
+    fn large_data_are_split_between_threads_without_a_seam() {
+        let (dimension, count) = (64, 3 * LEAST_SHARE / 64 + 5);
+        let features = Matrix::from_fn(dimension, count, |i, j| ((i + j) % 7) as f64);
+        let w = Vector::from_element(dimension, 1.0);
+        let slope = |i: usize, score: f64| score + (i % 4) as f64;
+        let (one, alone) = gradient(&features, &w, 1, slope);
+        let (three, together) = gradient(&features, &w, 3, slope);
+        assert_eq!(one, three);
+        assert_eq!(alone, together);
+    }
+
+    #[test]
+    fn a_column_without_slope_may_hold_anything() {
+        for at in [0, 5] {
+            let mut features = Matrix::from_element(3, 6, 1.0);
+            features[(1, at)] = f64::NAN;
+            let w = Vector::from_element(3, 1.0);
+            let (_, sum) = gradient(&features, &w, 1, |i, _| if i == at { 0.0 } else { 1.0 });
+            assert_eq!(sum, Vector::from_element(3, 5.0));
+        }
+    }
+}

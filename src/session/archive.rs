@@ -1,0 +1,265 @@
+//! The runs of a workspace, read back from their directories to be compared.
+//!
+//! A directory may be that of a run that is still under way, that crashed, or of
+//! another version: what can be read is shown, the rest is left out and said.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::atomic;
+use super::file::{PlanDefinition, Session};
+use super::workspace::Workspace;
+use crate::adapt::Series;
+use crate::error::{Error, Result};
+use crate::privacy::ledger::RunId;
+use crate::privacy::{CuratorOnly, Private, Target, Watch};
+
+pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
+
+/// Where a run's remark by its curator stands.
+const TAG: &str = "tag.txt";
+
+/// One run as its directory tells it.
+#[derive(Debug, Clone)]
+pub struct ArchivedRun {
+    pub id: RunId,
+    pub directory: PathBuf,
+    /// Start of the run, UTC, to the second.
+    pub time: String,
+    pub plan: Option<PlanDefinition>,
+    /// The curator's remark.
+    pub tag: String,
+    /// `finished`, `stopped`, `failed`; `open` without a certificate.
+    pub outcome: String,
+    /// What its noise guarantees, from the certificate.
+    pub guarantee: Option<Target>,
+    pub peeked: bool,
+    pub steps: u64,
+    pub of: u64,
+    /// Public and released numbers.
+    pub curves: Curves,
+    /// ε spent after each step.
+    pub epsilon: Vec<(f64, f64)>,
+    /// Exact numbers, where any were computed.
+    pub exact: Option<CuratorOnly<Curves>>,
+    /// What could not be read.
+    pub trouble: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    step: u64,
+    #[serde(default)]
+    of: u64,
+    #[serde(default)]
+    epsilon: Option<f64>,
+    #[serde(default)]
+    values: BTreeMap<String, Value>,
+}
+
+/// All runs of the workspace, the newest first.
+pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
+    let folder = workspace.folder().join("runs");
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list the runs", &folder, &error)),
+    };
+    let directories = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let mut runs: Vec<ArchivedRun> = directories.map(|path| read_run(&path)).collect();
+    runs.sort_by(|a, b| b.id.cmp(&a.id));
+    Ok(runs)
+}
+
+fn read_run(directory: &Path) -> ArchivedRun {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut trouble = None;
+    let plan = match Session::open(&directory.join("run.ron")) {
+        Ok(session) => session.plans.into_iter().next(),
+        Err(error) => {
+            trouble = Some(error.to_string());
+            None
+        }
+    };
+    let mut run = ArchivedRun {
+        time: time_of(&name),
+        id: RunId(name),
+        directory: directory.to_path_buf(),
+        plan,
+        tag: fs::read_to_string(directory.join(TAG)).unwrap_or_default().trim().to_owned(),
+        outcome: "open".to_owned(),
+        guarantee: None,
+        peeked: false,
+        steps: 0,
+        of: 0,
+        curves: Curves::new(),
+        epsilon: Vec::new(),
+        exact: None,
+        trouble,
+    };
+    for line in lines(&directory.join("events.jsonl")) {
+        let x = line.step as f64;
+        (run.steps, run.of) = (line.step, line.of);
+        if let Some(epsilon) = line.epsilon {
+            run.epsilon.push((x, epsilon));
+        }
+        add(&mut run.curves, &line, |value| value.get("value")?.as_f64());
+    }
+    run.exact = exact_numbers(&directory.join("curator.jsonl"));
+    let certificate = fs::read(directory.join("certificate.json")).ok();
+    if let Some(certificate) = certificate.and_then(|text| serde_json::from_slice(&text).ok()) {
+        read_certificate(&mut run, &certificate);
+    }
+    run
+}
+
+fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
+    if let Some(outcome) = certificate["outcome"].as_str() {
+        outcome.clone_into(&mut run.outcome);
+    }
+    run.peeked = certificate["peeked"].as_bool().unwrap_or(true);
+    let number = |name: &str| certificate["guarantee"][name].as_f64();
+    if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
+        run.guarantee = Some(Target { epsilon, delta });
+    }
+}
+
+/// The exact numbers go from the file into the type that keeps them: whoever
+/// wants to see them needs an unsealed watch.
+fn exact_numbers(path: &Path) -> Option<CuratorOnly<Curves>> {
+    let found = Private::new(lines(path));
+    found
+        .curator(&Watch::open(), |lines| {
+            let mut curves = Curves::new();
+            for line in lines {
+                add(&mut curves, line, Value::as_f64);
+            }
+            (!curves.is_empty()).then_some(curves)
+        })?
+        .transpose()
+}
+
+fn add(curves: &mut Curves, line: &Line, number: impl Fn(&Value) -> Option<f64>) {
+    for (name, value) in &line.values {
+        // A series of another version is passed over.
+        let series = serde_json::from_value(Value::String(name.clone()));
+        if let (Ok(series), Some(y)) = (series, number(value)) {
+            curves.entry(series).or_default().push((line.step as f64, y));
+        }
+    }
+}
+
+/// The good lines of a file; a run that died may have left half of one.
+fn lines(path: &Path) -> Vec<Line> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.
+fn time_of(name: &str) -> String {
+    let digits = |range: std::ops::Range<usize>| {
+        name.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let parts = [0..4, 4..6, 6..8, 9..11, 11..13, 13..15].map(digits);
+    match parts {
+        [Some(year), Some(month), Some(day), Some(hour), Some(minute), Some(second)]
+            if name.as_bytes().get(8) == Some(&b'-') =>
+        {
+            format!("{year}-{month}-{day} {hour}:{minute}:{second}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Sets or removes the curator's remark on a run.
+pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
+    let path = existing(workspace, run)?.join(TAG);
+    atomic::write(&path, format!("{}\n", text.trim()).as_bytes())
+}
+
+/// Removes a run's directory. What the ledger says about it stays.
+pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
+    let path = existing(workspace, run)?;
+    fs::remove_dir_all(&path).map_err(|error| Error::io("remove the run", &path, &error))
+}
+
+/// The directory of a run, which must be a plain name below the runs' folder.
+fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
+    let path = workspace.run_directory(run);
+    let plain = Path::new(&run.0).file_name().is_some_and(|name| *name == *run.0);
+    if plain && path.is_dir() {
+        return Ok(path);
+    }
+    Err(Error::failed("there is no such run").at(path.display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace_with(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        for (name, text) in files {
+            let path = workspace.folder().join("runs").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        (directory, workspace)
+    }
+
+    #[test]
+    fn a_run_is_read_back_with_its_exact_numbers_under_seal() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) = workspace_with(&[
+            (
+                &format!("{name}/events.jsonl"),
+                concat!(
+                    r#"{"step":1,"of":2,"phase":"a","epsilon":0.5,"values":{"public_error":{"value":3.5,"standing":"released"},"from_the_future":{"value":1}}}"#,
+                    "\n",
+                    r#"{"step":2,"of":2,"phase":"a","epsilon":1.0,"values":{"public_error":{"value":2.5,"standing":"released"}}}"#,
+                    "\n{\"step\":3,"
+                ),
+            ),
+            (&format!("{name}/curator.jsonl"), r#"{"step":1,"values":{"private_error":7.5}}"#),
+            (
+                &format!("{name}/certificate.json"),
+                r#"{"outcome":"finished","peeked":true,"guarantee":{"epsilon":1.0,"delta":1e-6}}"#,
+            ),
+            ("stray/other.txt", "not a run"),
+        ]);
+        let runs = read(&workspace).unwrap();
+        assert_eq!(runs.len(), 2);
+        let run = runs.iter().find(|run| run.id.0 == name).unwrap();
+        assert_eq!(run.time, "2026-01-31 23:59:58");
+        assert_eq!((run.steps, run.of, run.outcome.as_str()), (2, 2, "finished"));
+        assert_eq!(run.curves[&Series::PublicError], [(1.0, 3.5), (2.0, 2.5)]);
+        assert_eq!(run.guarantee.unwrap().delta, 1e-6);
+        let watch = Watch::open();
+        let exact = run.exact.as_ref().unwrap();
+        assert_eq!(exact.reveal(&watch).unwrap()[&Series::PrivateError], [(1.0, 7.5)]);
+        watch.seal(true);
+        assert!(exact.reveal(&watch).is_none());
+        assert!(!format!("{run:?}").contains("7.5"), "exact numbers are not printed");
+        let stray = runs.iter().find(|run| run.id.0 == "stray").unwrap();
+        assert!(stray.trouble.is_some() && stray.time.is_empty() && stray.exact.is_none());
+    }
+
+    #[test]
+    fn runs_are_tagged_and_deleted_by_name_only() {
+        let (_keep, workspace) = workspace_with(&[("20260131-235958-x-00/events.jsonl", "")]);
+        let id = RunId("20260131-235958-x-00".to_owned());
+        tag(&workspace, &id, " the good one ").unwrap();
+        assert_eq!(read(&workspace).unwrap()[0].tag, "the good one");
+        for outside in ["..", "../runs", ".", "", "a/../20260131-235958-x-00"] {
+            assert!(delete(&workspace, &RunId(outside.to_owned())).is_err(), "{outside}");
+        }
+        delete(&workspace, &id).unwrap();
+        assert!(read(&workspace).unwrap().is_empty());
+        assert!(delete(&workspace, &id).is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! What the user likes, and where they were. Two files, kept apart: the config
+//! is written by hand and only read here; the state is written here and may be
+//! thrown away at any time.
+//!
+//! | file | place |
+//! |---|---|
+//! | config | `$XDG_CONFIG_HOME/halflight/config.ron`, else `~/.config/halflight/config.ron` |
+//! | themes | `themes/NAME.ron` beside it |
+//! | state | `$XDG_STATE_HOME/halflight/state.ron`, else `~/.local/state/halflight/state.ron` |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::atomic;
+use crate::error::{Error, Result};
+
+/// Written by hand.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// `dark`, `light`, `high-contrast`, or the name of a file under `themes/`.
+    pub theme: Option<String>,
+    /// Letters instead of symbols and braille.
+    pub ascii: bool,
+    /// Whether the mouse is taken from the terminal.
+    pub mouse: Option<bool>,
+}
+
+/// Written by the program.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    pub last_session: Option<PathBuf>,
+    /// Width of the first column of the Compare table.
+    pub run_column: Option<u16>,
+}
+
+/// The two directories of this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    pub config: PathBuf,
+    pub state: PathBuf,
+}
+
+impl Places {
+    /// From the values of `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME`. By the
+    /// specification a relative XDG path counts as unset.
+    pub fn new(config: Option<&str>, state: Option<&str>, home: Option<&str>) -> Option<Self> {
+        let base = |set: Option<&str>, below: &str| {
+            let set = set.map(Path::new).filter(|path| path.is_absolute());
+            let home =
+                || home.filter(|home| !home.is_empty()).map(|home| Path::new(home).join(below));
+            set.map(Path::to_path_buf).or_else(home).map(|base| base.join("halflight"))
+        };
+        Some(Self { config: base(config, ".config")?, state: base(state, ".local/state")? })
+    }
+
+    pub fn of_environment() -> Option<Self> {
+        let set = |name: &str| std::env::var(name).ok();
+        let (config, state) = (set("XDG_CONFIG_HOME"), set("XDG_STATE_HOME"));
+        Self::new(config.as_deref(), state.as_deref(), set("HOME").as_deref())
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.ron")
+    }
+
+    /// The config; without a file the defaults.
+    pub fn read_config(&self) -> Result<Config> {
+        let path = self.config_file();
+        let Some(text) = text_of(&path)? else { return Ok(Config::default()) };
+        ron::Options::default()
+            .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+            .from_str(&text)
+            .map_err(|error| {
+                let (line, column) = (error.span.start.line, error.span.start.col);
+                Error::usage(format!("not a configuration: {}", error.code))
+                    .at(format!("{}:{line}:{column}", path.display()))
+                    .cure("write for instance: (theme: \"light\", ascii: false)")
+            })
+    }
+
+    /// The text of a theme of the user's own.
+    pub fn read_theme(&self, name: &str) -> Result<String> {
+        let path = self.config.join("themes").join(format!("{name}.ron"));
+        text_of(&path)?.ok_or_else(|| {
+            Error::usage(format!("there is no theme '{name}'"))
+                .at(path.display().to_string())
+                .cure("write that file, or take one of: dark, light, high-contrast")
+        })
+    }
+
+    /// The state; whatever is wrong with it, it is only forgotten.
+    pub fn read_state(&self) -> State {
+        let text = fs::read_to_string(self.state.join("state.ron")).unwrap_or_default();
+        ron::from_str(&text).unwrap_or_default()
+    }
+
+    pub fn write_state(&self, state: &State) -> Result<()> {
+        fs::create_dir_all(&self.state)
+            .map_err(|error| Error::io("create the state directory", &self.state, &error))?;
+        let text = ron::ser::to_string_pretty(state, ron::ser::PrettyConfig::new())
+            .map_err(|error| Error::failed(format!("the state cannot be written: {error}")))?;
+        atomic::write(&self.state.join("state.ron"), (text + "\n").as_bytes())
+    }
+}
+
+fn text_of(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directories_follow_the_xdg_rules() {
+        let places = Places::new(Some("/c"), Some("/s"), Some("/home/ada")).unwrap();
+        assert_eq!(places.config, Path::new("/c/halflight"));
+        assert_eq!(places.state, Path::new("/s/halflight"));
+        for unset in [None, Some(""), Some("relative")] {
+            let places = Places::new(unset, unset, Some("/home/ada")).unwrap();
+            assert_eq!(places.config, Path::new("/home/ada/.config/halflight"));
+            assert_eq!(places.state, Path::new("/home/ada/.local/state/halflight"));
+        }
+        assert_eq!(Places::new(None, Some("/s"), None), None);
+    }
+
+    #[test]
+    fn a_config_error_names_its_place_and_a_broken_state_is_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let places = Places { config: path("config"), state: path("state") };
+        assert_eq!(places.read_config().unwrap(), Config::default());
+        fs::create_dir_all(&places.config).unwrap();
+        fs::write(places.config_file(), "(theme: \"light\")").unwrap();
+        assert_eq!(places.read_config().unwrap().theme.as_deref(), Some("light"));
+        fs::write(places.config_file(), "(\n  colour: 3)").unwrap();
+        let error = places.read_config().unwrap_err().to_string();
+        assert!(error.contains("config.ron:2:"), "{error}");
+
+        let state = State { run_column: Some(30), ..State::default() };
+        places.write_state(&state).unwrap();
+        assert_eq!(places.read_state(), state);
+        fs::write(places.state.join("state.ron"), "(((").unwrap();
+        assert_eq!(places.read_state(), State::default());
+    }
+}

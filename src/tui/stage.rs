@@ -1,0 +1,471 @@
+//! The interface set up for tests: every screen in its main states, without a
+//! thread, a file or a clock.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::app::{App, DatasetStatus, Level, Pane, Tab};
+use super::compare::tests::archived;
+use super::picker::{self, Files};
+use super::plan_form;
+use super::popup::{Answer, DatasetForm, ExportForm, Popup};
+use super::runs::{Ended, RunView};
+use super::theme::{Glyphs, Theme};
+use super::widgets::field::Field as TextField;
+use crate::adapt::{Measure, Series, Step};
+use crate::engine::assembly::assemble;
+use crate::engine::desk::{News, Preview};
+use crate::engine::job::{Progress, Scores};
+use crate::engine::shelf::{Digest, Entry, Listing, Rows, Schema};
+use crate::engine::{Control, Moment, Summary};
+use crate::error::Error;
+use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
+use crate::privacy::ledger::{
+    Account, AccountId, Book, DatasetRecord, Grant, Outcome, RunId, RunRecord, RunState,
+};
+use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::session::dataset::ColumnKind;
+use crate::session::{Loaded, Workspace, dataset, demo};
+
+pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
+    let value = Private::new(value).curator(&Watch::open(), Clone::clone);
+    value.expect("an open watch sees")
+}
+
+/// The demo's session, nothing read yet.
+pub fn opened() -> App {
+    let session = demo::session("bikeshare").unwrap();
+    App::new(session, None, Theme::truecolor(), Glyphs::unicode())
+}
+
+/// The demo's datasets, read once for all tests.
+fn datasets() -> &'static [Arc<Loaded>] {
+    static DATASETS: OnceLock<Vec<Arc<Loaded>>> = OnceLock::new();
+    DATASETS.get_or_init(|| {
+        let workspace = Workspace::fresh(std::path::Path::new("/nowhere"));
+        let session = demo::session("bikeshare").unwrap();
+        let read = |definition| Arc::new(dataset::load(definition, &workspace).unwrap());
+        session.datasets.iter().map(read).collect()
+    })
+}
+
+/// The demo with its data in memory.
+pub fn loaded() -> App {
+    let mut app = opened();
+    for loaded in datasets() {
+        let name = loaded.definition.name.clone();
+        let status = DatasetStatus::Ready { loaded: Arc::clone(loaded), account: None };
+        app.data.status.insert(name, status);
+    }
+    app
+}
+
+/// What the desk would say about the first plan.
+pub fn preview() -> Preview {
+    static PREVIEW: OnceLock<Preview> = OnceLock::new();
+    PREVIEW.get_or_init(first_preview).clone()
+}
+
+fn first_preview() -> Preview {
+    let session = demo::session("bikeshare").unwrap();
+    let plan = session.plans[0].clone();
+    let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
+    let assembly = assemble(&session, &plan, &loaded).unwrap();
+    Preview {
+        shape: assembly.problem.shape.clone(),
+        releases: assembly.plan,
+        account: AccountId("new account".to_owned()),
+        budget: session.budgets.get(&plan.private).copied(),
+        spent: None,
+        after: Some(assembly.calibrated.guarantee.clone()),
+        fits: Some(9),
+        refusal: None,
+        calibrated: assembly.calibrated,
+        warnings: assembly.warnings,
+        plan,
+    }
+}
+
+pub fn priced() -> App {
+    let mut app = loaded();
+    app.tab = Tab::Plan;
+    app.plan.preview = Some(Ok(Box::new(preview())));
+    app
+}
+
+/// A run of made-up numbers that has come this far.
+pub fn run(id: u64, steps: u64, total: u64, watch: &Watch) -> RunView {
+    let plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    let mut run = RunView::new(id, &plan, Control::default(), watch.for_run());
+    let granted = RunId(format!("20260101-00000{id}-x"));
+    run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings: Vec::new() }));
+    for index in 1..=steps {
+        run.hear(News::Moment(Moment::Stepped(progress(index, total))));
+    }
+    run
+}
+
+pub fn progress(index: u64, total: u64) -> Progress {
+    let x = index as f64;
+    let decay = (-x / 20.0).exp();
+    let wobble = 0.02 * (x * 1.7).sin();
+    let measures = vec![
+        Measure::released(Series::Objective, 0.3 + decay + wobble),
+        Measure::released(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
+        Measure::released(Series::StationarityGap, decay + wobble.abs()),
+        Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
+        Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
+        Measure::curator(Series::ExactStationarityGap, exact(decay)),
+    ];
+    let phase = if index < 3 { "start" } else { "descend" };
+    let step = Step { index, total, phase, measures, done: index == total };
+    Progress { step, epsilon: (x / total as f64).sqrt(), worked: Duration::from_millis(index * 4) }
+}
+
+pub fn running() -> App {
+    let mut app = priced();
+    app.tab = Tab::Run;
+    app.run.runs.push(run(1, 40, 60, &app.watch));
+    app
+}
+
+pub fn summary() -> Summary {
+    Summary {
+        run: RunId("20260101-000001-x".to_owned()),
+        directory: "/work/.halflight/runs/20260101-000001-x".into(),
+        plan: "winter from the other seasons".to_owned(),
+        method: "profiled CnvxAdap",
+        private_records: 1654,
+        public_records: 5261,
+        outcome: Outcome::Finished,
+        target: Target { epsilon: 1.0, delta: 1e-6 },
+        guarantee: Guarantee {
+            epsilon: 0.9999,
+            epsilon_lower: 0.9998,
+            delta: 1e-6,
+            adjacency: Adjacency::ReplaceOne,
+            bound: "Gaussian".to_owned(),
+            covers: crate::privacy::accountant::Coverage::FixedPlan,
+        },
+        scores: Scores {
+            model_on_public: Some(118.2),
+            source_only_on_public: Some(112.5),
+            model: Some(exact(91.5)),
+            source_only: Some(exact(103.25)),
+            target_only: Some(exact(88.75)),
+        },
+        steps: 60,
+        worked: Duration::from_millis(240),
+        peeked: true,
+        trouble: None,
+    }
+}
+
+/// One run finished, one refused, one under way.
+pub fn several() -> App {
+    let mut app = running();
+    app.run.runs.clear();
+    let mut finished = run(1, 60, 60, &app.watch);
+    finished.hear(News::Ended(Box::new(Ok(summary()))));
+    let mut refused = run(2, 0, 60, &app.watch);
+    refused.ended = Some(Ended::Refused(Error::refused("the budget is used up").cure("raise it")));
+    app.run.runs = vec![finished, refused, run(3, 25, 60, &app.watch)];
+    app
+}
+
+pub fn comparing() -> App {
+    let mut app = loaded();
+    app.tab = Tab::Compare;
+    let errors = |start: f64| -> Vec<f64> {
+        (0..60).map(|i| 110.0 + start * (-f64::from(i) / 15.0).exp()).collect()
+    };
+    let mut runs = vec![
+        archived(1, 1.0, &errors(60.0)),
+        archived(2, 0.5, &errors(90.0)),
+        archived(3, 4.0, &errors(30.0)),
+    ];
+    runs[2].tag = "the good one".to_owned();
+    runs[1].outcome = "stopped".to_owned();
+    app.compare.runs = Some(runs);
+    app
+}
+
+pub fn pinned() -> App {
+    let mut app = comparing();
+    for index in [0, 2] {
+        let id = app.compare.runs()[index].id.clone();
+        app.compare.toggle_pin(&id);
+    }
+    app
+}
+
+fn event(count: u64) -> Event {
+    Event {
+        label: "gradient".to_owned(),
+        what: "noisy gradient of the private part".to_owned(),
+        mechanism: Mechanism::Gaussian {
+            sensitivity: 1.0,
+            sigma: 40.0,
+            grid: 0.0,
+            coordinates: 37,
+        },
+        count,
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+pub fn book() -> (Book, Vec<Digest>) {
+    let dataset = DatasetRecord {
+        name: "winter".to_owned(),
+        origin: "builtin:bikeshare".to_owned(),
+        content: "c".to_owned(),
+        view: "v".to_owned(),
+        rows: 2068,
+    };
+    let mut account = Account::unopened(&dataset, false);
+    account.id = AccountId("amber-otter-17".to_owned());
+    account.budget = Some(Target { epsilon: 4.0, delta: 1e-5 });
+    let record = |number: u32, charged: u64, state: RunState| RunRecord {
+        time: format!("2026-01-01T00:00:0{number}Z"),
+        grant: Grant {
+            run: RunId(format!("20260101-00000{number}-x")),
+            account: account.id.clone(),
+            method: "profiled_cnvx_adap".to_owned(),
+            target: Target { epsilon: 1.0, delta: 1e-6 },
+            events: vec![event(60)],
+            allow_large_delta: false,
+        },
+        reserved: vec![60],
+        charged: vec![charged],
+        state,
+    };
+    let settled = |outcome, peeked| RunState::Settled { outcome, peeked };
+    account.runs = vec![
+        record(1, 60, settled(Outcome::Finished, true)),
+        record(2, 12, settled(Outcome::Stopped, false)),
+        record(3, 60, RunState::Open),
+    ];
+    let mut fresh = Account::unopened(&dataset, true);
+    fresh.id = AccountId("cedar-lynx-02".to_owned());
+    let accounts = vec![account, fresh];
+    let digests = accounts.iter().map(Digest::of).collect();
+    (Book { accounts, ..Book::default() }, digests)
+}
+
+pub fn spending() -> App {
+    let mut app = comparing();
+    app.tab = Tab::Ledger;
+    let mut preview = preview();
+    preview.account = AccountId("amber-otter-17".to_owned());
+    app.plan.preview = Some(Ok(Box::new(preview)));
+    let (book, digests) = book();
+    (app.ledger.book, app.ledger.digests) = (Some(book), digests);
+    app
+}
+
+pub fn listing() -> Listing {
+    let entry =
+        |name: &str, is_directory, bytes| Entry { name: name.to_owned(), is_directory, bytes };
+    Listing {
+        directory: "/home/ada/study".into(),
+        entries: vec![
+            entry("archive", true, 0),
+            entry("hospital_a.csv", false, 48_213),
+            entry("hospital_b.csv", false, 1_200_000),
+            entry("notes.txt", false, 713),
+        ],
+    }
+}
+
+pub fn schema() -> Schema {
+    let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric, width: 1 };
+    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    Schema {
+        columns: vec![column("age", true), column("ward", false), column("stay", true)],
+        rows: Rows {
+            header: vec!["age".to_owned(), "ward".to_owned(), "stay".to_owned()],
+            rows: vec![row(["61", "north", "3.5"]), row(["47", "south", "1"])],
+            total: 2,
+        },
+        whole: true,
+    }
+}
+
+pub fn browsing() -> App {
+    let mut app = loaded();
+    let mut files = Files::new(&listing());
+    files.picker.selected = 2;
+    files.glance = files.file().map(|file| (file, Ok(schema())));
+    app.popup = Some(Popup::Files(Box::new(files)));
+    app
+}
+
+pub fn peeking() -> App {
+    let mut app = loaded();
+    app.data.peeked = Some(("winter".to_owned(), exact(schema().rows)));
+    app.focus_on(Pane::Rows);
+    app
+}
+
+/// Every screen in each of its main states, with a name.
+pub fn scenes() -> Vec<(&'static str, App)> {
+    let with = |mut app: App, change: &dyn Fn(&mut App)| {
+        change(&mut app);
+        app
+    };
+    let fresh = opened;
+    let on = |tab: Tab| with(fresh(), &|app| app.tab = tab);
+    let seal = |app: App| {
+        app.watch.seal(true);
+        app
+    };
+    let filter = |app: &mut App, text: &str| {
+        app.filter_field_mut().set(text);
+        app.filtering = true;
+    };
+    vec![
+        ("data_reading", with(fresh(), &|app| drop(app.first_requests()))),
+        ("data_empty", with(fresh(), &|app| app.session = crate::session::Session::default())),
+        ("data_ready", loaded()),
+        (
+            "data_public_rows",
+            with(loaded(), &|app| {
+                app.data.selected = 1;
+                app.focus_on(Pane::Rows);
+                (app.data.row, app.data.column) = (100, 1);
+            }),
+        ),
+        ("data_private_rows", peeking()),
+        ("data_private_rows_sealed", seal(peeking())),
+        (
+            "data_failed",
+            with(loaded(), &|app| {
+                let error = Error::failed("expected a number, found 'x'")
+                    .at("a.csv:17, column 'temp'")
+                    .cure("mark the column as categorical");
+                app.complain(&error);
+                app.data.status.insert("winter".to_owned(), DatasetStatus::Failed(error));
+            }),
+        ),
+        ("data_filter", with(loaded(), &|app| filter(app, "public"))),
+        ("data_browser", browsing()),
+        (
+            "data_form",
+            with(loaded(), &|app| {
+                let known = vec!["bikers".to_owned(), "hr".to_owned()];
+                let mut form = DatasetForm::new(app.session.datasets[0].clone(), known, false);
+                form.focus = 2;
+                form.fields[1] = TextField::new("biker");
+                form.paste("z");
+                app.popup = Some(Popup::Dataset(Box::new(form)));
+            }),
+        ),
+        ("rank", on(Tab::Rank)),
+        ("plan_waiting", with(on(Tab::Plan), &|app| app.plan.waiting = true)),
+        ("plan_none", with(on(Tab::Plan), &|app| app.session.plans.clear())),
+        ("plan_priced", priced()),
+        (
+            "plan_queue",
+            with(priced(), &|app| {
+                let plan = app.session.plans[0].clone();
+                app.plan.queue = vec![plan.clone(), plan];
+                app.focus_on(Pane::Queue);
+            }),
+        ),
+        (
+            "plan_presets",
+            with(priced(), &|app| {
+                app.popup = Some(Popup::Pick(plan_form::presets()));
+            }),
+        ),
+        (
+            "plan_launch",
+            with(priced(), &|app| {
+                let text = "Launch 'winter'? It reserves ε 1 before it starts.".to_owned();
+                app.popup = Some(Popup::Question { text, then: Answer::Launch });
+            }),
+        ),
+        ("run_none", on(Tab::Run)),
+        ("run_working", running()),
+        ("run_sealed", seal(running())),
+        (
+            "run_cursor",
+            with(running(), &|app| {
+                app.run.lens.cursor = Some(20.2);
+                app.run.lens.window = Some((10.0, 30.0));
+                app.run.lens.log = true;
+            }),
+        ),
+        (
+            "run_smoothed",
+            with(running(), &|app| {
+                app.run.lens.smoothing = 0.9;
+                app.run.runs[0].smooth(0.9, false);
+            }),
+        ),
+        ("run_several", several()),
+        ("run_refused", with(several(), &|app| app.run.selected = 1)),
+        (
+            "run_log",
+            with(several(), &|app| {
+                app.focus_on(Pane::Log);
+                filter(app, "step");
+            }),
+        ),
+        ("compare_empty", with(comparing(), &|app| app.compare.runs = Some(Vec::new()))),
+        ("compare_selected", comparing()),
+        ("compare_pinned", pinned()),
+        ("compare_sealed", seal(pinned())),
+        (
+            "compare_utility",
+            with(pinned(), &|app| {
+                app.compare.shown = super::compare::Shown::Utility(Series::PublicError);
+            }),
+        ),
+        ("ledger_reading", on(Tab::Ledger)),
+        ("ledger_empty", with(on(Tab::Ledger), &|app| app.ledger.book = Some(Book::default()))),
+        ("ledger_accounts", spending()),
+        (
+            "ledger_entries",
+            with(spending(), &|app| {
+                app.focus_on(Pane::Entries);
+                app.ledger.entry = 1;
+            }),
+        ),
+        (
+            "help",
+            with(running(), &|app| {
+                app.popup = Some(Popup::Help { search: TextField::default(), scroll: 0 });
+            }),
+        ),
+        (
+            "help_search",
+            with(running(), &|app| {
+                app.popup = Some(Popup::Help { search: TextField::new("zoom"), scroll: 0 });
+            }),
+        ),
+        (
+            "palette",
+            with(loaded(), &|app| {
+                let mut palette = picker::palette(Tab::Data);
+                palette.query = TextField::new("bud");
+                app.popup = Some(Popup::Pick(palette));
+            }),
+        ),
+        (
+            "export",
+            with(pinned(), &|app| {
+                app.popup = Some(Popup::Export(Box::new(ExportForm::new("runs", true, false))));
+            }),
+        ),
+        (
+            "notice",
+            with(loaded(), &|app| {
+                app.say(
+                    Level::Error,
+                    "a long message that says what went wrong and what to do. ".repeat(4),
+                );
+            }),
+        ),
+    ]
+}

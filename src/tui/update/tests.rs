@@ -1,0 +1,371 @@
+//! `update` is total, and what keys do.
+
+use std::time::Instant;
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+use proptest::prelude::*;
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::*;
+use crate::engine::Moment;
+use crate::engine::desk::News;
+use crate::error::Error;
+use crate::privacy::Watch;
+use crate::tui::compare::tests::archived;
+use crate::tui::stage;
+use crate::tui::view::view;
+
+fn press(app: &mut App, keys: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for c in keys.chars() {
+        let code = match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            '\t' => KeyCode::Tab,
+            '↓' => KeyCode::Down,
+            '→' => KeyCode::Right,
+            c => KeyCode::Char(c),
+        };
+        let key = KeyEvent::new(code, KeyModifiers::NONE);
+        effects.extend(update(app, Message::Key(key), &Hits::default()));
+    }
+    effects
+}
+
+fn asked(effects: &[Effect], wanted: impl Fn(&Request) -> bool) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Ask(request) if wanted(request)))
+}
+
+fn any_key(random: &mut ChaCha20Rng) -> KeyEvent {
+    let codes = [
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::Delete,
+        KeyCode::Backspace,
+        KeyCode::F(5),
+        KeyCode::Null,
+    ];
+    let code = if random.random_bool(0.35) {
+        codes[random.random_range(0..codes.len())]
+    } else if random.random_bool(0.97) {
+        KeyCode::Char(char::from(random.random_range(b' '..=b'~')))
+    } else {
+        KeyCode::Char(['é', '漢', '\u{301}', '\u{200b}', '👩'][random.random_range(0..5)])
+    };
+    let modifiers = match random.random_range(0..12) {
+        0 => KeyModifiers::CONTROL,
+        1 => KeyModifiers::SHIFT,
+        2 => KeyModifiers::ALT,
+        _ => KeyModifiers::NONE,
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+fn any_mouse(random: &mut ChaCha20Rng) -> MouseEvent {
+    let kinds = [
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Up(MouseButton::Left),
+        MouseEventKind::Drag(MouseButton::Left),
+        MouseEventKind::Down(MouseButton::Right),
+        MouseEventKind::Moved,
+        MouseEventKind::ScrollDown,
+        MouseEventKind::ScrollUp,
+        MouseEventKind::ScrollLeft,
+    ];
+    MouseEvent {
+        kind: kinds[random.random_range(0..kinds.len())],
+        column: random.random_range(0..210),
+        row: random.random_range(0..64),
+        modifiers: KeyModifiers::NONE,
+    }
+}
+
+fn any_report(random: &mut ChaCha20Rng) -> Report {
+    let id = random.random_range(0..4);
+    let number = random.random_range(1..9);
+    match random.random_range(0..14) {
+        0 => Report::Listing(stage::listing()),
+        1 => Report::Glance { file: "x.csv".into(), schema: Ok(stage::schema()) },
+        2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
+        3 => Report::Peeked {
+            dataset: "winter".to_owned(),
+            rows: Some(stage::exact(stage::schema().rows)),
+        },
+        4 => Report::Archive(
+            (0..number).map(|it| archived(it, 1.0, &[3.0, f64::NAN, 2.0])).collect(),
+        ),
+        5 => {
+            let (book, digests) = stage::book();
+            Report::Ledger(book, digests)
+        }
+        6 => Report::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
+        7 => Report::Job {
+            id,
+            news: News::Moment(Moment::Stepped(stage::progress(u64::from(number) * 7, 60))),
+        },
+        8 => Report::Job { id, news: News::Ended(Box::new(Ok(stage::summary()))) },
+        9 => Report::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
+        10 => Report::Trouble(Error::failed("trouble")),
+        11 => Report::Inspected { file: "x.csv".to_owned(), columns: stage::schema().columns },
+        12 => Report::SessionSaved("s.ron".into()),
+        _ => Report::Preview(Box::new(Err(Error::failed("not loaded")))),
+    }
+}
+
+fn any_message(random: &mut ChaCha20Rng) -> Message {
+    match random.random_range(0..100) {
+        0..72 => Message::Key(any_key(random)),
+        72..88 => Message::Mouse(any_mouse(random)),
+        88..97 => Message::Reports(vec![any_report(random)]),
+        97 => Message::Paste("a\u{7}b, 漢 1e-3\n".to_owned()),
+        98 => Message::Resize,
+        _ => Message::Terminate,
+    }
+}
+
+/// Messages per case; with the cases below 10⁵ in all.
+const MESSAGES: usize = 5_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn any_messages_in_any_state_give_a_state_that_can_be_drawn(seed: u64) {
+        let mut random = ChaCha20Rng::seed_from_u64(seed);
+        let mut scenes: Vec<App> = stage::scenes().into_iter().map(|(_, app)| app).collect();
+        let mut app = scenes.swap_remove(random.random_range(0..scenes.len()));
+        let mut hits = Hits::default();
+        for count in 0..MESSAGES {
+            update(&mut app, any_message(&mut random), &hits);
+            // Leaving is an end; here it is only another state.
+            (app.leaving, app.quit) = (false, false);
+            if count % 40 == 0 {
+                let (columns, rows) = (random.random_range(1..210), random.random_range(1..64));
+                let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+                terminal.draw(|frame| hits = view(&app, frame)).unwrap();
+            }
+            if app.run.runs.len() > 30 || app.plan.queue.len() > 200 {
+                app.run.runs.truncate(3);
+                app.run.selected = 0;
+                app.plan.queue.clear();
+            }
+        }
+    }
+}
+
+#[test]
+fn undo_brings_back_the_session_as_it_was_and_redo_the_change() {
+    let mut app = stage::priced();
+    let before = app.session.clone();
+    // ε is the fifth field: one step up the ladder.
+    press(&mut app, "↓↓↓↓→");
+    let after = app.session.clone();
+    assert_ne!(before, after);
+    let effects = press(&mut app, "u");
+    assert_eq!(app.session, before);
+    assert!(asked(&effects, |it| matches!(it, Request::Preview { .. })));
+    let redo = KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL);
+    update(&mut app, Message::Key(redo), &Hits::default());
+    assert_eq!(app.session, after);
+    press(&mut app, "uuu");
+    assert_eq!(app.session, before);
+}
+
+#[test]
+fn undoing_the_removal_of_a_dataset_reads_it_again() {
+    let mut app = stage::loaded();
+    press(&mut app, "dy");
+    assert_eq!(app.session.datasets.len(), 1);
+    let effects = press(&mut app, "u");
+    assert_eq!(app.session.datasets.len(), 2);
+    assert!(asked(&effects, |it| matches!(it, Request::Load(it) if it.name == "winter")));
+}
+
+#[test]
+fn escape_leaves_one_layer_at_a_time() {
+    let mut app = stage::running();
+    app.run.lens.window = Some((5.0, 20.0));
+    app.run.lens.cursor = Some(7.0);
+    press(&mut app, "/step\n");
+    assert_eq!(app.filter(), "step");
+    app.say(Level::Info, "hello");
+    press(&mut app, "?\x1b");
+    assert!(app.popup.is_none() && app.notice.is_some());
+    press(&mut app, "\x1b");
+    assert!(app.notice.is_none() && !app.filter().is_empty());
+    press(&mut app, "\x1b");
+    assert!(app.filter().is_empty() && app.run.lens.cursor.is_some());
+    press(&mut app, "\x1b");
+    assert!(app.run.lens.cursor.is_none() && app.run.lens.window.is_some());
+    press(&mut app, "\x1b");
+    assert!(app.run.lens.window.is_none());
+}
+
+#[test]
+fn the_palette_finds_and_does_what_another_screen_can() {
+    let mut app = stage::loaded();
+    let effects = press(&mut app, ":certificate\n");
+    assert_eq!(app.tab, Tab::Ledger);
+    assert!(asked(&effects, |it| matches!(it, Request::Ledger)));
+}
+
+#[test]
+fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
+    let mut app = stage::priced();
+    press(&mut app, "↓↓↓↓s");
+    press(&mut app, "\n");
+    let asked_for: Vec<f64> = app.plan.queue.iter().map(|plan| plan.target.epsilon).collect();
+    assert_eq!(asked_for, [0.5, 1.0, 2.0, 4.0]);
+    assert_eq!(app.session.plans.len(), 2, "a sweep leaves the plans alone");
+
+    let effects = press(&mut app, "wy");
+    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert_eq!((app.run.runs.len(), app.plan.queue.len()), (1, 3));
+    let end = |id, result| {
+        Message::Reports(vec![Report::Job { id, news: News::Ended(Box::new(result)) }])
+    };
+    let id = app.run.runs[0].id;
+    let effects = update(&mut app, end(id, Ok(stage::summary())), &Hits::default());
+    assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    let id = app.run.runs[1].id;
+    let refused = Err(Error::refused("over the budget"));
+    let effects = update(&mut app, end(id, refused), &Hits::default());
+    assert!(!asked(&effects, |it| matches!(it, Request::Launch { .. })));
+    assert_eq!((app.plan.queue.len(), app.plan.working), (2, false));
+}
+
+#[test]
+fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
+    let mut app = stage::priced();
+    press(&mut app, "↓↓↓↓s");
+    press(&mut app, ", minus\n");
+    let Some(Popup::Prompt(prompt)) = &app.popup else { panic!("the prompt stays") };
+    assert!(prompt.problem.as_ref().unwrap().contains("minus"));
+    assert!(app.plan.queue.is_empty());
+}
+
+#[test]
+fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
+    let export = |app: &mut App, keys: &str| {
+        let effects = press(app, keys);
+        let text = effects.into_iter().find_map(|effect| match effect {
+            Effect::Ask(request) => match *request {
+                Request::Export { text, .. } => Some(text),
+                _ => None,
+            },
+            _ => None,
+        });
+        text.expect("something is written")
+    };
+    let mut app = stage::pinned();
+    let plain = export(&mut app, "X\n");
+    assert!(
+        plain.lines().count() == 4 && !plain.contains('◆') && !plain.contains("1110."),
+        "{plain}"
+    );
+    // ↓ from the file over the format to the exact numbers.
+    let named = export(&mut app, "X↓↓ \n");
+    assert!(named.contains("private ◆"), "{named}");
+    app.watch.seal(true);
+    let sealed = export(&mut app, "X↓↓ \n");
+    assert_eq!(sealed, plain);
+    app.watch.seal(false);
+
+    let mut app = stage::running();
+    let curves = export(&mut app, "X\n");
+    assert!(curves.starts_with("step,epsilon,") && curves.lines().count() == 41, "{curves}");
+    assert!(!curves.contains("exact"), "{curves}");
+    // As a picture: the curator's colour and the mark are nowhere.
+    let picture = export(&mut app, "X↓ \n");
+    assert!(
+        picture.starts_with("<svg") && !picture.contains('◆'),
+        "an exact number in the picture"
+    );
+    assert!(!app.watch.is_sealed(), "the view itself stays as it was");
+}
+
+#[test]
+fn a_copy_goes_to_the_clipboard_without_exact_numbers() {
+    let mut app = stage::pinned();
+    let effects = press(&mut app, "C");
+    let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
+    assert!(text.starts_with("plan,method,") && !text.contains('◆'));
+}
+
+#[test]
+fn the_mouse_moves_the_focus_pans_and_reads_charts() {
+    let mut app = stage::running();
+    let mut hits = Hits::default();
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+    terminal.draw(|frame| hits = view(&app, frame)).unwrap();
+    let plot = hits.charts[0];
+    let mouse = |app: &mut App, kind, column| {
+        let mouse =
+            MouseEvent { kind, column, row: plot.area.y + 1, modifiers: KeyModifiers::NONE };
+        update(app, Message::Mouse(mouse), &hits)
+    };
+    let middle = plot.area.x + plot.area.width / 2;
+    mouse(&mut app, MouseEventKind::Moved, middle);
+    assert!(app.run.lens.cursor.is_some());
+    for _ in 0..3 {
+        mouse(&mut app, MouseEventKind::ScrollUp, middle);
+    }
+    let (low, high) = app.run.lens.window.unwrap();
+    mouse(&mut app, MouseEventKind::Down(MouseButton::Left), middle);
+    mouse(&mut app, MouseEventKind::Drag(MouseButton::Left), middle + 4);
+    let (new_low, new_high) = app.run.lens.window.unwrap();
+    assert!(new_low < low && ((new_high - new_low) - (high - low)).abs() < 1e-9);
+    let (_, tab) = hits.tabs[5];
+    let at = hits.tabs[5].0;
+    let click = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: at.x + 1,
+        row: at.y,
+        modifiers: KeyModifiers::NONE,
+    };
+    update(&mut app, Message::Mouse(click), &hits);
+    assert_eq!((app.tab, tab), (Tab::Ledger, Tab::Ledger));
+}
+
+#[test]
+fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
+    let mut app = stage::running();
+    let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
+    // A batch as large as a fast run fills within one frame, then a key, then a frame.
+    let mut worst = 0.0f64;
+    for round in 0..20u64 {
+        let reports = (0..400).map(|index| {
+            let step = stage::progress(41 + round * 400 + index, 100_000);
+            Report::Job { id: 1, news: News::Moment(Moment::Stepped(step)) }
+        });
+        let reports: Vec<Report> = reports.collect();
+        let start = Instant::now();
+        update(&mut app, Message::Reports(reports), &Hits::default());
+        press(&mut app, "y");
+        terminal.draw(|frame| drop(view(&app, frame))).unwrap();
+        worst = worst.max(start.elapsed().as_secs_f64());
+    }
+    // The machine may be shared: the bench states the figure, this catches blunders.
+    assert!(worst < 0.5, "{worst} s");
+}
+
+#[test]
+fn exact_curves_are_gone_from_a_sealed_view_and_back_after() {
+    let app = stage::running();
+    let curve = &app.run.runs[0].curves[&crate::adapt::Series::PrivateError];
+    assert!(curve.points(&app.watch).is_some());
+    assert!(curve.points(&Watch::sealed()).is_none());
+}

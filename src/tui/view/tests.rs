@@ -1,0 +1,129 @@
+//! Every screen in its main states: what it says, and in which style.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::{Color, Modifier};
+
+use super::*;
+use crate::tui::stage::{self, scenes};
+use crate::tui::theme::{Glyphs, Theme};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+fn drawn(app: &App, columns: u16, rows: u16) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| drop(view(app, frame))).unwrap();
+    terminal
+}
+
+fn buffer(app: &App, columns: u16, rows: u16) -> Buffer {
+    drawn(app, columns, rows).backend().buffer().clone()
+}
+
+fn text_of(buffer: &Buffer) -> String {
+    let rows = buffer.content.chunks(usize::from(buffer.area.width));
+    let rows = rows.map(|row| row.iter().map(Cell::symbol).collect::<String>());
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_scene_at_every_size() {
+    for (name, app) in scenes() {
+        for (columns, rows) in SIZES {
+            let terminal = drawn(&app, columns, rows);
+            insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), terminal.backend());
+        }
+    }
+}
+
+#[test]
+fn sealed_no_scene_shows_an_exact_number() {
+    for (name, app) in scenes() {
+        app.watch.seal(true);
+        for (columns, rows) in SIZES {
+            let text = text_of(&buffer(&app, columns, rows));
+            // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
+            for number in ["103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "61 ", "north"] {
+                let browsing = name == "data_browser";
+                assert!(browsing || !text.contains(number), "{name} shows {number}:\n{text}");
+            }
+            assert!(!text.contains("private ◆"), "{name} has an exact column:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn exact_numbers_carry_their_mark_and_their_colour() {
+    let theme = Theme::truecolor();
+    for (name, app) in
+        [("run", stage::running()), ("compare", stage::pinned()), ("rows", stage::peeking())]
+    {
+        let buffer = buffer(&app, 120, 40);
+        assert!(text_of(&buffer).contains('◆'), "{name} shows no mark");
+        let mut cells = buffer.content.iter();
+        let colour = cells.any(|cell| Some(cell.fg) == theme.curator.fg && cell.symbol() != " ");
+        assert!(colour, "{name}: nothing in the curator's colour");
+    }
+}
+
+#[test]
+fn what_is_selected_is_reversed_and_nothing_else_is_but_the_tab_and_the_cursor() {
+    let reversed = |app: &App| {
+        let buffer = buffer(app, 120, 40);
+        let rows = buffer.content.chunks(120).map(|row| {
+            let cells = row.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED));
+            cells.map(Cell::symbol).collect::<String>()
+        });
+        rows.filter(|row| !row.is_empty()).collect::<Vec<_>>()
+    };
+    let rows = reversed(&stage::loaded());
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(rows[0].contains("1 Data") && rows[1].starts_with("winter"), "{rows:?}");
+    let rows = reversed(&stage::comparing());
+    assert!(rows[0].contains("5 Compare") && rows[1].contains("winter"), "{rows:?}");
+}
+
+#[test]
+fn the_focus_is_said_by_a_mark_and_a_border() {
+    let mut app = stage::spending();
+    for (pane, title) in [(Pane::Accounts, "▶ Private datasets"), (Pane::Entries, "▶ What winter")]
+    {
+        app.focus_on(pane);
+        let text = text_of(&buffer(&app, 120, 40));
+        assert!(text.contains(title), "{text}");
+        assert_eq!(text.matches('▶').count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn every_scene_fits_every_size_and_without_colour_has_none_but_keeps_its_selection() {
+    for (name, mut app) in scenes() {
+        app.theme = Theme::monochrome();
+        for (columns, rows) in [(1, 1), (40, 10), (60, 16), (80, 24), (160, 50), (300, 100)] {
+            let buffer = buffer(&app, columns, rows);
+            let plain = |colour: Color| matches!(colour, Color::Reset);
+            assert!(buffer.content.iter().all(|cell| plain(cell.fg) && plain(cell.bg)));
+            let reversed =
+                buffer.content.iter().any(|cell| cell.modifier.contains(Modifier::REVERSED));
+            assert_eq!(reversed, columns >= LEAST.0, "{name} at {columns}x{rows}");
+        }
+    }
+}
+
+#[test]
+fn without_unicode_every_scene_is_ascii() {
+    for (name, mut app) in scenes() {
+        app.glyphs = Glyphs::ascii();
+        for (columns, rows) in SIZES {
+            let text = text_of(&buffer(&app, columns, rows));
+            assert!(text.is_ascii(), "{name}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_what_it_needs() {
+    let text = text_of(&buffer(&stage::loaded(), 59, 16));
+    assert!(text.contains("60 x 16") && text.contains("has 59 x"), "{text}");
+}

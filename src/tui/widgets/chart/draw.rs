@@ -1,0 +1,288 @@
+//! How a chart gets into cells: title, legend, axes, curves, cursor.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use super::super::dots::{Dots, Ink, Owner};
+use super::super::series::{Bin, nearest};
+use super::super::{put, shortened, width, write};
+use super::{Chart, Figure, Layout, Reference, SeriesView};
+use crate::plot::axis::Axis;
+use crate::plot::number::compact;
+
+impl Chart<'_> {
+    pub(super) fn draw_title(&self, layout: &Layout, buffer: &mut Buffer) {
+        let Some(row) = layout.title else { return };
+        let room = Rect { y: row, height: 1, ..layout.area };
+        let scale = if self.log { " (log)" } else { "" };
+        let title = format!("{}{scale}", self.title);
+        let end = write(buffer, room, room.x, row, &self.glyphs.spell(&title), self.theme.accent);
+        if let Some(x) = self.cursor_x() {
+            let text = format!("{} {}", self.x_name, exact(x));
+            let text = self.glyphs.spell(&text);
+            if let Some(start) = room.right().checked_sub(width(&text)).filter(|&x| x > end) {
+                write(buffer, room, start, row, &text, self.theme.text);
+            }
+        }
+    }
+
+    /// The x of the measured point nearest to the cursor, over all curves.
+    fn cursor_x(&self) -> Option<f64> {
+        let cursor = self.cursor?;
+        let found = self.series.iter().filter_map(|series| nearest(&series.points, cursor));
+        found.map(|point| point.0).min_by(|a, b| (a - cursor).abs().total_cmp(&(b - cursor).abs()))
+    }
+
+    /// The number that the legend gives for a curve: under the cursor, or last.
+    fn reading(&self, series: &SeriesView<'_>) -> String {
+        let Some(cursor) = self.cursor else {
+            return series.points.last().map_or_else(|| "–".to_owned(), |point| compact(point.1));
+        };
+        match nearest(&series.points, cursor) {
+            Some((x, y)) if Some(x) == self.cursor_x() => compact(y),
+            Some((x, y)) => format!("{} @{}", compact(y), exact(x)),
+            None => "–".to_owned(),
+        }
+    }
+
+    pub(super) fn draw_legend(&self, layout: &Layout, buffer: &mut Buffer) {
+        let Some(row) = layout.legend else { return };
+        let room = Rect { y: row, height: 1, ..layout.area };
+        let readings: Vec<String> = self
+            .series
+            .iter()
+            .map(|series| self.glyphs.spell(&self.reading(series)).into_owned())
+            .collect();
+        let names: Vec<_> =
+            self.series.iter().map(|series| self.glyphs.spell(series.name)).collect();
+        // Numbers and markers stay whole; where space is short, names shrink.
+        let fixed: u16 = (self.series.iter().zip(&readings))
+            .map(|(series, reading)| {
+                let mark = if series.curator { 2 } else { 0 };
+                2 + 1 + mark + width(reading) + 2
+            })
+            .fold(0, u16::saturating_add);
+        let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+        let fits = |limit: &u16| {
+            let names: u16 =
+                names.iter().map(|name| width(name).min(*limit)).fold(0, u16::saturating_add);
+            fixed.saturating_add(names) <= room.width.saturating_add(2)
+        };
+        let limit = (1..=longest.min(room.width)).rev().find(fits).unwrap_or(1);
+        let mut line = Line::default();
+        for (index, (series, reading)) in self.series.iter().zip(readings).enumerate() {
+            let name = shortened(&names[index], limit, self.glyphs.clipped_right);
+            line.push_span(Span::styled(self.glyphs.series(series.slot), series.style));
+            line.push_span(Span::styled(format!(" {name} "), self.theme.text));
+            let mut style = self.theme.text;
+            if series.curator {
+                style = self.theme.curator;
+                line.push_span(Span::styled(format!("{} ", self.glyphs.curator), style));
+            }
+            line.push_span(Span::styled(reading, style));
+            line.push_span(Span::raw("  "));
+        }
+        buffer.set_line(room.x, row, &line, room.width);
+    }
+
+    pub(super) fn draw_message(&self, layout: &Layout, buffer: &mut Buffer) {
+        let plot = layout.plot;
+        let message = self.glyphs.spell(self.absence());
+        let message = shortened(&message, plot.width, self.glyphs.clipped_right);
+        let x = plot.x + (plot.width - width(&message).min(plot.width)) / 2;
+        write(buffer, plot, x, plot.y + plot.height / 2, &message, self.theme.muted);
+    }
+
+    pub(super) fn draw_axes(&self, layout: &Layout, figure: Option<&Figure>, buffer: &mut Buffer) {
+        let (plot, border) = (layout.plot, self.theme.border);
+        if layout.gutter > 0 {
+            let axis = plot.x - 1;
+            for row in plot.top()..plot.bottom() {
+                put(buffer, layout.area, axis, row, self.glyphs.vertical, border);
+            }
+            let dots = Dots::new(plot.width, plot.height, self.glyphs.unicode);
+            let mut taken = None;
+            for (value, label) in figure.map_or(&[][..], |figure| &figure.y_labels) {
+                let fraction = figure.map_or(0.0, |figure| figure.y.fraction(*value));
+                let row = plot.y + dots.cell_of(0, dots.row(fraction)).1;
+                if taken == Some(row) {
+                    continue;
+                }
+                taken = Some(row);
+                put(buffer, layout.area, axis, row, self.glyphs.tick_left, border);
+                if let Some(start) = axis.checked_sub(width(label)).filter(|&x| x >= layout.area.x)
+                {
+                    write(buffer, layout.area, start, row, label, self.theme.muted);
+                }
+            }
+        }
+        let Some(row) = layout.x_axis else { return };
+        for x in plot.left()..plot.right() {
+            put(buffer, layout.area, x, row, self.glyphs.horizontal, border);
+        }
+        if layout.gutter > 0 {
+            put(buffer, layout.area, plot.x - 1, row, self.glyphs.corner, border);
+            let name = self.glyphs.spell(self.x_name);
+            let name = shortened(&name, layout.gutter - 1, self.glyphs.clipped_right);
+            write(buffer, layout.area, layout.area.x, row + 1, &name, self.theme.muted);
+        }
+        let Some(figure) = figure else { return };
+        // The first label may begin under the axis, but not run into the name.
+        let mut free = if layout.gutter > 0 { plot.x - 1 } else { plot.x };
+        let ticks = figure.x.ticks((plot.width / 8).max(2), self.steps);
+        for tick in ticks.iter().filter(|tick| figure.x.contains(tick.value)) {
+            let x = plot.x + self.column_of(figure, plot, tick.value);
+            let size = width(&tick.label);
+            let start = x.saturating_sub(size / 2).max(free);
+            let start = start.min(plot.right().saturating_sub(size));
+            if size > plot.width || start < free || start > x {
+                continue;
+            }
+            put(buffer, layout.area, x, row, self.glyphs.tick_below, border);
+            free = write(buffer, layout.area, start, row + 1, &tick.label, self.theme.muted)
+                .saturating_add(1);
+        }
+    }
+
+    /// The cell column of an x, counted from the left of the plot.
+    fn column_of(&self, figure: &Figure, plot: Rect, x: f64) -> u16 {
+        let dots = Dots::new(plot.width, 0, self.glyphs.unicode);
+        dots.cell_of(dots.column(figure.x.fraction(x)), 0).0
+    }
+
+    pub(super) fn draw_curves(&self, layout: &Layout, figure: &Figure, buffer: &mut Buffer) {
+        let plot = layout.plot;
+        let mut dots = Dots::new(plot.width, plot.height, self.glyphs.unicode);
+        let reference = self.reference_on_axis();
+        if let Some(reference) = reference {
+            let row = dots.row(figure.y.fraction(reference.value));
+            let dash = if self.glyphs.unicode { 3 } else { 1 };
+            for column in (0..dots.columns()).filter(|column| column / dash % 2 == 0) {
+                dots.set(column, row, Owner::Reference, Ink::Measured);
+            }
+        }
+        // Backwards, so that the first curve lies on top.
+        for (index, curve) in figure.curves.iter().enumerate().rev() {
+            trace(&mut dots, Owner::Series(index), curve, &figure.y);
+        }
+
+        for (y, row) in (plot.top()..plot.bottom()).enumerate() {
+            for (x, column) in (plot.left()..plot.right()).enumerate() {
+                let Some(mark) = dots.mark(x as u16, y as u16) else { continue };
+                let (glyph, style) = match mark.owner {
+                    Owner::Reference => (self.glyphs.horizontal, self.theme.warning),
+                    Owner::Series(index) => {
+                        let glyph = match mark.ink {
+                            Ink::Measured => self.glyphs.series(self.series[index].slot),
+                            Ink::Join => self.glyphs.join,
+                        };
+                        (glyph, self.series[index].style)
+                    }
+                };
+                let mut symbol = [0; 4];
+                let glyph = if self.glyphs.unicode {
+                    mark.braille().encode_utf8(&mut symbol)
+                } else {
+                    glyph
+                };
+                put(buffer, plot, column, row, glyph, style);
+            }
+        }
+        self.draw_end_markers(plot, figure, &dots, buffer);
+        self.draw_cursor(plot, figure, &dots, buffer);
+        if let Some(reference) = reference {
+            self.draw_reference_label(reference, plot, figure, &dots, buffer);
+        }
+    }
+
+    /// Puts the label on its line, or beside it, where it hides least of a curve.
+    fn draw_reference_label(
+        &self,
+        reference: Reference<'_>,
+        plot: Rect,
+        figure: &Figure,
+        dots: &Dots,
+        buffer: &mut Buffer,
+    ) {
+        let label = self.glyphs.spell(reference.label);
+        let label = format!(" {} ", shortened(&label, plot.width.saturating_sub(2), ""));
+        let size = width(&label);
+        if label.trim().is_empty() || size > plot.width {
+            return;
+        }
+        let line = dots.cell_of(0, dots.row(figure.y.fraction(reference.value))).1;
+        let inset = 2.min((plot.width - size) / 2);
+        let hidden = |&(x, y): &(u16, u16)| {
+            let of_series = |x| dots.mark(x, y).is_some_and(|mark| mark.owner != Owner::Reference);
+            (x..x + size).filter(|&x| of_series(x)).count()
+        };
+        let rows = [Some(line), line.checked_sub(1), Some(line + 1)];
+        let places = rows
+            .into_iter()
+            .flatten()
+            .filter(|&y| y < plot.height)
+            .flat_map(|y| [inset, plot.width - size - inset].map(|x| (x, y)));
+        if let Some((x, y)) = places.min_by_key(hidden) {
+            write(buffer, plot, plot.x + x, plot.y + y, &label, self.theme.warning);
+        }
+    }
+
+    /// Several braille curves differ by colour only, so each ends in its marker; so
+    /// does a lone point, which would be one dot among all the others.
+    fn draw_end_markers(&self, plot: Rect, figure: &Figure, dots: &Dots, buffer: &mut Buffer) {
+        for (index, curve) in figure.curves.iter().enumerate().rev() {
+            let Some(bin) = curve.last() else { continue };
+            if !self.glyphs.unicode || (self.series.len() < 2 && curve.len() > 1) {
+                continue;
+            }
+            let (x, y) = dots.cell_of(bin.column, dots.row(figure.y.fraction(bin.last)));
+            let (x, y) = (plot.x + x, plot.y + y);
+            let SeriesView { slot, style, .. } = self.series[index];
+            put(buffer, plot, x, y, self.glyphs.series(slot), style);
+        }
+    }
+
+    fn draw_cursor(&self, plot: Rect, figure: &Figure, dots: &Dots, buffer: &mut Buffer) {
+        let Some(cursor) = self.cursor.filter(|&x| figure.x.contains(x)) else { return };
+        let column = self.column_of(figure, plot, cursor);
+        for (y, row) in (plot.top()..plot.bottom()).enumerate() {
+            if dots.mark(column, y as u16).is_none_or(|mark| mark.owner == Owner::Reference) {
+                put(buffer, plot, plot.x + column, row, self.glyphs.vertical, self.theme.muted);
+            }
+        }
+        for series in self.series.iter().rev() {
+            let Some((x, y)) = nearest(&series.points, cursor) else { continue };
+            if !figure.x.contains(x) || (self.log && y <= 0.0) {
+                continue;
+            }
+            let (_, row) = dots.cell_of(0, dots.row(figure.y.fraction(y)));
+            let column = self.column_of(figure, plot, x);
+            let style = series.style.add_modifier(Modifier::BOLD);
+            let marker = self.glyphs.series(series.slot);
+            write(buffer, plot, plot.x + column, plot.y + row, marker, style);
+        }
+    }
+}
+
+/// Draws a binned curve: in each column all that it passes through, and between
+/// columns the line from where it left to where it comes in.
+fn trace(dots: &mut Dots, owner: Owner, curve: &[Bin], y: &Axis) {
+    let row = |dots: &Dots, value| dots.row(y.fraction(value));
+    let mut left = None;
+    for bin in curve {
+        if let Some(left) = left.filter(|_| bin.joined) {
+            let entry = (bin.column, row(dots, bin.first));
+            dots.line(left, entry, owner);
+        }
+        let (top, bottom) = (row(dots, bin.max), row(dots, bin.min));
+        dots.bar(bin.column, top, bottom, owner, Ink::Measured);
+        left = Some((bin.column, row(dots, bin.last)));
+    }
+}
+
+/// An x in full if it is a whole number: the step that a reader looks for.
+fn exact(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() < 1e15 { format!("{}", x as i64) } else { compact(x) }
+}

@@ -1,0 +1,302 @@
+//! A chart of several curves over one x axis.
+//!
+//! Drawn straight into cells: ratatui's own chart loops forever on a NaN and
+//! passes over spikes. See [`series`](super::series) for how points become
+//! columns.
+//!
+//! ```text
+//!  loss                                        step 118
+//!  ● objective 0.0123  ▲ exact ◆ 0.0117
+//!   0.4┤⡄
+//!   0.2┤⠈⠢⢄⣀
+//!     0┤    ⠉⠉⠉⠉⠒⠒⠒⠒⠤⠤⠤⠤⠤⠤●
+//!      └┬─────────┬─────────┬
+//!       0        100       200
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::Widget;
+
+use super::dots::Dots;
+use super::series::{Bin, bins, extent};
+use super::track::TrackView;
+use super::width;
+use crate::plot::axis::{Axis, Scale};
+use crate::tui::theme::{Glyphs, Theme};
+
+mod draw;
+
+/// Columns for the labels of the y axis and the axis itself. Fixed, so that
+/// charts under one another stay aligned and nothing jumps while data stream in;
+/// only longer labels widen it.
+const GUTTER: u16 = 7;
+/// With less than this beside it, the gutter is given up for the curve.
+const NARROWEST_PLOT: u16 = 12;
+
+/// One curve: x ascending; a y that is NaN or infinite is a gap.
+#[derive(Debug, Clone, Copy)]
+pub struct SeriesView<'a> {
+    pub name: &'a str,
+    pub style: Style,
+    /// Computed from private data without noise: marked `◆` wherever it is read.
+    pub curator: bool,
+    pub points: TrackView<'a>,
+    /// Which marker it has: the same in every chart that shows it.
+    pub slot: usize,
+}
+
+/// A horizontal line that curves are compared with, such as a budget.
+#[derive(Debug, Clone, Copy)]
+struct Reference<'a> {
+    value: f64,
+    label: &'a str,
+}
+
+/// What to draw and how; drawing changes nothing.
+#[derive(Debug, Clone)]
+pub struct Chart<'a> {
+    title: &'a str,
+    theme: &'a Theme,
+    glyphs: &'a Glyphs,
+    series: Vec<SeriesView<'a>>,
+    log: bool,
+    steps: bool,
+    x_name: &'a str,
+    window: Option<(f64, f64)>,
+    cursor: Option<f64>,
+    reference: Option<Reference<'a>>,
+    empty: &'a str,
+    legend: bool,
+}
+
+impl<'a> Chart<'a> {
+    pub fn new(title: &'a str, theme: &'a Theme, glyphs: &'a Glyphs) -> Self {
+        Self {
+            title,
+            theme,
+            glyphs,
+            series: Vec::new(),
+            log: false,
+            steps: true,
+            x_name: "step",
+            window: None,
+            cursor: None,
+            reference: None,
+            empty: "no steps yet",
+            legend: true,
+        }
+    }
+
+    /// Adds a curve; earlier ones are drawn over later ones.
+    pub fn series(mut self, series: SeriesView<'a>) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// A decimal logarithmic y axis; values that are not positive become gaps.
+    pub fn log(mut self, log: bool) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// What x counts, and whether only whole numbers of it make sense.
+    pub fn x_axis(mut self, name: &'a str, whole: bool) -> Self {
+        self.x_name = name;
+        self.steps = whole;
+        self
+    }
+
+    /// Shows only this range of x. A range that is empty or not finite is ignored.
+    pub fn window(mut self, window: Option<(f64, f64)>) -> Self {
+        self.window = window.filter(|(lo, hi)| lo.is_finite() && hi.is_finite() && lo < hi);
+        self
+    }
+
+    /// Draws a vertical line at this x and reads out the nearest points.
+    pub fn cursor(mut self, cursor: Option<f64>) -> Self {
+        self.cursor = cursor.filter(|x| x.is_finite());
+        self
+    }
+
+    /// Draws a dashed line at this y, which is kept in sight.
+    pub fn reference(mut self, value: f64, label: &'a str) -> Self {
+        self.reference = value.is_finite().then_some(Reference { value, label });
+        self
+    }
+
+    /// Whether to name the curves and their values in a line of their own.
+    pub fn legend(mut self, legend: bool) -> Self {
+        self.legend = legend;
+        self
+    }
+
+    /// What to say when there are no points at all.
+    pub fn empty(mut self, message: &'a str) -> Self {
+        self.empty = message;
+        self
+    }
+
+    /// Draws the chart; the plot that it made and the x of its first and last
+    /// column, for the mouse. `None` where there is nothing to point at.
+    pub fn draw(&self, area: Rect, buffer: &mut Buffer) -> Option<(Rect, (f64, f64))> {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return None;
+        }
+        let layout = self.arrange(area);
+        self.draw_title(&layout, buffer);
+        self.draw_legend(&layout, buffer);
+        self.draw_axes(&layout, layout.figure.as_ref(), buffer);
+        let Some(figure) = &layout.figure else {
+            self.draw_message(&layout, buffer);
+            return None;
+        };
+        self.draw_curves(&layout, figure, buffer);
+        Some((layout.plot, figure.x.ends()))
+    }
+
+    /// The x range that is shown, for zooming from where the reader is.
+    pub fn visible(&self) -> Option<(f64, f64)> {
+        let whole = || {
+            let extents = self.series.iter().filter_map(|series| extent(&series.points));
+            extents.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        };
+        let (lo, hi) = self.window.or_else(whole)?;
+        Some(Axis::exactly(lo, hi).ends())
+    }
+
+    fn scale(&self) -> Scale {
+        if self.log { Scale::Log } else { Scale::Linear }
+    }
+
+    fn reference_on_axis(&self) -> Option<Reference<'a>> {
+        self.reference.filter(|reference| !self.log || reference.value > 0.0)
+    }
+
+    /// Whether a title and a legend are wanted.
+    fn lines_above(&self) -> (bool, bool) {
+        (!self.title.is_empty(), self.legend)
+    }
+
+    /// Divides the area and bins the curves for the width that is left to them.
+    fn arrange(&self, area: Rect) -> Layout {
+        let mut layout = Layout::divide(area, self.lines_above(), GUTTER);
+        layout.figure = self.figure(&layout);
+        let Some(labels) = layout.figure.as_ref().map(Figure::label_width) else {
+            return layout;
+        };
+        if layout.gutter > 0 && labels + 1 > layout.gutter {
+            layout = Layout::divide(area, self.lines_above(), labels + 1);
+            layout.figure = self.figure(&layout);
+        }
+        layout
+    }
+
+    fn figure(&self, layout: &Layout) -> Option<Figure> {
+        let plot = layout.plot;
+        let window = self.visible()?;
+        let columns = Dots::new(plot.width, 0, self.glyphs.unicode).columns();
+        let curves: Vec<Vec<Bin>> = self
+            .series
+            .iter()
+            .map(|series| bins(series.points, window, columns, self.log))
+            .collect();
+        let extremes = curves.iter().flatten().map(|bin| (bin.min, bin.max));
+        let (lo, hi) = extremes.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        let reference = self.reference_on_axis().map(|reference| reference.value);
+        let lo = reference.map_or(lo, |value| lo.min(value));
+        let hi = reference.map_or(hi, |value| hi.max(value));
+        let y = Axis::around(lo, hi, self.scale());
+        let ticks = y.ticks((plot.height / 2).clamp(2, 6), false);
+        Some(Figure {
+            x: Axis::exactly(window.0, window.1),
+            y,
+            curves,
+            y_labels: ticks.into_iter().map(|tick| (tick.value, tick.label)).collect(),
+        })
+    }
+
+    /// Why there is no curve to see.
+    fn absence(&self) -> &str {
+        if self.series.iter().all(|series| series.points.is_empty()) {
+            return self.empty;
+        }
+        let shown = |window, positive| {
+            self.series.iter().any(|series| !bins(series.points, window, 1, positive).is_empty())
+        };
+        if self.log && self.visible().is_some_and(|window| shown(window, false)) {
+            "nothing positive to show on a log axis"
+        } else if self.window.is_some() && shown((f64::MIN, f64::MAX), self.log) {
+            "no points in this range"
+        } else {
+            "no finite values yet"
+        }
+    }
+}
+
+impl Widget for &Chart<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        self.draw(area, buffer);
+    }
+}
+
+impl Widget for Chart<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        (&self).render(area, buffer);
+    }
+}
+
+/// The curves, ready for a plot of a certain width.
+struct Figure {
+    x: Axis,
+    y: Axis,
+    curves: Vec<Vec<Bin>>,
+    y_labels: Vec<(f64, String)>,
+}
+
+impl Figure {
+    fn label_width(&self) -> u16 {
+        self.y_labels.iter().map(|(_, label)| width(label)).max().unwrap_or(0)
+    }
+}
+
+/// Which rows and columns of the area serve what. The plot comes first: as space
+/// shrinks, the x axis goes, then the legend, then the title, then the gutter.
+struct Layout {
+    area: Rect,
+    title: Option<u16>,
+    legend: Option<u16>,
+    plot: Rect,
+    /// The row of the x axis; its labels are in the row below.
+    x_axis: Option<u16>,
+    /// Columns for the y axis, itself included; 0 without one.
+    gutter: u16,
+    figure: Option<Figure>,
+}
+
+impl Layout {
+    fn divide(area: Rect, (titled, legend): (bool, bool), gutter: u16) -> Self {
+        let mut plot = area;
+        let mut take_top = |wanted: bool, least: u16| {
+            (wanted && plot.height >= least).then(|| {
+                let row = plot.y;
+                (plot.y, plot.height) = (plot.y + 1, plot.height - 1);
+                row
+            })
+        };
+        let title = take_top(titled, 3);
+        let legend = take_top(legend, 3);
+        let x_axis = (plot.height >= 5).then(|| {
+            plot.height -= 2;
+            plot.bottom()
+        });
+        let gutter = if plot.width >= gutter + NARROWEST_PLOT { gutter } else { 0 };
+        (plot.x, plot.width) = (plot.x + gutter, plot.width - gutter);
+        Self { area, title, legend, plot, x_axis, gutter, figure: None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

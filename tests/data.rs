@@ -1,0 +1,392 @@
+//! Datasets as sessions define them: the real ones, where they are, and small
+//! ones that the tests write themselves.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use halflight::data::Task;
+use halflight::data::preparation::{FeatureScaling, LabelRange};
+use halflight::engine::assembly::{Assembly, assemble};
+use halflight::error::Result;
+use halflight::privacy::{Ledger, Watch};
+use halflight::session::{Loaded, Session, Workspace, dataset};
+
+/// The folder with the real datasets, if it is here.
+fn shared_data() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let found = [beside, PathBuf::from("/work/shared/data")].into_iter().find(|path| path.is_dir());
+    if found.is_none() {
+        eprintln!("SKIPPED: ../shared/data is not there, so no real dataset was loaded");
+    }
+    found
+}
+
+fn open(session: &str) -> Session {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions").join(session);
+    Session::open(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn load_all(session: &Session, directory: &Path) -> Vec<Loaded> {
+    let workspace = Workspace::fresh(directory);
+    let load = |definition| {
+        dataset::load(definition, &workspace).unwrap_or_else(|error| panic!("{error}"))
+    };
+    session.datasets.iter().map(load).collect()
+}
+
+/// Loads every dataset of a session and compares its rows with those documented.
+fn loads(session: &Session, directory: &Path, expected: &[(&str, usize)]) -> Vec<Loaded> {
+    let loaded = load_all(session, directory);
+    let found: Vec<_> =
+        loaded.iter().map(|loaded| (loaded.definition.name.as_str(), loaded.rows)).collect();
+    assert_eq!(found, expected);
+    loaded
+}
+
+fn assembled(session: &Session, plan: usize, loaded: &[Loaded]) -> Result<Assembly> {
+    assemble(session, &session.plans[plan], &loaded.iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn the_regression_datasets_have_their_documented_splits_and_can_be_planned() {
+    let Some(data) = shared_data() else { return };
+    let session = open("regression.ron");
+    let loaded = loads(
+        &session,
+        &data,
+        &[
+            ("winter", 2068),
+            ("other seasons", 6577),
+            ("December", 558),
+            ("January to November", 6016),
+            ("red", 1599),
+            ("white", 4898),
+            ("late gas", 764),
+            ("early gas", 5933),
+            ("JFK", 2231),
+            ("LGA and EWR", 8507 + 5828),
+            ("April", 20_000),
+            ("to March", 160_616),
+        ],
+    );
+    // Features with their encoded categories and "other", and the intercept.
+    let dimensions = [Some(37), Some(12), Some(12), Some(6 + 1 + 128 + 1), None];
+    for (plan, dimension) in dimensions.into_iter().enumerate() {
+        let assembly = assembled(&session, plan, &loaded).unwrap_or_else(|error| panic!("{error}"));
+        let public = &assembly.problem.public;
+        assert!(dimension.is_none_or(|dimension| public.dimension() == dimension), "{plan}");
+        let share = public.clipped as f64 / public.len() as f64;
+        assert!((0.04..0.12).contains(&share), "{plan}: {share}");
+    }
+}
+
+#[test]
+fn the_classification_datasets_have_their_documented_splits() {
+    let Some(data) = shared_data() else { return };
+    let session = open("classification.ron");
+    let loaded = loads(
+        &session,
+        &data,
+        &[
+            ("women", 16_192),
+            ("men", 32_650),
+            ("complete men", 30_527),
+            ("settled", 413),
+            ("newer", 308 + 149 + 130),
+            ("credit in Weka's words", 1000),
+            ("VA", 200),
+            ("Cleveland and Hungary", 587),
+            ("Switzerland", 123),
+            ("kitchen", 5945),
+            ("books and dvd", 4000),
+            ("embedded kitchen", 1000),
+            ("embedded others", 3000),
+        ],
+    );
+    assert!(loaded.iter().all(|loaded| loaded.definition.task == Task::Classification));
+    // The VA's gaps are not told: its incomplete records are still records.
+    let warning = &loaded[6].warnings[0];
+    assert!(warning.contains("count as empty ones") && !warning.contains(char::is_numeric));
+    assert!(loaded[7].warnings[0].starts_with("10 of 597 rows"), "{:?}", loaded[7].warnings);
+}
+
+#[test]
+fn the_image_datasets_have_their_documented_sizes() {
+    let Some(data) = shared_data() else { return };
+    let session = open("images.ron");
+    let expected = [
+        ("MNIST test", 10_000, 784),
+        ("MNIST train", 6000, 784),
+        ("Fashion-MNIST", 20_000, 784),
+        ("MNIST-M", 2000, 2352),
+        ("digits", 1797, 64),
+        ("CIFAR train", 2000, 3072),
+        ("CIFAR test", 846, 3072),
+        ("CIFAR features", 4660, 1280),
+        ("CIFAR test features", 846, 1280),
+        ("X-rays", 624, 784),
+        ("X-rays to learn from", 3882, 784),
+    ];
+    let rows = expected.map(|(name, rows, _)| (name, rows));
+    for (loaded, (name, _, features)) in loads(&session, &data, &rows).iter().zip(expected) {
+        let label = loaded.definition.label.as_ref();
+        let columns = loaded.columns.iter().filter(|column| Some(&column.name) != label);
+        assert_eq!(columns.map(|column| column.width).sum::<usize>(), features, "{name}");
+    }
+}
+
+/// A workspace with these files.
+fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    directory
+}
+
+/// `rows` records of x, z and y; every seventh z is missing where `gaps`.
+fn records(from: usize, rows: usize, gaps: bool) -> String {
+    let row = |i: usize| {
+        let (x, z) = ((i as f64 * 0.37).sin(), (i as f64 * 0.11).cos());
+        let y = x - 0.5 * z + 0.1 * (i as f64).sin();
+        if gaps && i % 7 == 0 { format!("{x},?,{y}\n") } else { format!("{x},{z},{y}\n") }
+    };
+    std::iter::once("x,z,y\n".to_owned()).chain((from..from + rows).map(row)).collect()
+}
+
+/// One private and one or more public datasets, and a plan for them.
+fn session(private: &str, public: &[&str]) -> Session {
+    let publics: Vec<_> = public
+        .iter()
+        .enumerate()
+        .map(|(i, fields)| format!("(name: \"theirs {i}\", role: public, label: \"y\", {fields}),"))
+        .collect();
+    let names: Vec<_> = (0..public.len()).map(|i| format!("\"theirs {i}\"")).collect();
+    let text = format!(
+        "(version: 1, datasets: [(name: \"ours\", role: private, label: \"y\", {private}), {}],
+          plans: [(name: \"first\", method: \"profiled_cnvx_adap\", private: \"ours\",
+            public: [{}], target: (epsilon: 1.0, delta: 1e-5))])",
+        publics.concat(),
+        names.join(", ")
+    );
+    Session::parse(&text, "s.ron").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan(directory: &Path, private: &str, public: &[&str]) -> Result<Assembly> {
+    let session = session(private, public);
+    let loaded = load_all(&session, directory);
+    assembled(&session, 0, &loaded)
+}
+
+#[test]
+fn tables_with_other_columns_are_reported_side_by_side_and_not_needed_ones_do_not_matter() {
+    let theirs = records(0, 300, false);
+    let reordered = records(300, 200, false);
+    let moved: String = reordered
+        .lines()
+        .map(|line| {
+            let cells: Vec<_> = line.split(',').collect();
+            format!("{},note,{},{}\n", cells[2], cells[0], cells[1])
+        })
+        .collect::<String>()
+        .replacen("note", "remark", 1);
+    let directory = directory(&[
+        ("ours.csv", &records(600, 200, false)),
+        ("theirs.csv", &theirs),
+        ("moved.csv", &moved),
+        ("renamed.csv", &theirs.replacen("x,z,y", "x,zz,y", 1)),
+    ]);
+    let ours = "source: file(\"ours.csv\")";
+    let theirs = "source: file(\"theirs.csv\")";
+    let both = plan(directory.path(), ours, &[theirs, "source: file(\"moved.csv\")"]).unwrap();
+    assert_eq!(both.problem.shape.public_records, 400);
+    assert_eq!(both.problem.shape.dimension, 3);
+
+    let renamed = "source: file(\"renamed.csv\")";
+    let error = plan(directory.path(), ours, &[theirs, renamed]).unwrap_err().to_string();
+    assert!(error.contains("renamed.csv: its columns do not go with those of"), "{error}");
+    assert!(error.contains("missing: perhaps 'zz'"), "{error}");
+    let cured = "source: file(\"renamed.csv\"), rename: {\"zz\": \"z\"}";
+    let cured = plan(
+        directory.path(),
+        cured,
+        &["source: file(\"moved.csv\"), columns: except([\"remark\"])"],
+    );
+    assert_eq!(cured.unwrap().problem.shape.private_records, 240);
+}
+
+#[test]
+fn declared_bounds_that_clip_public_records_are_a_warning_of_the_plan() {
+    let directory = directory(&[
+        ("ours.csv", &records(600, 200, false)),
+        ("theirs.csv", &records(0, 300, false)),
+    ]);
+    let mut session = session("source: file(\"ours.csv\")", &["source: file(\"theirs.csv\")"]);
+    let loaded = load_all(&session, directory.path());
+    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+    let preparation = &mut session.plans[0].preparation;
+    preparation.features = FeatureScaling::Declared(0.5);
+    preparation.labels = LabelRange::Declared(-2.0, 2.0);
+    let tight = assembled(&session, 0, &loaded).unwrap();
+    let clipped = tight.problem.public.clipped;
+    let warning = format!("{clipped} of 240 public training records");
+    assert!(clipped > 100 && tight.warnings[0].starts_with(&warning), "{:?}", tight.warnings);
+    session.plans[0].preparation.features = FeatureScaling::Declared(2.0);
+    assert!(assembled(&session, 0, &loaded).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn an_incomplete_private_record_counts_and_an_incomplete_public_one_does_not() {
+    let directory = directory(&[
+        ("ours.csv", &records(0, 210, true)),
+        ("theirs.csv", &records(700, 350, true)),
+    ]);
+    let refused = plan(
+        directory.path(),
+        "source: file(\"ours.csv\")",
+        &["source: file(\"theirs.csv\"), missing: drop"],
+    );
+    assert!(refused.unwrap_err().to_string().contains("found a missing value"));
+    let assembly = plan(
+        directory.path(),
+        "source: file(\"ours.csv\"), missing: drop",
+        &["source: file(\"theirs.csv\"), missing: drop"],
+    )
+    .unwrap();
+    assert_eq!(assembly.problem.shape.public_records, 240);
+    assert_eq!(assembly.problem.shape.private_records, 168);
+    let watch = Watch::open();
+    let count = |empty: bool| {
+        let counted = assembly.problem.private.curator(&watch, |private| {
+            let norms = private.features.column_iter().map(|record| record.norm());
+            (norms.filter(|&norm| (norm == 0.0) == empty).count(), private.len())
+        });
+        *counted.unwrap().reveal(&watch).unwrap()
+    };
+    // Of 210 records 30 have a gap; 168 of them are trained on.
+    let ((empty, all), (full, _)) = (count(true), count(false));
+    assert_eq!((all, empty + full), (168, 168));
+    assert!((12..=30).contains(&empty), "{empty}");
+
+    let filled = plan(
+        directory.path(),
+        "source: file(\"ours.csv\"), missing: public_mean",
+        &["source: file(\"theirs.csv\"), missing: public_mean"],
+    )
+    .unwrap();
+    assert_eq!(filled.problem.shape.public_records, 280);
+}
+
+#[test]
+fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() {
+    let directory =
+        directory(&[("a.csv", &records(0, 200, false)), ("b.csv", &records(200, 200, false))]);
+    let several = "source: several([file(\"a.csv\"), file(\"b.csv\")])";
+    let whole = session(several, &["source: file(\"b.csv\")"]);
+    let loaded = load_all(&whole, directory.path());
+    assert_eq!(loaded[0].rows, 400);
+    let error = assembled(&whole, 0, &loaded).unwrap_err().to_string();
+    assert!(error.contains("is private in 'ours' and stands among the public rows too"), "{error}");
+
+    let part = load_all(&session("source: file(\"b.csv\")", &[several]), directory.path());
+    for order in [[&loaded[0], &part[0]], [&part[0], &loaded[0]]] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(folder.path()).unwrap();
+        let accounts = order.map(|loaded| loaded.register(&mut ledger).unwrap());
+        assert_eq!(accounts[0], accounts[1]);
+    }
+    let twice = session(
+        "source: several([file(\"a.csv\"), file(\"a.csv\")])",
+        &["source: file(\"b.csv\")"],
+    );
+    let error = dataset::load(&twice.datasets[0], &Workspace::fresh(directory.path())).unwrap_err();
+    assert!(error.to_string().contains("these rows are named twice"), "{error}");
+}
+
+#[test]
+fn what_a_definition_says_of_columns_must_be_there() {
+    let directory = directory(&[("a.csv", &records(0, 20, false))]);
+    let refused = |fields: &str| {
+        let session =
+            session(&format!("source: file(\"a.csv\"), {fields}"), &["source: file(\"a.csv\")"]);
+        dataset::load(&session.datasets[0], &Workspace::fresh(directory.path()))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refused("units: {\"xx\": \"m\"}").contains("did you mean 'x'"));
+    assert!(refused("notes: {\"w\": \"?\"}").contains("no column 'w'"));
+    assert!(refused("sample: (rows: 21)").contains("sample 1 to 20 rows"));
+    assert!(refused("filter: \"x > 2\"").contains("selects no row"));
+}
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_halflight"))
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
+    let people = "name,age,income,k\nanna,30,low,1\nbert,,high,1\ncleo,50,high,1\n";
+    let directory =
+        directory(&[("people.csv", people), ("other.csv", &people.replace("age", "years"))]);
+    let text = stdout(&halflight(directory.path(), &["data", "inspect", "people.csv"]));
+    for wanted in [
+        "people.csv: 3 rows, 4 columns",
+        "1 missing",
+        "! k: constant",
+        "label? income: classification with 2 classes",
+        "source: file(\"people.csv\")",
+        "task: classification",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
+    }
+    assert!(!text.contains("anna") && !text.contains("high") && !text.contains("50"), "{text}");
+    // The suggestion is a dataset of a session.
+    let at = text.find("(\n").unwrap();
+    let end = text[at..].find("\n)").unwrap() + at + 2;
+    let suggested = format!("(version: 1, datasets: [{}])", &text[at..end]);
+    assert_eq!(Session::parse(&suggested, "s").unwrap().datasets[0].name, "people");
+
+    let text =
+        stdout(&halflight(directory.path(), &["data", "inspect", "people.csv", "--show-values"]));
+    assert!(text.contains("30 to 50") && text.contains("high (2)"), "{text}");
+
+    let json = stdout(&halflight(
+        directory.path(),
+        &["data", "inspect", "people.csv", "other.csv", "--json"],
+    ));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["tables"][0]["columns"][1]["missing"], 1);
+    let differing = &json["compatibility"][0]["columns"];
+    assert_eq!(differing[1]["verdict"], "only_in_first");
+    assert_eq!(differing[4]["verdict"], "only_in_second");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn inspect_tells_of_a_session_how_many_public_rows_are_clipped() {
+    let directory = directory(&[
+        ("ours.csv", &records(600, 200, false)),
+        ("theirs.csv", &records(0, 300, false)),
+    ]);
+    let mut session = session(
+        "source: file(\"ours.csv\"), units: {\"x\": \"m/s\"}",
+        &["source: file(\"theirs.csv\")"],
+    );
+    session.name = "wind".to_owned();
+    session.save(&directory.path().join("s.ron")).unwrap();
+    let text = stdout(&halflight(directory.path(), &["data", "inspect", "s.ron"]));
+    assert!(text.contains("ours: 200 rows") && text.contains("[m/s]"), "{text}");
+    assert!(text.contains("%) public training records and ◆"), "{text}");
+    assert!(!directory.path().join(".halflight").exists());
+}
