@@ -186,11 +186,14 @@ impl Composition {
         } else if ideal < 0.0 {
             0.0
         } else {
-            let directions = self.directions();
-            let losses: Option<Vec<f64>> =
-                directions.iter().map(|parts| pld::delta(parts, ideal)).collect();
-            let losses = losses.map_or(1.0, |both| both.into_iter().fold(0.0, f64::max));
-            losses.min(rdp::delta(&parts, ideal)).ln()
+            let of = |parts: &Vec<Draws>| {
+                if ideal >= gate::pure(parts) {
+                    return 0.0;
+                }
+                let losses = pld::delta(parts, ideal).unwrap_or(1.0);
+                losses.min(rdp::delta(parts, ideal))
+            };
+            self.directions().iter().map(of).fold(0.0, f64::max).ln()
         };
         // One unit more for the part that is less than the smallest double.
         let real = log_delta + self.discretisation / 24.0 + ROUNDING;

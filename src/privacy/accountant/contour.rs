@@ -68,7 +68,7 @@ impl Line {
             }
             let small = |value: &Complex<f64>| value.norm() < NEGLIGIBLE * values[0].norm();
             let end = values.iter().rposition(|value| !small(value)).map_or(0, |last| last + 1);
-            if 2 * end < count {
+            if 8 * end < 7 * count {
                 values.truncate(end);
                 return Ok(Self { c, step, log_moment, values });
             }

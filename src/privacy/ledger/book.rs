@@ -204,7 +204,8 @@ impl Account {
             low = high;
             high *= 2.0;
         }
-        while high - low > 1e-12 * high {
+        // Less than that is nothing.
+        while high - low > 1e-12 * high && high > 1e-12 {
             let middle = 0.5 * (low + high);
             if fits(middle)? {
                 low = middle;
