@@ -1,6 +1,8 @@
 //! Damaged and hostile files of every format: a table or an error with a cure,
 //! never a panic, and never much more memory than the file could hold.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -413,7 +415,7 @@ fn paths_that_are_no_files_say_so() {
         use std::os::unix::fs::PermissionsExt;
         let path = folder.path().join("secret.csv");
         fs::write(&path, CSV).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
         // The administrator reads everything.
         match read::read_plainly(&path) {
             Ok(table) => assert_eq!(table.rows(), 3),

@@ -182,7 +182,7 @@ impl std::fmt::Debug for Desk {
 
 /// What the clerk's thread is told.
 enum Errand {
-    Asked(Request),
+    Asked(Box<Request>),
     /// A dataset was read, unless nobody waits for it any more.
     Read {
         name: String,
@@ -236,7 +236,7 @@ impl Desk {
 
     pub fn ask(&self, request: Request) {
         // The clerk ends only with the desk itself.
-        let _ = self.errands.send(Errand::Asked(request));
+        let _ = self.errands.send(Errand::Asked(Box::new(request)));
     }
 
     /// All reports since the last call.
@@ -264,6 +264,7 @@ struct Clerk {
 fn overtaken(request: &Request, later: &[Errand]) -> bool {
     let same = |other: &Errand| {
         let Errand::Asked(other) = other else { return false };
+        let other = other.as_ref();
         match request {
             Request::Preview { .. } => matches!(other, Request::Preview { .. }),
             Request::Glance(_) => matches!(other, Request::Glance(_)),
@@ -281,7 +282,7 @@ impl Clerk {
             batch.extend(inbox.try_iter());
             while let Some(errand) = batch.pop_front() {
                 let request = match errand {
-                    Errand::Asked(request) => request,
+                    Errand::Asked(request) => *request,
                     Errand::Read { name, reading, result } => {
                         self.loaded(&name, &reading, *result);
                         continue;

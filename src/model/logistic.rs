@@ -118,7 +118,9 @@ mod tests {
             for (x, y) in features.column_iter().zip(&signs) {
                 gradient.axpy(y * slope(y * x.dot(&w)) / 20.0, &x, 1.0);
             }
-            prop_assert!(gradient.norm() < 1e-8, "{}", gradient.norm());
+            // A value that falls by less than its rounding, 10⁻¹⁶, ends the search: that is
+            // a gradient of 10⁻⁸ or so.
+            prop_assert!(gradient.norm() < 1e-7, "{}", gradient.norm());
         }
     }
 }

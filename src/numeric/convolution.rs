@@ -189,8 +189,8 @@ mod tests {
             let unit = |mut masses: Vec<f64>| {
                 let total: f64 = masses.iter().sum::<f64>() + 1e-9;
                 for mass in &mut masses {
-                *mass /= total;
-            }
+                    *mass /= total;
+                }
                 masses
             };
             let (first, second) = (unit(first), unit(second));

@@ -152,7 +152,7 @@ mod tests {
         ) {
             let features = Matrix::from_fn(dimension, count, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
             let w = Vector::from_fn(dimension, |i, _| (i % 5) as f64 - 2.0);
-            let slope = |i: usize, score: f64| if i % 3 == 0 { 0.0 } else { score - i as f64 };
+            let slope = |i: usize, score: f64| if i.is_multiple_of(3) { 0.0 } else { score - i as f64 };
             let (scores, sum) = gradient(&features, &w, threads, slope);
             // Whole numbers, so every order of summation is exact.
             let plain = features.tr_mul(&w);

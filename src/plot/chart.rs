@@ -358,7 +358,7 @@ impl Panel {
             let color = look.color;
             if series.mark == Mark::Bars {
                 let share = 0.8 / bars as f64;
-                let middle = (bar as f64 - (bars as f64 - 1.0) / 2.0) * share;
+                let middle = (f64::from(bar) - (bars as f64 - 1.0) / 2.0) * share;
                 for point in points {
                     let (x, y) = (frame.x(point.x + middle), frame.y(point.y));
                     let base = match frame.vertical.scale() {
@@ -538,7 +538,8 @@ mod tests {
         let points = [(1.0, 0.0, 0.1), (4.0, f64::NAN, 0.1), (0.0, 0.1, 0.1), (16.0, 0.1, 0.01)];
         let svg = figure(vec![line("one", &points)]).svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-        assert_eq!(count(&elements(&svg).unwrap(), "circle"), 1);
+        // One point, and the one of the legend.
+        assert_eq!(count(&elements(&svg).unwrap(), "circle"), 2);
         assert!(svg.contains("a &amp; b"));
     }
 

@@ -57,7 +57,7 @@ impl Wanted {
 
     pub fn words(self) -> String {
         match self {
-            Self::AtMost(bound) => format!("≤ {bound}"),
+            Self::AtMost(bound) => format!("≤ {}", (bound * 1e4).round() / 1e4),
             Self::About(reference, _) => format!("≈ {reference}"),
         }
     }

@@ -78,7 +78,9 @@ impl Learner {
             Self::Network { .. } => {
                 network::gradient(x, theta.as_slice(), gradient);
                 let slope = y * logistic::slope(y * network::score(x, theta.as_slice()));
-                gradient.iter_mut().for_each(|entry| *entry *= slope);
+                for entry in gradient.iter_mut() {
+                    *entry *= slope;
+                }
                 return;
             }
         };

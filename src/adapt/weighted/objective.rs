@@ -215,7 +215,7 @@ mod tests {
             let case = golden::Golden(golden.0.get(case).unwrap().clone());
             let w =
                 gradient_mapping(&golden.vector("common.w"), &case.vector("grad_w"), beta, |w| {
-                    into_ball(w, radius)
+                    into_ball(w, radius);
                 });
             golden::assert_near(&w, &case.vector("map_w"), 1e-10);
             let u =

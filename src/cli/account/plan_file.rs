@@ -146,14 +146,14 @@ mod tests {
     #[test]
     fn the_example_of_the_documentation_is_read() {
         let documentation = include_str!("plan_file.rs");
-        let example: String = documentation
+        let example: Vec<&str> = documentation
             .lines()
             .skip_while(|line| *line != "//! ```ron")
             .skip(1)
             .take_while(|line| *line != "//! ```")
-            .map(|line| format!("{}\n", line.trim_start_matches("//!")))
+            .map(|line| line.trim_start_matches("//!"))
             .collect();
-        let plan = read(&example).unwrap();
+        let plan = read(&example.join("\n")).unwrap();
         assert_eq!(plan.delta, Some(1e-6));
         let events = plan.scaled(2.0);
         assert_eq!(events.iter().map(|event| event.count).collect::<Vec<_>>(), [10_000, 50, 1]);
