@@ -8,6 +8,8 @@
 //! most a multiple of u·log₂n of the length of its argument (Higham, *Accuracy and
 //! Stability of Numerical Algorithms*, Theorem 24.2, allows 7u for each halving).
 
+use std::cell::RefCell;
+
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
@@ -17,6 +19,11 @@ const LEVEL: f64 = 4.0 * f64::EPSILON;
 const PRODUCT: f64 = 4.0 * f64::EPSILON;
 /// What is smaller in magnitude, squared, counts as zero: denormals are slow.
 const NOTHING: f64 = 1e-250;
+
+thread_local! {
+    /// Keeps the tables of all lengths that were used: they cost more than a transform.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convolved {
@@ -41,8 +48,9 @@ pub fn friendly_length(n: usize) -> usize {
 /// of all of them together. All have the same even length. `None` without a measure.
 pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
     let length = measures.first()?.0.len();
-    let mut planner = RealFftPlanner::<f64>::new();
-    let forward = planner.plan_fft_forward(length);
+    let (forward, backward) = PLANNER.with_borrow_mut(|planner| {
+        (planner.plan_fft_forward(length), planner.plan_fft_inverse(length))
+    });
     let level = LEVEL * (length as f64).log2().max(1.0) * (length as f64).sqrt();
     let (mut growth, mut products) = (0.0, 0.0);
     let mut product: Option<Vec<Complex<f64>>> = None;
@@ -56,14 +64,17 @@ pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
         }
         match &mut product {
             None => product = Some(spectrum),
-            Some(product) => product.iter_mut().zip(&spectrum).for_each(|(a, b)| *a *= b),
+            Some(product) => {
+                for (value, factor) in product.iter_mut().zip(&spectrum) {
+                    *value *= factor;
+                }
+            }
         }
     }
     let mut spectrum = product?;
     // The transform of a real sequence is real at both ends; rounding says otherwise.
     spectrum.first_mut()?.im = 0.0;
     spectrum.last_mut()?.im = 0.0;
-    let backward = planner.plan_fft_inverse(length);
     let mut masses = backward.make_output_vec();
     backward.process(&mut spectrum, &mut masses).ok()?;
     let scale = 1.0 / length as f64;

@@ -1,7 +1,15 @@
 //! Adding events up.
 //!
 //! Gaussian events compose exactly: μ² = Σ count·(sensitivity/σ)², whatever order
-//! they come in and even if later ones are chosen after seeing earlier outputs.
+//! they come in and even if later ones are chosen after seeing earlier outputs. Every
+//! other event is dominated by a pair ([`super::pair`]); of lists with such events
+//! several proven bounds are computed, and the least is the guarantee.
+//!
+//! Neighbours under zero-out are neighbours under replace-one, too (a null record is a
+//! record), so the sum of a list holds for zero-out as soon as one event does, with the
+//! replace-one numbers of the others. A record that is left blank may be the one before
+//! or the one after: where the two directions differ, each is composed by itself, and the
+//! worse one counts.
 //!
 //! # What the grid costs
 //!
@@ -36,6 +44,17 @@
 //! than the smallest double. So an ideal (ε′, δ(ε′)) becomes, on the grid,
 //!
 //! > ε = ε′ + A(128 + ε′/5),  δ = e^{A/24} δ(ε′).
+//!
+//! *On a sample* the same holds. P and Q are then mixtures over which draws had the
+//! record in their sample, with the same weights for real and ideal noise; given that,
+//! (1) and (2) hold with z counted from the component's own centre, and so do their sums,
+//! the moment bound (conditionally on everything before), and averages over the weights.
+//!
+//! *Laplace noise and selections* on a grid need no slack here: with inputs on the grid
+//! they are exactly ε₀-DP or of bounded range. The curve of the discrete Laplace pair
+//! connects dots on the curve of the continuous one, 2·grid/b apart in ε; the chord of
+//! 1 − e^{(ε − ε₀)/2} lies at most (2·grid/b)²/32 of its last term above it (and a little),
+//! so a continuous pair of ε₀ + (grid/b)²/2 for each coordinate lies above all of it.
 //!
 //! That constant also swallows Z (s ≥ 2²⁰, so log Z < e^{−10¹²}) and what the sampler
 //! leaves out beyond 1024σ (a mass below e^{−500 000}).
@@ -167,11 +186,14 @@ impl Composition {
         } else if ideal < 0.0 {
             0.0
         } else {
-            let directions = self.directions();
-            let losses: Option<Vec<f64>> =
-                directions.iter().map(|parts| pld::delta(parts, ideal)).collect();
-            let losses = losses.map_or(1.0, |both| both.into_iter().fold(0.0, f64::max));
-            losses.min(rdp::delta(&parts, ideal)).ln()
+            let of = |parts: &Vec<Draws>| {
+                if ideal >= gate::pure(parts) {
+                    return 0.0;
+                }
+                let losses = pld::delta(parts, ideal).unwrap_or(1.0);
+                losses.min(rdp::delta(parts, ideal))
+            };
+            self.directions().iter().map(of).fold(0.0, f64::max).ln()
         };
         // One unit more for the part that is less than the smallest double.
         let real = log_delta + self.discretisation / 24.0 + ROUNDING;
@@ -207,8 +229,10 @@ impl Composition {
         let (first, rest) = directions.split_first()?;
         let mut worst = pld::epsilon(first, delta)?;
         for parts in rest {
-            // Adding a record is mostly so much less that a simple bound shows it.
-            if gate::pure(parts).min(rdp::epsilon(parts, delta)) <= worst.upper {
+            // Adding a record is mostly less, and showing this is cheaper than saying how much.
+            if gate::pure(parts).min(rdp::epsilon(parts, delta)) <= worst.upper
+                || pld::is_at_most(parts, delta, worst.upper)
+            {
                 continue;
             }
             let next = pld::epsilon(parts, delta)?;

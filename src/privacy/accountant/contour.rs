@@ -67,9 +67,8 @@ impl Line {
                 }
             }
             let small = |value: &Complex<f64>| value.norm() < NEGLIGIBLE * values[0].norm();
-            if let Some(end) = values.iter().position(small)
-                && values[end..].iter().all(small)
-            {
+            let end = values.iter().rposition(|value| !small(value)).map_or(0, |last| last + 1);
+            if 8 * end < 7 * count {
                 values.truncate(end);
                 return Ok(Self { c, step, log_moment, values });
             }

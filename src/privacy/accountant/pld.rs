@@ -27,12 +27,16 @@ use super::{contour, gate, rdp};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
 
 /// Allowed mass outside the window.
-const OUTSIDE: f64 = 1e-12;
+const OUTSIDE: f64 = 1e-9;
 const LONGEST_WINDOW: f64 = 2_097_152.0;
 /// What splitting may add to ε.
 const FINE: f64 = 1e-4;
-/// What the lower bound may lie below, relative to ε; a bit less than the promise.
-const NARROW: f64 = 9e-3;
+/// How much coarser a lattice may be that only has to show that a loss is smaller.
+const COARSE: f64 = 1.5;
+/// The widest interval that needs no finer lattice, relative to ε.
+const PROMISED: f64 = 9.9e-3;
+/// The part of it that splitting may take: the rest is for the lattice and for δ/100.
+const NARROW: f64 = 8.5e-3;
 /// The part of δ that the lower bound spends on splitting.
 const SPLIT_SHARE: f64 = 0.01;
 
@@ -59,7 +63,7 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
     let mut theta = tilt(parts, guess);
     let mut step = first_step(guess, draws, theta).min(
         // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
-        0.8 * NARROW * guess / (0.5 * draws * log_share).sqrt(),
+        NARROW * guess / (0.5 * draws * log_share).sqrt(),
     );
     let mut best: Option<Interval> = None;
     for _ in 0..4 {
@@ -74,12 +78,22 @@ pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
             upper: best.upper.min(found.upper),
         }));
         let width = found.upper - found.lower;
-        if width <= NARROW * found.upper || split < 0.1 * width {
+        if width <= PROMISED * found.upper || split < 0.1 * width {
             break;
         }
-        step = sum.step * (0.8 * NARROW * found.upper / width).clamp(0.05, 0.6);
+        step = sum.step * (0.8 * NARROW * found.upper / width).clamp(0.05, 0.8);
     }
     best
+}
+
+/// Whether ε at this δ, in one direction, is at most `most`, as far as a coarse lattice
+/// can say.
+pub fn is_at_most(parts: &[Draws], delta: f64, most: f64) -> bool {
+    let Some(draws) = total_draws(parts) else { return false };
+    let theta = tilt(parts, most);
+    let step = COARSE * first_step(most, draws, theta);
+    let sum = Tilted::compose(parts, theta, step);
+    sum.is_some_and(|sum| sum.delta_above(most) <= delta)
 }
 
 /// δ at this ε from above, in one direction.
@@ -298,7 +312,9 @@ impl Loss {
         if !(0.9..2.0).contains(&total) {
             return None;
         }
-        cells.masses.iter_mut().for_each(|mass| *mass /= total);
+        for mass in &mut cells.masses {
+            *mass /= total;
+        }
         let mean = first / total;
         let variance = (second / total - mean * mean).max(0.0);
         Some(Self { cells, count, log_moment: expected + total.ln(), mean, variance })
@@ -336,10 +352,10 @@ fn reach(losses: &[Loss], step: f64, deviation: f64) -> f64 {
             losses.iter().map(|loss| loss.count as f64 * loss.log_spread(eta, step)).sum();
         (spread - OUTSIDE.ln()) / eta.abs()
     };
-    let first = bound(7.4);
-    // A normal sum needs 7.4 deviations.
-    if first < 8.0 * deviation.abs() {
+    let first = bound(6.4);
+    // A normal sum needs 6.4 deviations.
+    if first < 7.0 * deviation.abs() {
         return first;
     }
-    [3.7, 1.2, 0.3, 0.1].into_iter().map(bound).fold(first, f64::min)
+    [3.2, 1.2, 0.3, 0.1].into_iter().map(bound).fold(first, f64::min)
 }

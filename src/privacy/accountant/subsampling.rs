@@ -20,7 +20,7 @@ use crate::numeric::special::{LOG_SQRT_TWO_PI, normal_tails};
 /// Integrals reach this many standard deviations beyond all modes: e^{−40} is left out.
 const REACH: f64 = 9.0;
 /// More quadrature nodes than this are not worth waiting for.
-const MOST_NODES: f64 = 200_000.0;
+const MOST_NODES: f64 = 50_000.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum View {

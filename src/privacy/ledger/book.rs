@@ -204,7 +204,8 @@ impl Account {
             low = high;
             high *= 2.0;
         }
-        while high - low > 1e-12 * high {
+        // Less than that is nothing.
+        while high - low > 1e-12 * high && high > 1e-12 {
             let middle = 0.5 * (low + high);
             if fits(middle)? {
                 low = middle;
@@ -682,6 +683,43 @@ mod tests {
         let limit = 0.268_054_f64;
         assert_eq!(runs, (limit * limit / (4.0 * 0.05 * 0.05)) as usize);
         assert!(book.accounts[0].spent(1e-5).unwrap().unwrap().epsilon <= 1.0);
+    }
+
+    /// A run by itself is a plan fixed in advance; several are added up by the gate, whose
+    /// number is larger.
+    #[test]
+    fn several_runs_are_admitted_by_the_sum_that_survives_adaptive_choices() {
+        let minibatch = Event {
+            mechanism: Mechanism::SubsampledGaussian {
+                sensitivity: 1.0,
+                sigma: 1.5,
+                grid: 0.0,
+                coordinates: 4,
+                rate: 0.01,
+            },
+            adjacency: Adjacency::ZeroOut,
+            ..event(1.0, 300)
+        };
+        let events = [minibatch.clone()];
+        let target = Target { epsilon: 1.0, delta: 1e-5 };
+        let alone = Composition::of(&events).unwrap().guarantee(1e-5).unwrap().epsilon;
+        let twice = Composition::of(&[minibatch.clone(), minibatch.clone()]).unwrap();
+        let (shown, gate) = (twice.guarantee(1e-5).unwrap(), twice.gate(1e-5).unwrap());
+        assert!(shown.epsilon < gate.epsilon);
+
+        let mut between = one_account(0.5 * (shown.epsilon + gate.epsilon), 1e-5);
+        between.accounts[0].admit(&events, target).unwrap();
+        between.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        assert_eq!(between.accounts[0].spent(1e-5).unwrap().unwrap().epsilon, alone);
+        assert!(between.accounts[0].admit(&events, target).is_err());
+
+        let mut enough = one_account(gate.epsilon, 1e-5);
+        enough.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        enough.accounts[0].admit(&events, target).unwrap();
+        enough.apply("t", grant("s", "a", events.to_vec())).unwrap();
+        assert_eq!(enough.accounts[0].spent(1e-5).unwrap(), Some(gate));
+        // What is left, as one more Gaussian run.
+        assert!(enough.accounts[0].largest_epsilon(1e-5).unwrap().unwrap() < 1e-3);
     }
 
     #[test]
