@@ -155,9 +155,8 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
         series: &[(Series::PublicLoss, "public"), (Series::PrivateLoss, "private")],
         log,
     };
-    let has = |figure: &Figure| {
-        figure.series.iter().any(|(series, _)| run.curves.contains_key(series))
-    };
+    let has =
+        |figure: &Figure| figure.series.iter().any(|(series, _)| run.curves.contains_key(series));
     // Where the objective itself is nobody's to see, its parts may be.
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
