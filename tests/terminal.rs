@@ -37,7 +37,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("Enter takes it");
     screen.press("\x150.8");
     screen.press(ENTER);
-    screen.wait_for("ε 0.8000 at δ 1e-6");
+    screen.wait_for("ε 0.8000 at δ");
 
     // Launch, pause, resume, stop.
     screen.press("l");
