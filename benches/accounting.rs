@@ -1,4 +1,5 @@
-//! `cargo bench --bench accounting`: the time of one accounting call, against Google's
+//! `cargo bench --bench accounting`: the time of one accounting call and of calibrating a
+//! plan (which the interface does at every keystroke), the former against Google's
 //! dp-accounting in the same run if `HALFLIGHT_PEER_PYTHON` names a Python that has it
 //! (`pip install dp-accounting==0.6.0`).
 #![allow(clippy::unwrap_used)]
@@ -7,7 +8,10 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use halflight::privacy::accountant::{Adjacency, Composition, Event, Mechanism};
+use halflight::privacy::accountant::{
+    Adjacency, Allotment, Composition, Event, Mechanism, PlannedMechanism, PlannedRelease, Target,
+    calibrate,
+};
 
 const DELTAS: [f64; 8] = [1e-5, 1e-5, 1e-5, 1e-5, 1e-6, 1e-6, 1e-6, 1e-6];
 /// (σ, rate, steps).
@@ -55,6 +59,43 @@ fn main() {
             guarantee.epsilon,
             bound * 1e3,
             contour * 1e3,
+        );
+    }
+    println!();
+    calibrations();
+}
+
+fn calibrations() {
+    let adjacency = Adjacency::ZeroOut;
+    let release = |label: &'static str, mechanism, count| PlannedRelease {
+        label,
+        what: String::new(),
+        mechanism,
+        count,
+        noise: Allotment::Share(1.0),
+        adjacency,
+    };
+    let moment = PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 100 };
+    let vertex = PlannedMechanism::Selection { range: 0.01, candidates: 1000 };
+    let sample =
+        PlannedMechanism::SubsampledGaussian { l2_sensitivity: 1.0, coordinates: 100, rate: 0.01 };
+    let target = Target { epsilon: 1.0, delta: 1e-6 };
+    for (name, plan) in [
+        ("60 gradients", vec![release("gradient", moment, 60)]),
+        ("1000 selections", vec![release("vertex", vertex, 1000)]),
+        ("30 selections and a moment", vec![release("a", moment, 1), release("b", vertex, 30)]),
+        ("1000 minibatches", vec![release("step", sample, 1000)]),
+        (
+            "1000 minibatches and a moment",
+            vec![release("a", moment, 1), release("b", sample, 1000)],
+        ),
+    ] {
+        let (calibrated, seconds) = best(|| calibrate(&plan, target).unwrap());
+        println!(
+            "calibrating {name:30} {:9.2} ms, ε = {:.6} ({})",
+            seconds * 1e3,
+            calibrated.guarantee.epsilon,
+            calibrated.guarantee.bound,
         );
     }
 }
