@@ -17,11 +17,14 @@
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
 //! | `profiled`, [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
+//! | [`sampled`] | what the methods on Poisson samples share |
+//! | [`dp_sgd`] | classification by noisy stochastic gradients |
 //! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
 
 pub mod baseline;
 pub mod cnvx_adap;
 pub mod discrepancy;
+pub mod dp_sgd;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
@@ -44,6 +47,7 @@ mod profiled;
 pub mod profiled_cnvx_adap;
 pub mod profiled_logistic;
 mod reweighting;
+pub mod sampled;
 pub mod spec;
 pub mod target_only;
 pub mod weighted;
@@ -156,6 +160,22 @@ pub enum Series {
     EffectiveSample,
     /// Share of the total weight that lies on public records.
     PublicWeight,
+    /// Right answers on public records held out of training, in %.
+    PublicAccuracy,
+    /// Right answers on private records held out of training, in %.
+    PrivateAccuracy,
+    /// Mean loss on public records held out of training.
+    HoldoutLoss,
+    /// Share of the private records whose gradient is longer than the clip norm.
+    ClipFraction,
+    /// Median norm of the private records' gradients.
+    GradientMedian,
+    /// Nine of ten of the private records' gradients are no longer.
+    GradientTail,
+    /// Share of the public gradients' energy inside the anchor subspace.
+    SubspaceEnergy,
+    /// The same share of the private gradients' energy.
+    ExactSubspaceEnergy,
 }
 
 impl Series {
@@ -175,6 +195,14 @@ impl Series {
             Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
             Self::PublicWeight => "public weight",
+            Self::PublicAccuracy => "public accuracy in %",
+            Self::PrivateAccuracy => "private accuracy in %",
+            Self::HoldoutLoss => "public hold-out loss",
+            Self::ClipFraction => "share of clipped gradients",
+            Self::GradientMedian => "median gradient norm",
+            Self::GradientTail => "90 % quantile of gradient norms",
+            Self::SubspaceEnergy => "public energy in the subspace",
+            Self::ExactSubspaceEnergy => "exact energy in the subspace",
         }
     }
 }
@@ -216,6 +244,7 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &ncnvx_adap::NcnvxAdap,
         &target_only::TargetOnly,
         &target_only::TargetOnlyLogistic,
+        &dp_sgd::DpSgd,
     ]
 }
 

@@ -39,6 +39,7 @@ impl Methods {
                 json!({
                     "id": spec.id, "name": spec.name, "summary": spec.summary,
                     "needs_private_labels": spec.needs_private_labels,
+                    "needs_public_labels": spec.needs_public_labels,
                     "settings": fields.collect::<Vec<_>>(),
                 })
             });
@@ -50,6 +51,9 @@ impl Methods {
             print_line(&format!("  {}", spec.summary))?;
             let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
             print_line(&format!("  {labels} labels on the private records"))?;
+            if !spec.needs_public_labels {
+                print_line("  takes public records without labels, or with others")?;
+            }
             for field in spec.fields {
                 print_line(&format!(
                     "    {:<16} {} {} ({}; default {})",

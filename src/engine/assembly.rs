@@ -6,10 +6,12 @@ use std::collections::HashSet;
 
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
 use crate::data::preparation::{
-    FeatureScaling, LabelRange, PreparationSettings, class_names, declared_classes,
+    FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
 use crate::data::selection::{resolved, used_columns};
-use crate::data::{Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task};
+use crate::data::{
+    Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
+};
 use crate::error::{Error, Result};
 use crate::privacy::{Calibrated, Private};
 use crate::session::{Loaded, PlanDefinition, Session};
@@ -65,7 +67,12 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     };
     let private = find(&plan.private)?;
     let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
-    let mut definition = publics[0].definition.clone();
+    let own = &publics[0].definition;
+    let foreign = !method.spec().needs_public_labels && has_other_labels(own, &private.definition);
+    let mut definition = own.clone();
+    if foreign {
+        definition.label.clone_from(&private.definition.label);
+    }
     if definition.label.is_none() {
         return Err(Error::usage(format!(
             "public dataset '{}' has no label column",
@@ -95,17 +102,25 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     refuse_overlap(private, &tables, &plan.private)?;
     definition = resolved(&definition, tables[0])?;
-    let used = used_columns(&definition, tables[0])?;
+    if foreign {
+        forget_own_label(&mut definition, own);
+    }
+    // What of the public records is used, with the label that they have.
+    let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
+    let used = used_columns(&as_they_are, tables[0])?;
     let pooled = pool(&tables, &used)?;
-    let features = used.iter().filter(|name| definition.label.as_ref() != Some(name));
-    let needed: HashSet<_> = features.chain(label).map(String::as_str).collect();
+    let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
+    let shared_label = label.filter(|_| !foreign);
+    let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
     private.private()?.try_map(|table| {
         Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
     })?;
     // Incomplete public rows are gone already where they are to be dropped.
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
     definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
-    if definition.task == Task::Classification {
+    if foreign {
+        definition.classes = private_classes(&private.definition)?;
+    } else if definition.task == Task::Classification {
         let all: Vec<_> =
             publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
         definition.classes = shared_classes(&pooled, &all)?;
@@ -113,8 +128,15 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
     let preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
-    let public = preparation.apply(&public_train, "public", true)?;
-    let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
+    let mut public = preparation.apply(&public_train, "public", !foreign)?;
+    let public_holdout = if foreign {
+        preparation.apply(&public_test, "public hold-out", false)?
+    } else {
+        preparation.apply_for_evaluation(&public_test, "public hold-out")?
+    };
+    if foreign && own.label.is_some() && own.task == Task::Classification {
+        public.classes = Some(classes_of(&pooled, &public_train, own)?);
+    }
 
     let split = private
         .private()?
@@ -141,6 +163,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         dimension: public.dimension(),
         bounds: public.bounds,
         private_labels: labelled,
+        classes: preparation.class_names().to_vec(),
     };
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
@@ -165,6 +188,35 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         private_holdout,
         warnings,
     })
+}
+
+/// Whether public records have no label, or one that says something else than the private.
+fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> bool {
+    let declared = |definition: &DatasetDefinition| declared_classes(&definition.classes).ok();
+    let differ = match (declared(public), declared(private)) {
+        (Some(public), Some(private)) => public != private,
+        _ => false,
+    };
+    private.label.is_some() && (public.label != private.label || differ)
+}
+
+/// Labels of their own are no features.
+fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition) {
+    if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
+        columns.retain(|name| name != label);
+    }
+}
+
+/// Whom no public record tells the classes of the private records must be told.
+fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
+    if private.classes.is_empty() {
+        return Err(Error::usage(format!(
+            "the public records do not have the label of '{}', so its classes are not public",
+            private.name
+        ))
+        .cure(format!("declare them: `classes: [...]` on dataset '{}'", private.name)));
+    }
+    declared_classes(&private.classes)
 }
 
 /// All public records under the columns in use.

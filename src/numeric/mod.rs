@@ -8,6 +8,7 @@ pub mod accelerated;
 pub mod convolution;
 pub mod fused;
 pub mod least_squares;
+pub mod principal;
 pub mod product;
 pub mod projection;
 pub mod prox;

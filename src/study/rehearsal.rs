@@ -121,6 +121,7 @@ impl Rehearsal<'_> {
             dimension: self.public.dimension(),
             bounds: self.public.bounds,
             private_labels: needed && labelled,
+            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
         }
     }
 }

@@ -380,6 +380,7 @@ mod tests {
                     dimension: 2,
                     bounds: Bounds { feature_norm: 1.0, label: 1.0 },
                     private_labels: true,
+                    classes: Vec::new(),
                 };
                 let noise = Allotment::Share(0.5);
                 let planned =

@@ -37,7 +37,7 @@ use labels::{Answers, Labels};
 use scale::Scale;
 
 pub(in crate::data) use encoding::MOST_VALUES;
-pub use labels::{class_names, class_of, declared_classes};
+pub use labels::{class_names, class_of, classes_of, declared_classes};
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
 /// The share of public rows whose norm becomes at most 1.
