@@ -237,14 +237,15 @@ mod tests {
                 settings: given(&pairs, model),
                 public: &public,
                 private: &private,
-                noise: Noise::For(crate::privacy::Target { epsilon: 2.0, delta: 1e-5 }),
+                noise: Noise::For(Target { epsilon: 2.0, delta: 1e-5 }),
                 seed: 1,
             };
             let done = rehearsal.run().unwrap();
             let classes = done.model.classes(&private.features).unwrap();
             let truth = &private.classes.as_ref().unwrap().of;
             let right = classes.iter().zip(truth).filter(|(one, other)| one == other).count();
-            let least = if projection > 0.0 { 1800 } else { 2300 };
+            let linear = model != "probe_cnn" && projection == 0.0;
+            let least = if linear { 2300 } else { 1800 };
             assert!(right > least, "{model} {projection}: {right}");
             for series in [
                 Series::PrivateLoss,
@@ -267,7 +268,7 @@ mod tests {
         let unlabelled = Dataset { classes: None, ..other };
         let run = |public: &Dataset| {
             let settings = given(&[("steps", 5.0)], "softmax");
-            let noise = Noise::For(crate::privacy::Target { epsilon: 1.0, delta: 1e-4 });
+            let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-4 });
             let method = SPEC.id;
             Rehearsal { method, settings, public, private: &private, noise, seed: 1 }.run().unwrap()
         };

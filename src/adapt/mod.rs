@@ -18,7 +18,7 @@
 //! | `profiled`, [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
 //! | [`sampled`] | what the methods on Poisson samples share |
-//! | [`dp_sgd`] | classification by noisy stochastic gradients |
+//! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | those methods, for any number of classes |
 //! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
 
 pub mod baseline;
@@ -28,6 +28,7 @@ pub mod dp_sgd;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+pub mod gep;
 mod joint;
 mod kernel;
 pub mod kernel_mean_matching;
@@ -41,7 +42,9 @@ pub mod ncnvx_adap;
 #[cfg(test)]
 mod papers_setup;
 mod penalty;
+pub mod pillar;
 pub mod plan;
+pub mod pretraining;
 pub mod problem;
 mod profiled;
 pub mod profiled_cnvx_adap;
@@ -64,6 +67,12 @@ use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 /// An adaptation method: data plus a step function.
 pub trait Method: Sync {
     fn spec(&self) -> &'static Spec;
+
+    /// What must be true of the public data for the guarantee to hold, beyond what holds for
+    /// every method; for the certificate.
+    fn assumption(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Every release it will make, before private data are touched. `settings` were
     /// checked against the spec; `public` is the prepared dataset that the run will get.
@@ -245,6 +254,9 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &target_only::TargetOnly,
         &target_only::TargetOnlyLogistic,
         &dp_sgd::DpSgd,
+        &pillar::Pillar,
+        &gep::Gep,
+        &pretraining::Pretraining,
     ]
 }
 

@@ -140,12 +140,15 @@ impl Architecture {
         self.layers.iter().map(Layer::parameters).sum()
     }
 
-    /// Where the biases stand among the parameters.
-    pub fn bias_positions(&self) -> Vec<usize> {
-        let mut first = 0;
-        let layers = self.layers.iter().flat_map(|layer| {
-            first += layer.parameters();
-            first - layer.biases()..first
+    /// Where the biases and all of the last layer stand among the parameters.
+    pub fn fine_positions(&self) -> Vec<usize> {
+        let mut end = 0;
+        let last = self.layers.len() - 1;
+        let layers = self.layers.iter().enumerate().flat_map(|(index, layer)| {
+            let own = layer.parameters();
+            end += own;
+            let fine = if index == last { own } else { layer.biases() };
+            end - fine..end
         });
         layers.collect()
     }

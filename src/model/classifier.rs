@@ -499,16 +499,16 @@ mod tests {
     }
 
     #[test]
-    fn biases_alone_are_the_last_rows_of_every_layer() {
+    fn biases_and_the_last_layer_are_rows_of_the_gradients() {
         for model in models() {
             let outputs = model.architecture().outputs() as u32;
             let labels: Vec<u32> = (0..9).map(|i| i % outputs).collect();
             let batch = model.gradients(&features(&model, 9), Labels::Classes(&labels)).unwrap();
-            let (columns, biases) = (batch.columns(), batch.biases(model.architecture()).columns());
-            let at = model.architecture().bias_positions();
-            assert_eq!(biases.nrows(), at.len());
+            let (columns, fine) = (batch.columns(), batch.fine(model.architecture()).columns());
+            let at = model.architecture().fine_positions();
+            assert_eq!(fine.nrows(), at.len());
             for (row, at) in at.into_iter().enumerate() {
-                assert_eq!(biases.row(row), columns.row(at));
+                assert_eq!(fine.row(row), columns.row(at));
             }
         }
     }

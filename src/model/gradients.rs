@@ -144,10 +144,14 @@ impl Gradients {
 }
 
 impl Gradients {
-    /// The gradients by the biases alone, as if the weights of all layers were constants.
-    pub fn biases(&self, architecture: &Architecture) -> Self {
+    /// The gradients by the biases and by all of the last layer, as if everything else were
+    /// constant; `architecture` is that of the model.
+    pub fn fine(&self, architecture: &Architecture) -> Self {
         let trained = architecture.layers().iter().filter(|layer| layer.parameters() > 0);
-        let layers = trained.zip(&self.layers).map(|(layer, contribution)| {
+        let layers = trained.zip(&self.layers).enumerate().map(|(index, (layer, contribution))| {
+            if index + 1 == self.layers.len() {
+                return contribution.clone();
+            }
             let rows = match contribution {
                 Contribution::Outer { deltas, biases: true, .. } => deltas.clone(),
                 Contribution::Outer { .. } => Matrix::zeros(0, self.examples()),

@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn fewer_examples_than_features_span_the_same_directions() {
-        let features = Matrix::from_fn(12, 7, |i, j| ((i * 5 + j * 3) as f64).sin());
+        let features =
+            Matrix::from_fn(12, 7, |i, j| ((i * i * 5 + j * 3 + i * j * j) as f64).sin());
         let few = Principal::of(&features, 5).unwrap();
         let twice = Matrix::from_fn(12, 14, |i, j| features[(i, j % 7)]);
         let many = Principal::of(&twice, 5).unwrap();

@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use crate::adapt;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
 use crate::privacy::{Adjacency, Event, Guarantee, Target};
@@ -49,6 +50,9 @@ pub struct Certificate {
     pub reading: String,
     pub covered: Vec<&'static str>,
     pub not_covered: Vec<String>,
+    /// What must be true of the public data, where the method leans on more than usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumption: Option<&'static str>,
     pub mechanisms: Vec<Event>,
     pub accountant: &'static str,
     /// The curator could see exact numbers while it ran and may have acted on them.
@@ -73,6 +77,7 @@ impl Certificate {
             reading: reading(&facts.guarantee),
             covered: COVERED.to_vec(),
             not_covered: not_covered(&facts),
+            assumption: adapt::method(&facts.method).ok().and_then(|method| method.assumption()),
             run: facts.run,
             account: facts.account,
             method: facts.method,

@@ -113,7 +113,8 @@ impl Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trained {
     Everything,
-    Biases,
+    /// The biases of all layers, and all of the last.
+    BiasesAndLast,
 }
 
 /// The per-example gradients of a loss by what is trained.
@@ -129,7 +130,7 @@ impl Objective {
         let gradients = model.gradients(&records.features, labels)?;
         Ok(match self.trained {
             Trained::Everything => gradients,
-            Trained::Biases => gradients.biases(model.architecture()),
+            Trained::BiasesAndLast => gradients.fine(model.architecture()),
         })
     }
 
@@ -137,7 +138,7 @@ impl Objective {
     pub fn parameters(self, model: &Classifier) -> usize {
         match self.trained {
             Trained::Everything => model.parameters().len(),
-            Trained::Biases => model.architecture().bias_positions().len(),
+            Trained::BiasesAndLast => model.architecture().fine_positions().len(),
         }
     }
 
@@ -226,7 +227,7 @@ mod tests {
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
         let records = Records::new(&public, 2).unwrap();
-        for trained in [Trained::Everything, Trained::Biases] {
+        for trained in [Trained::Everything, Trained::BiasesAndLast] {
             let objective = Objective { trained, ..EVERYTHING };
             let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
             let network = network.unwrap();

@@ -95,7 +95,7 @@ pub struct Training {
     private: Private<Records>,
     watched: Private<Records>,
     public: Option<Records>,
-    /// Positions of the biases, where they alone are trained.
+    /// Positions of what is trained, where that is not all.
     positions: Option<Vec<usize>>,
     velocity: Vector,
     /// Sum of the parameters after the averaged steps.
@@ -134,7 +134,7 @@ impl Training {
         };
         let trained = match design.objective.trained {
             super::Trained::Everything => None,
-            super::Trained::Biases => Some(design.model.architecture().bias_positions()),
+            super::Trained::BiasesAndLast => Some(design.model.architecture().fine_positions()),
         };
         let count = trained.as_ref().map_or(design.model.parameters().len(), Vec::len);
         Ok(Self {
