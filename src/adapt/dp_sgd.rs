@@ -6,7 +6,7 @@
 //! the model smaller, and with it the noise.
 
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, learning_rate,
+    BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, learning_rate,
     model, plan, steps,
 };
 use super::sampled::training::{Clipped, Motion, Training};
@@ -49,7 +49,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        AVERAGE,
+        average(0.0),
     ],
 };
 

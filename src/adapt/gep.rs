@@ -22,7 +22,7 @@
 use super::dp_sgd::{largest_rate, motion};
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, steps,
+    BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, model, steps,
 };
 use super::sampled::training::{GradientSource, Look, Training, seen};
 use super::sampled::{Objective, Records, rounding};
@@ -119,7 +119,7 @@ static SPEC: Spec = Spec {
         BATCH,
         LEARNING_RATE,
         MOMENTUM,
-        AVERAGE,
+        average(0.0),
     ],
 };
 

@@ -12,7 +12,7 @@
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};
-use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, plan, steps};
+use super::sampled::fields::{BATCH, CLIP, LEARNING_RATE, MOMENTUM, average, plan, steps};
 use super::sampled::{Loss, Objective, Trained};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
@@ -28,9 +28,9 @@ use crate::privacy::{Calibrated, Target};
 /// The learning rate without noise.
 const LARGEST_RATE: f64 = 16.0;
 
-/// The learning rate for the hinge loss is this times the margin ζ times the number of
-/// classes: its slopes are the larger, the smaller the margin.
-const HINGE_RATE: f64 = 0.25;
+/// The learning rate for the hinge loss is this times ζ² times the number of classes: its scores
+/// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
+const HINGE_RATE: f64 = 0.1;
 
 static SPEC: Spec = Spec {
     id: "pillar",
@@ -76,7 +76,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        AVERAGE,
+        average(0.25),
     ],
 };
 
@@ -120,7 +120,9 @@ impl Method for Pillar {
         let design = design(shape, &problem.public, settings)?;
         let largest = match design.objective.loss {
             Loss::CrossEntropy => LARGEST_RATE,
-            Loss::Hinge(margin) => HINGE_RATE * LARGEST_RATE * margin * shape.classes.len() as f64,
+            Loss::Hinge(margin) => {
+                HINGE_RATE * LARGEST_RATE * margin * margin * shape.classes.len() as f64
+            }
         };
         train(problem, settings, noise, design, largest)
     }
@@ -145,8 +147,19 @@ fn components(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
 }
 
 fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let trained = components(shape, settings)? * design::classes(shape)?;
-    Ok(PlannedDesign { trained, remarks: Vec::new() })
+    let head = head(components(shape, settings)?, shape, settings)?;
+    Ok(PlannedDesign { trained: head.parameters(), remarks: Vec::new() })
+}
+
+/// Softmax regression needs no bias on centred records; one class against the rest does, for
+/// there are fewer of the class.
+fn head(inputs: usize, shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
+    let classes = design::classes(shape)?;
+    if settings.text("loss")? == "hinge" {
+        Architecture::linear(inputs, classes)
+    } else {
+        Architecture::unbiased(inputs, classes)
+    }
 }
 
 /// The mean that is subtracted, and the directions.
@@ -194,7 +207,7 @@ fn design(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result
     Ok(Design {
         scale: 1.0,
         frozen: Some(projection(&directions, &mean)?),
-        model: design::first(Architecture::unbiased(wanted, design::classes(shape)?)?, 0)?,
+        model: design::first(head(wanted, shape, settings)?, 0)?,
         objective: Objective { loss, trained: Trained::Everything },
     })
 }

@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use super::dp_sgd::{largest_rate, train};
 use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, model, plan, steps,
+    BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, model, plan, steps,
 };
 use super::sampled::training::seen;
 use super::sampled::{Loss, Objective, Records, Trained};
@@ -67,7 +67,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        AVERAGE,
+        average(0.0),
     ],
 };
 

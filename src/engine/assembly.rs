@@ -197,7 +197,8 @@ fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> 
         (Some(public), Some(private)) => public != private,
         _ => false,
     };
-    private.label.is_some() && (public.label != private.label || differ)
+    let other = public.label != private.label || public.task != private.task;
+    private.label.is_some() && (other || differ)
 }
 
 /// Labels of their own are no features.
@@ -280,4 +281,87 @@ fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
 
 fn stream(seed: u64, purpose: u64) -> u64 {
     seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Workspace, dataset};
+
+    /// Thirty records each, the public ones with `more` words in their definition.
+    fn assembled(method: &str, settings: &str, classes: &str, more: &str) -> Result<Assembly> {
+        let directory = tempfile::tempdir().unwrap();
+        let table = |label: &str, kinds: &[&str], shift: usize| {
+            let rows = (0..40).map(|i| {
+                let x = ((i * 7 + shift) % 11) as f64 / 10.0;
+                format!("{x},{},{}\n", (i + shift) % 5, kinds[i % kinds.len()])
+            });
+            format!("a,b,{label}\n{}", rows.collect::<String>())
+        };
+        let write = |name: &str, text: String| {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        write("private.csv", table("kind", &["cat", "dog"], 1));
+        write("public.csv", table("colour", &["red", "green", "blue"], 3));
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"kind\",
+               task: classification{classes}),
+              (name: \"theirs\", role: public, source: file(\"public.csv\"){more}),
+            ], plans: [(name: \"first\", method: \"{method}\", private: \"ours\",
+              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), settings: {{{settings}}})])"
+        );
+        let session = Session::parse(&text, "s.ron")?;
+        let workspace = Workspace::of(directory.path())?;
+        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
+        let loaded = loaded.collect::<Result<Vec<_>>>()?;
+        assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>())
+    }
+
+    const DECLARED: &str = ", classes: [\"cat\", \"dog\", \"fish\"]";
+    const COLOURS: &str = ", label: \"colour\", task: classification";
+
+    #[test]
+    fn public_records_with_classes_of_their_own_keep_them_and_tell_nothing_of_the_private_ones() {
+        let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
+        assert_eq!(found.problem.shape.classes, ["cat", "dog", "fish"]);
+        let own = found.problem.public.classes.as_ref().unwrap();
+        assert_eq!(own.names, ["blue", "green", "red"]);
+        assert_eq!(own.of.len(), found.problem.public.len());
+        assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
+        assert_eq!(found.preparation.class_names(), ["cat", "dog", "fish"]);
+        assert!(found.public_holdout.classes.is_none());
+        assert!(found.private_holdout.is_some());
+        // Two units of each of three classes, and their biases.
+        let settings = "\"units\": 2";
+        let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
+        assert_eq!(found.calibrated.events[0].mechanism.size_words().split(' ').next(), Some("9"));
+    }
+
+    #[test]
+    fn public_records_need_no_label_where_their_features_are_all_that_is_used() {
+        for more in ["", ", columns: except([\"colour\"])", ", label: \"b\""] {
+            let columns = "\"components\": 2";
+            let more = if more.is_empty() { ", columns: only([\"a\", \"b\"])" } else { more };
+            let found = assembled("pillar", columns, DECLARED, more);
+            let found = match (found, more.contains("label")) {
+                (Ok(found), false) => found,
+                // A colour that is a word is a feature that the private records lack.
+                (Err(error), true) => {
+                    assert!(error.to_string().contains("colour"), "{error}");
+                    continue;
+                }
+                (other, _) => panic!("{more}: {other:?}"),
+            };
+            assert!(found.problem.public.classes.is_none());
+            assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
+        }
+        let error = assembled("dp_sgd", "", "", COLOURS).unwrap_err().to_string();
+        assert!(error.contains("classes are not public") && error.contains("'ours'"), "{error}");
+        let error = assembled("profiled_logistic", "", DECLARED, COLOURS).unwrap_err().to_string();
+        assert!(error.contains("'kind' and the public one 'colour'"), "{error}");
+        let own = "\"anchor_labels\": \"own\", \"basis\": 3";
+        let error = assembled("gep", own, DECLARED, COLOURS).unwrap_err().to_string();
+        assert!(error.contains("3 classes of its own"), "{error}");
+    }
 }

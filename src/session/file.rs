@@ -173,7 +173,9 @@ impl Session {
                 .cure("give a number from 0.05 to 0.9"));
         }
         let spec = adapt::method(&plan.method)?.spec();
-        for name in plan.public.iter().chain([&plan.private]) {
+        // Labels of public records that a method does not use may be of any kind.
+        let publics = plan.public.iter().filter(|_| spec.needs_public_labels);
+        for name in publics.chain([&plan.private]) {
             check_task(self.dataset(name)?, spec)?;
         }
         spec.check(&plan.settings)
