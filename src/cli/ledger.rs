@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{print_json, print_line};
+use super::{print_json, print_line, voice};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
@@ -66,7 +66,7 @@ impl LedgerCommand {
             }
             What::Repair => {
                 let aside = ledger.repair()?;
-                eprintln!("the damaged ledger was set aside as {}", aside.display());
+                voice::tell(format_args!("the damaged ledger was set aside as {}", aside.display()));
                 self.show(&mut ledger)
             }
             What::Accept { account } => {
@@ -121,7 +121,7 @@ fn verify(ledger: &mut Ledger) -> Result<()> {
             .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
     }
     for warning in &book.warnings {
-        eprintln!("note: {warning}");
+        voice::tell(format_args!("note: {warning}"));
     }
     let path: &Path = ledger.path();
     print_line(&format!("{}: every line is in its chain", path.display()))

@@ -10,7 +10,14 @@
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
 //! | [`reproduce`] | `halflight reproduce` |
+//! | [`predict`] | `halflight predict MODEL DATA` |
 //! | [`picture`] | `halflight picture` |
+//!
+//! | module | for all of them |
+//! |---|---|
+//! | [`voice`] | what is said on standard error, and how much of it |
+//! | [`progress`], [`reading`] | how far a long work is, or the reading of a file |
+//! | [`signals`] | Ctrl-C and friends |
 //!
 //! Results go to standard output, progress and messages to standard error.
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
@@ -22,10 +29,13 @@ mod ledger;
 mod methods;
 mod open;
 mod picture;
+mod predict;
 mod progress;
+mod reading;
 mod reproduce;
 mod run;
 mod signals;
+mod voice;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,6 +54,14 @@ struct Arguments {
     /// Session file to open (.ron), or data files to start a new session with (.csv, .tsv).
     files: Vec<PathBuf>,
 
+    /// Say nothing but results and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Say more about what is done and why.
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -54,6 +72,7 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
+    Predict(predict::Predict),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -70,10 +89,12 @@ enum Command {
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    voice::set(arguments.quiet, arguments.verbose);
     let done = match arguments.command {
         None => open::open(&arguments.files),
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
+        Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
@@ -84,7 +105,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            voice::complain(format_args!("error: {error}"));
             exit_code(&error)
         }
     }
@@ -108,8 +129,14 @@ fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Prints to standard output; a closed pipe is no crash.
 fn print_line(text: &str) -> Result<()> {
+    print_text(format!("{text}\n").as_bytes())
+}
+
+/// The same for what ends its lines itself.
+fn print_text(text: &[u8]) -> Result<()> {
     use std::io::Write;
-    match writeln!(std::io::stdout(), "{text}") {
+    let mut out = std::io::stdout();
+    match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Error::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),

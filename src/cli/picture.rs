@@ -12,6 +12,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
+use super::voice;
 use crate::engine::desk::News;
 use crate::engine::rehearsal::rehearse;
 use crate::engine::{Control, Desk, Job};
@@ -50,7 +51,7 @@ impl Picture {
         for (name, picture) in pictures()? {
             let path = self.out.join(format!("{name}.svg"));
             atomic::write(&path, picture.as_bytes())?;
-            eprintln!("wrote {}", path.display());
+            voice::tell(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Instant;
 
+use super::voice;
 use crate::plot::number::duration;
 
 const BAR: usize = 28;
@@ -25,8 +26,8 @@ enum Manner {
 }
 
 impl Progress {
-    pub fn new(what: &str, total: usize, quiet: bool) -> Self {
-        let manner = match (quiet, stderr().is_terminal()) {
+    pub fn new(what: &str, total: usize) -> Self {
+        let manner = match (voice::is_quiet(), stderr().is_terminal()) {
             (true, _) => Manner::Quiet,
             (false, true) => Manner::Bar,
             (false, false) => Manner::Lines,
@@ -41,7 +42,7 @@ impl Progress {
         let tenth = done * 10 / self.total.max(1);
         if self.manner == Manner::Lines && tenth > self.told {
             self.told = tenth;
-            eprintln!("{}", self.words(done));
+            voice::tell(self.words(done));
         }
         self.draw(done);
     }
@@ -49,7 +50,7 @@ impl Progress {
     /// Leaves the line of the bar.
     pub fn end(self) {
         if self.manner == Manner::Bar {
-            eprintln!();
+            voice::tell("");
         }
     }
 
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn words_tell_what_is_done_and_what_is_left() {
-        let progress = Progress::new("runs", 4, true);
+        let progress = Progress::new("runs", 4);
         assert_eq!(progress.words(0), "runs: 0 of 4");
         assert!(progress.words(1).starts_with("runs: 1 of 4, about "));
         assert!(progress.words(4).starts_with("runs: 4 of 4 in "));

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals};
+use super::{print_json, print_line, signals, voice};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::plot::Figure;
@@ -66,10 +66,6 @@ struct Manner {
     /// Work on this many threads; the numbers do not depend on it.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-
-    /// No progress on standard error.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 impl Manner {
@@ -91,7 +87,7 @@ impl Manner {
         interrupted: &AtomicBool,
         task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
     ) -> Result<Harvest<T>> {
-        let mut progress = Progress::new(what, grid.tasks(), self.quiet);
+        let mut progress = Progress::new(what, grid.tasks());
         let harvest = grid.run(self.threads(), interrupted, &mut |done| progress.tell(done), task);
         progress.end();
         harvest
@@ -147,7 +143,7 @@ impl Findings {
         for (name, text) in texts.into_iter().chain(figures) {
             let path = directory.join(name);
             atomic::write(&path, text.as_bytes())?;
-            eprintln!("wrote {}", path.display());
+            voice::tell(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }

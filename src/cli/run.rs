@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print_json, print_line, signals};
+use super::{print_json, print_line, signals, voice};
 use crate::data::Role;
 use crate::engine::{Control, Job, Moment, Summary, job};
 use crate::error::{Error, Result};
@@ -95,9 +95,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load(definition, workspace)?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
-        eprintln!("read {} ({role}): {} rows", definition.name, loaded.rows);
+        voice::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
         for warning in &loaded.warnings {
-            eprintln!("note: {warning}");
+            voice::tell(format_args!("note: {warning}"));
         }
         datasets.push(Arc::new(loaded));
     }
@@ -118,7 +118,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             watch: watch.clone(),
             control: control.clone(),
         };
-        eprintln!("plan '{}'", plan.name);
+        voice::tell(format_args!("plan '{}'", plan.name));
         let mut told = 0;
         let summary = job::execute(&job, &mut |moment| report(&moment, &mut told))?;
         if options.json {
@@ -141,7 +141,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         if let Some(note) = &options.note {
             print_line(note)?;
         }
-        eprintln!("ledger and runs: {}", workspace.folder().display());
+        voice::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
     }
     Ok(())
 }
@@ -154,9 +154,9 @@ fn finish(options: &Options, results: &[Value]) -> Result<()> {
 fn report(moment: &Moment, told: &mut u64) {
     match moment {
         Moment::Granted { run, steps, warnings } => {
-            eprintln!("  granted as {}, {steps} steps", run.0);
+            voice::tell(format_args!("  granted as {}, {steps} steps", run.0));
             for warning in warnings {
-                eprintln!("  note: {warning}");
+                voice::tell(format_args!("  note: {warning}"));
             }
         }
         Moment::Stepped(progress) => {
@@ -164,13 +164,13 @@ fn report(moment: &Moment, told: &mut u64) {
             let tenth = step.index * 10 / step.total.max(1);
             if step.done || step.index == 1 || tenth > *told {
                 *told = tenth;
-                eprintln!(
+                voice::tell(format_args!(
                     "  step {} of {} ({}), ε {} so far",
                     step.index,
                     step.total,
                     step.phase,
                     round_up(progress.epsilon, 4)
-                );
+                ));
             }
         }
     }

@@ -7,6 +7,8 @@
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
+//! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
@@ -21,6 +23,8 @@ pub mod certificate;
 pub mod dataset;
 pub mod demo;
 pub mod file;
+pub mod model_file;
+pub mod prediction;
 pub mod preferences;
 pub mod run_directory;
 pub mod workspace;
@@ -29,6 +33,8 @@ pub use archive::ArchivedRun;
 pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
+pub use model_file::SavedModel;
+pub use prediction::Predictions;
 pub use preferences::{Config, State};
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;

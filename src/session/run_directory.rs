@@ -7,13 +7,12 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, TensorView};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::atomic;
 use super::certificate::Certificate;
 use super::file::{PlanDefinition, Session};
+use super::model_file;
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
@@ -88,51 +87,13 @@ impl RunDirectory {
 
     /// Writes the model twice: weights for any reader, and with the preparation
     /// that turns a raw row into its input.
-    pub fn write_model(&self, model: &Released<Model>, preparation: &Preparation) -> Result<()> {
-        #[derive(Serialize)]
-        struct ModelFile<'a> {
-            version: u32,
-            kind: &'a str,
-            tensors: BTreeMap<&'a str, TensorFile<'a>>,
-            preparation: &'a Preparation,
-        }
-        #[derive(Serialize)]
-        struct TensorFile<'a> {
-            shape: &'a [usize],
-            values: &'a [f64],
-        }
-        let failed = |error: &dyn std::fmt::Display| {
-            Error::failed(format!("the model cannot be written: {error}"))
-        };
-        let tensors = model.get().tensors();
-        let named = tensors.iter().map(|tensor| {
-            (tensor.name, TensorFile { shape: &tensor.shape, values: &tensor.values })
-        });
-        let file = ModelFile {
-            version: 1,
-            kind: model.get().kind(),
-            tensors: named.collect(),
-            preparation,
-        };
-        let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
-        let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
-        atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
-
-        let bytes: Vec<Vec<u8>> = tensors
-            .iter()
-            .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
-            .collect();
-        let views = tensors
-            .iter()
-            .zip(&bytes)
-            .map(|(tensor, bytes)| {
-                let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?;
-                Ok((tensor.name, view))
-            })
-            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
-            .map_err(|error| failed(&error))?;
-        let tensors = safetensors::serialize(views, None).map_err(|error| failed(&error))?;
-        atomic::write(&self.path.join("model.safetensors"), &tensors)
+    pub fn write_model(
+        &self,
+        model: &Released<Model>,
+        preparation: &Preparation,
+        rename: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        model_file::write(&self.path, model.get(), preparation, rename)
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
