@@ -22,6 +22,8 @@ use crate::study::{Grid, Harvest, Place, Table};
 /// Methods run with the same plans, calibration and mechanisms as on private data, but
 /// their noise comes from seeds so that tables can be repeated: nothing here is private.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce discrepancy --quick")]
 pub struct Reproduce {
     #[command(subcommand)]
     study: Which,
@@ -150,9 +152,9 @@ impl Findings {
 }
 
 /// The tables of unlabelled adaptation, in the papers' synthetic setup.
-///
-/// Example: halflight reproduce discrepancy --quick --out plots
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce discrepancy --quick --out plots")]
 struct Discrepancy {
     /// Features of the records; 10 in the papers' setup.
     #[arg(long, default_value_t = discrepancy::DIMENSION,
@@ -206,9 +208,9 @@ impl Discrepancy {
 }
 
 /// The comparison of methods for labelled private data, on real datasets.
-///
-/// Example: halflight reproduce labelled --data ../shared/data
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce labelled --only wind,wine --data data")]
 struct Labelled {
     /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
     /// or as .gz. Without it, those inside the program.

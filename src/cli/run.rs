@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::reading::Watched;
+use super::steps::Steps;
 use super::{print_json, print_line, signals, voice};
 use crate::data::Role;
-use crate::engine::{Control, Job, Moment, Summary, job};
+use crate::engine::{Control, Job, Summary, job};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
@@ -18,8 +20,13 @@ use crate::session::{Session, Workspace, dataset};
 
 /// Run the plans of a session without the interface.
 ///
-/// Example: halflight run session.ron --plan "winter from the other seasons"
+/// Each run leaves a directory in .halflight/runs beside the session: what repeats it, its
+/// model, its certificate and a report.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight run session.ron
+  halflight run session.ron --plan 'winter from the other seasons' --sealed --json
+  halflight run .halflight/runs/RUN/run.ron")]
 pub struct Run {
     /// Session file (.ron); a run's own run.ron repeats that run.
     session: PathBuf,
@@ -93,7 +100,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     };
     let mut datasets = Vec::new();
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
-        let loaded = dataset::load(definition, workspace)?;
+        let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
         voice::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
         for warning in &loaded.warnings {
@@ -119,8 +126,16 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             control: control.clone(),
         };
         voice::tell(format_args!("plan '{}'", plan.name));
-        let mut told = 0;
-        let summary = job::execute(&job, &mut |moment| report(&moment, &mut told))?;
+        voice::detail(format_args!(
+            "  {} with seed {}; the ledger is in {}",
+            plan.method,
+            plan.seed,
+            workspace.folder().display()
+        ));
+        let mut steps = Steps::default();
+        let summary = job::execute(&job, &mut |moment| steps.hear(&moment));
+        steps.end();
+        let summary = summary?;
         if options.json {
             results.push(as_json(&summary, options.include_curator.then_some(&watch)));
         } else {
@@ -148,32 +163,6 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
 
 fn finish(options: &Options, results: &[Value]) -> Result<()> {
     if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
-}
-
-/// A line of progress now and then, on standard error.
-fn report(moment: &Moment, told: &mut u64) {
-    match moment {
-        Moment::Granted { run, steps, warnings } => {
-            voice::tell(format_args!("  granted as {}, {steps} steps", run.0));
-            for warning in warnings {
-                voice::tell(format_args!("  note: {warning}"));
-            }
-        }
-        Moment::Stepped(progress) => {
-            let step = &progress.step;
-            let tenth = step.index * 10 / step.total.max(1);
-            if step.done || step.index == 1 || tenth > *told {
-                *told = tenth;
-                voice::tell(format_args!(
-                    "  step {} of {} ({}), ε {} so far",
-                    step.index,
-                    step.total,
-                    step.phase,
-                    round_up(progress.epsilon, 4)
-                ));
-            }
-        }
-    }
 }
 
 fn as_text(summary: &Summary, watch: &Watch) -> String {

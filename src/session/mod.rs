@@ -4,12 +4,14 @@
 //! | module | holds |
 //! |---|---|
 //! | [`file`] | the session file: versioned RON, unknown fields refused with position |
+//! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
+//! | [`report`] | one run or several as a page to be passed on |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
 //! | [`atomic`] | files that are either the old or the new one |
@@ -25,7 +27,9 @@ pub mod demo;
 pub mod file;
 pub mod model_file;
 pub mod prediction;
+pub mod plan_field;
 pub mod preferences;
+pub mod report;
 pub mod run_directory;
 pub mod workspace;
 
@@ -36,5 +40,6 @@ pub use file::{PlanDefinition, Session};
 pub use model_file::SavedModel;
 pub use prediction::Predictions;
 pub use preferences::{Config, State};
+pub use report::Report;
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::atomic;
-use super::certificate::Certificate;
+use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
-use super::model_file;
+use super::{model_file, report};
 use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
@@ -96,11 +96,17 @@ impl RunDirectory {
         model_file::write(&self.path, model.get(), preparation, rename)
     }
 
+    /// A page about the run, of its public and released numbers, once the other files are
+    /// written.
+    pub fn leave_report(&self) -> Result<()> {
+        report::leave(&self.path)
+    }
+
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
         let text = serde_json::to_string_pretty(certificate).map_err(|error| {
             Error::failed(format!("the certificate cannot be written: {error}"))
         })?;
-        atomic::write(&self.path.join("certificate.json"), (text + "\n").as_bytes())
+        atomic::write(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
     }
 }
 
