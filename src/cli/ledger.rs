@@ -74,7 +74,10 @@ impl LedgerCommand {
             }
             What::Repair => {
                 let aside = ledger.repair()?;
-                voice::tell(format_args!("the damaged ledger was set aside as {}", aside.display()));
+                voice::tell(format_args!(
+                    "the damaged ledger was set aside as {}",
+                    aside.display()
+                ));
                 self.show(&mut ledger)
             }
             What::Accept { account } => {

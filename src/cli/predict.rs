@@ -165,8 +165,7 @@ impl Predict {
             Records::Public(table) => self.of_table(model, *table),
             Records::Private(private) => {
                 let watch = Watch::open();
-                let seen =
-                    private.curator(&watch, |table| self.of_table(model, table.clone()));
+                let seen = private.curator(&watch, |table| self.of_table(model, table.clone()));
                 let seen = seen.as_ref().and_then(|seen| seen.reveal(&watch));
                 seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
             }

@@ -10,8 +10,8 @@ use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::session::archive::last;
-use crate::session::report::{Report, Reported, directories};
 use crate::session::atomic;
+use crate::session::report::{Report, Reported, directories};
 
 /// Write a report on one run or several: one HTML file that needs nothing beside it.
 ///
@@ -68,11 +68,7 @@ impl ReportCommand {
         let watch = if self.include_curator { Watch::open() } else { Watch::sealed() };
         let report = Report::read(&runs, watch)?;
         for reported in &report.runs {
-            voice::detail(format_args!(
-                "{} {}",
-                reported.letter,
-                reported.run.directory.display()
-            ));
+            voice::detail(format_args!("{} {}", reported.letter, reported.run.directory.display()));
             if let Some(trouble) = &reported.run.trouble {
                 voice::tell(format_args!("note: {trouble}"));
             }
@@ -98,9 +94,9 @@ impl ReportCommand {
     }
 
     fn summary(&self, report: &Report) -> Result<Value> {
-        let together = report.together()?.into_iter().map(|sum| {
-            json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee })
-        });
+        let together = report.together()?.into_iter().map(
+            |sum| json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee }),
+        );
         let runs = report.runs.iter().map(|reported| as_json(reported, report));
         Ok(json!({
             "output": self.output,
@@ -127,8 +123,7 @@ fn as_json(reported: &Reported, report: &Report) -> Value {
         "public_error": last(run, Series::PublicError, &report.watch),
     });
     if report.is_curators() {
-        value["curator_only_private_error"] =
-            json!(last(run, Series::PrivateError, &report.watch));
+        value["curator_only_private_error"] = json!(last(run, Series::PrivateError, &report.watch));
     }
     value
 }

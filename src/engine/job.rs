@@ -183,10 +183,15 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
         allow_large_delta: job.plan.allow_large_delta,
     });
     let written = match &model {
-        Some(model) => directory.write_model(model, &preparation, &renamed_columns(&job.plan, &loaded)),
+        Some(model) => {
+            directory.write_model(model, &preparation, &renamed_columns(&job.plan, &loaded))
+        }
         None => Ok(()),
     };
-    if let Err(error) = written.and_then(|()| directory.write_certificate(&certificate)).and_then(|()| directory.leave_report()) {
+    if let Err(error) = written
+        .and_then(|()| directory.write_certificate(&certificate))
+        .and_then(|()| directory.leave_report())
+    {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);
     }

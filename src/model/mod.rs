@@ -68,7 +68,8 @@ impl Model {
             Self::Network(network) => network.predict(features),
         };
         // d log(1 + e^(−s)) / ds = −P(first class).
-        let row = |class: usize, score: f64| -logistic::slope(if class == 0 { score } else { -score });
+        let row =
+            |class: usize, score: f64| -logistic::slope(if class == 0 { score } else { -score });
         Some(Matrix::from_fn(2, scores.len(), |class, at| row(class, scores[at])))
     }
 

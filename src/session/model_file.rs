@@ -314,9 +314,8 @@ pub(crate) mod tests {
         saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
         let model = SavedModel::open(place.path()).unwrap();
         let table = |text: &str| csv::read_bytes("raw.csv", text.as_bytes()).ok().unwrap();
-        let names = |text: &str| {
-            model.under_its_names(table(text), &BTreeMap::new()).ok().unwrap().names
-        };
+        let names =
+            |text: &str| model.under_its_names(table(text), &BTreeMap::new()).ok().unwrap().names;
         assert_eq!(names("x,old\n1,2\n"), ["x", "z"]);
         assert_eq!(names("z,old\n1,2\n"), ["z", "old"]);
         let further = [("first".to_owned(), "x".to_owned())].into();

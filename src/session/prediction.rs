@@ -276,7 +276,10 @@ mod tests {
         model.preparation = model.preparation.with_missing(Missing::Drop);
         let predictions = predict(&model, &rows, &mut |_| ()).unwrap();
         let found = numbers(&predictions);
-        assert_eq!(found.iter().map(|x| x.is_nan()).collect::<Vec<_>>(), [false, true, false, false]);
+        assert_eq!(
+            found.iter().map(|x| x.is_nan()).collect::<Vec<_>>(),
+            [false, true, false, false]
+        );
         assert_eq!((predictions.rows, predictions.without), (4, 1));
         assert_eq!(predictions.score(&model, &rows).unwrap().rows, 2);
         model.preparation = model.preparation.with_missing(Missing::PublicMean);

@@ -241,8 +241,10 @@ impl Preparation {
     /// The columns of a table as their encodings see them.
     fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Scale], Coded<'a>)>> {
         let gaps = gaps(self.missing);
-        let coded =
-            self.encodings.iter().map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
+        let coded = self
+            .encodings
+            .iter()
+            .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
         coded.collect()
     }
 

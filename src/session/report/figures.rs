@@ -21,16 +21,8 @@ const GROUPS: [(&str, &str, &[Measured]); 7] = [
         "root mean squared error in label units, or share of wrong classes",
         &[Measured::PublicError, Measured::PrivateError],
     ),
-    (
-        "Objective",
-        "what the method minimises",
-        &[Measured::Objective, Measured::ExactObjective],
-    ),
-    (
-        "Loss of the training records",
-        "mean loss",
-        &[Measured::PublicLoss, Measured::PrivateLoss],
-    ),
+    ("Objective", "what the method minimises", &[Measured::Objective, Measured::ExactObjective]),
+    ("Loss of the training records", "mean loss", &[Measured::PublicLoss, Measured::PrivateLoss]),
     (
         "Stationarity gap",
         "distance from a point that no step improves",
@@ -49,7 +41,13 @@ const GROUPS: [(&str, &str, &[Measured]); 7] = [
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     let shown = &report.runs[..report.runs.len().min(MOST_CURVES)];
     let groups = GROUPS.iter().map(|(title, label, series)| {
-        let curves = curves(shown, series, &report.watch);
+        let mut curves = curves(shown, series, &report.watch);
+        // The title of the plot says what the one curve of one run is.
+        if let ([_], [only]) = (shown, curves.as_mut_slice())
+            && !only.name.ends_with('◆')
+        {
+            only.name.clear();
+        }
         over_steps(title, label, curves)
     });
     utility(report)
@@ -98,9 +96,8 @@ fn curve(name: &str, points: &[(f64, f64)]) -> Series {
 
 fn over_steps(title: &str, label: &str, series: Vec<Series>) -> Figure {
     let values = series.iter().flat_map(|series| &series.points).map(|point| point.y);
-    let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| {
-        (low.min(y), high.max(y))
-    });
+    let (low, high) =
+        values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
     let wide = low > 0.0 && high > WIDE * low;
     figure(title, if wide { Side::log(label) } else { Side::linear(label) }, "step", series)
 }
@@ -110,11 +107,7 @@ fn figure(title: &str, vertical: Side, horizontal: &str, series: Vec<Series>) ->
         title: title.to_owned(),
         note: String::new(),
         vertical,
-        panels: vec![Panel {
-            title: String::new(),
-            horizontal: Side::linear(horizontal),
-            series,
-        }],
+        panels: vec![Panel { title: String::new(), horizontal: Side::linear(horizontal), series }],
     }
 }
 
@@ -184,8 +177,7 @@ fn utility(report: &Report) -> Option<Figure> {
         series.push(Series { name: name.clone(), mark, points });
     }
     let xs = series.iter().flat_map(|series| &series.points).map(|point| point.x);
-    let (low, high) =
-        xs.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) = xs.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let mut figure = figure(
         "Utility against ε",
         Side::linear("last error on records held out"),

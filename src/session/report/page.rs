@@ -47,13 +47,18 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
         escaped(&title),
         lead(report)
     );
-    match report.runs.as_slice() {
-        [only] => out.push_str(&tiles(report, only)),
-        _ => section(&mut out, "Runs", &(runs_table(report) + &sums(together))),
-    }
-    section(&mut out, "The guarantee in words", &guarantee(report));
-    if !figures.is_empty() {
-        section(&mut out, "What was seen on the way", &plots(report, figures));
+    let promise = ("The guarantee in words", guarantee(report));
+    let seen = ("What was seen on the way", plots(report, figures));
+    // Of one run the reader asks what it promises, of several first how they compare.
+    let two = if let [only] = report.runs.as_slice() {
+        out.push_str(&tiles(report, only));
+        [promise, seen]
+    } else {
+        section(&mut out, "Runs", &(runs_table(report) + &sums(together)));
+        [seen, promise]
+    };
+    for (title, content) in two.iter().filter(|(_, content)| !content.is_empty()) {
+        section(&mut out, title, content);
     }
     section(&mut out, "How it was made", &settings(report));
     section(&mut out, "Data", &datasets(report));
@@ -73,7 +78,9 @@ fn section(out: &mut String, title: &str, content: &str) {
 
 fn title(report: &Report) -> String {
     match report.runs.as_slice() {
-        [only] => only.run.plan.as_ref().map_or_else(|| only.run.id.0.clone(), |it| it.name.clone()),
+        [only] => {
+            only.run.plan.as_ref().map_or_else(|| only.run.id.0.clone(), |it| it.name.clone())
+        }
         runs => format!("{} runs", runs.len()),
     }
 }
@@ -136,7 +143,7 @@ fn tiles(report: &Report, only: &Reported) -> String {
     if let Some(certificate) = &only.certificate {
         let guarantee = &certificate.guarantee;
         tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
-        tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "");
+        tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
         tile(grouped(certificate.records), "private training records", "");
     }
     if let Some(error) = error(only, Series::PublicError, report) {
@@ -145,7 +152,7 @@ fn tiles(report: &Report, only: &Reported) -> String {
     if let Some(error) = error(only, Series::PrivateError, report) {
         tile(format!("{error} ◆"), "error on private records held out", "exact");
     }
-    tile(escaped(&only.run.outcome), &steps(only), "");
+    tile(escaped(&only.run.outcome), &steps(only), "word");
     let mut out = format!("<section class=\"tiles\">\n{}</section>\n", tiles.concat());
     if report.is_curators() {
         out.push_str(&remarks(only));
@@ -164,11 +171,7 @@ fn steps(reported: &Reported) -> String {
 fn remarks(reported: &Reported) -> String {
     let mut out = String::new();
     if !reported.run.tag.is_empty() {
-        let _ = writeln!(
-            out,
-            "<p class=\"exact\">Remark: {} ◆</p>",
-            escaped(&reported.run.tag)
-        );
+        let _ = writeln!(out, "<p class=\"exact\">Remark: {} ◆</p>", escaped(&reported.run.tag));
     }
     if let Some(trouble) = &reported.run.trouble {
         let _ = writeln!(out, "<p class=\"exact\">Trouble: {} ◆</p>", escaped(trouble));
@@ -178,7 +181,15 @@ fn remarks(reported: &Reported) -> String {
 
 fn runs_table(report: &Report) -> String {
     let mut header = vec![
-        "", "plan", "method", "ε", "δ", "neighbours", "private records", "public error", "outcome",
+        "",
+        "plan",
+        "method",
+        "ε",
+        "δ",
+        "neighbours",
+        "private records",
+        "public error",
+        "outcome",
     ];
     if report.is_curators() {
         header.extend(["private error ◆", "remark ◆"]);
@@ -205,7 +216,7 @@ fn runs_table(report: &Report) -> String {
         }
         row
     });
-    table("wide", &header, &rows.collect::<Vec<_>>())
+    table(&header, &rows.collect::<Vec<_>>())
 }
 
 /// Runs on the same private data compose.
@@ -230,25 +241,13 @@ fn sums(together: &[Together]) -> String {
 
 fn guarantee(report: &Report) -> String {
     let mut out = String::new();
-    for reported in &report.runs {
-        let label = match reported.letter.as_str() {
-            "" => String::new(),
-            letter => format!("<b class=\"letter\">{letter}</b> "),
-        };
-        let Some(certificate) = &reported.certificate else {
-            let _ = writeln!(
-                out,
-                "<blockquote>{label}This run has no certificate: it is still at work, or its \
-                 process died. What it had reserved counts as spent.</blockquote>"
-            );
-            continue;
-        };
-        let _ = writeln!(
-            out,
-            "<blockquote><p>{label}{}</p><p>{}</p></blockquote>",
-            escaped(&certificate.statement),
-            escaped(&certificate.reading)
-        );
+    for (words, letters) in statements(report) {
+        let runs: Vec<String> = letters
+            .iter()
+            .filter(|letter| !letter.is_empty())
+            .map(|letter| format!("<b class=\"letter\">{letter}</b> "))
+            .collect();
+        let _ = writeln!(out, "<blockquote>{}{words}</blockquote>", runs.concat());
     }
     let lists = [
         ("covered", "It covers", said(report, |it| it.covered.iter().map(AsRef::as_ref).collect())),
@@ -271,6 +270,28 @@ fn guarantee(report: &Report) -> String {
     }
     out.push_str("</div>\n");
     out
+}
+
+/// What the runs promise, each promise once with the letters of the runs that make it.
+fn statements(report: &Report) -> Vec<(String, Vec<&str>)> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for reported in &report.runs {
+        let words = match &reported.certificate {
+            Some(certificate) => format!(
+                "<p>{}</p><p>{}</p>",
+                escaped(&certificate.statement),
+                escaped(&certificate.reading)
+            ),
+            None => "<p>This run has no certificate: it is still at work, or its process died. \
+                     What it had reserved counts as spent.</p>"
+                .to_owned(),
+        };
+        match all.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, letters)) => letters.push(&reported.letter),
+            None => all.push((words, vec![&reported.letter])),
+        }
+    }
+    all
 }
 
 /// What certificates say, each sentence once; with the letters of the runs that say it
@@ -300,6 +321,9 @@ fn said(
 
 fn plots(report: &Report, figures: &[Figure]) -> String {
     let mut out = String::new();
+    if figures.is_empty() {
+        return out;
+    }
     if report.runs.len() > MOST_CURVES {
         let _ = writeln!(
             out,
@@ -311,7 +335,11 @@ fn plots(report: &Report, figures: &[Figure]) -> String {
     for figure in figures {
         let _ = writeln!(out, "<figure>\n{}</figure>", figure.svg());
     }
-    out.push_str("</div>\n");
+    out.push_str(
+        "</div>\n<p class=\"note\">Errors on public records cost no privacy, so they are shown. \
+         The model is made for the private ones: where the two kinds differ, this error may well \
+         grow while the model gets better.</p>\n",
+    );
     out
 }
 
@@ -323,23 +351,27 @@ fn settings(report: &Report) -> String {
     if report.runs.len() > 1 {
         let letters = report.runs.iter().map(|reported| reported.letter.as_str());
         let header: Vec<&str> = std::iter::once("").chain(letters).collect();
-        let rows = different.iter().map(|(name, values)| [&[name.clone()], values.as_slice()].concat());
+        let rows =
+            different.iter().map(|(name, values)| [&[name.clone()], values.as_slice()].concat());
         let rows: Vec<Vec<String>> = rows.collect();
         if rows.is_empty() {
             out.push_str("<p>The plans are the same; only the noise differs.</p>\n");
         } else {
             out.push_str("<h3>What differs</h3>\n");
-            out.push_str(&table("wide", &header, &rows));
+            out.push_str(&table(&header, &rows));
         }
         out.push_str("<h3>What is the same</h3>\n");
     }
     let Some(plan) = plans.iter().flatten().next() else { return out };
-    let shared = fields(plan).into_iter().filter(|field| {
-        different.iter().all(|(name, _)| name != field.name())
-    });
-    let rows: Vec<Vec<String>> =
-        shared.map(|field| vec![field.name().to_owned(), field.shown(plan)]).collect();
-    out + &table("pairs", &[], &rows)
+    let shared = fields(plan)
+        .into_iter()
+        .filter(|field| different.iter().all(|(name, _)| name != field.name()));
+    out.push_str("<dl>\n");
+    for field in shared {
+        let (name, value) = (escaped(field.name()), escaped(&field.shown(plan)));
+        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    }
+    out + "</dl>\n"
 }
 
 /// Every dataset once. Paths stay at home: only the names of files are told.
@@ -357,11 +389,7 @@ fn datasets(report: &Report) -> String {
         return "<p>The sessions of these runs cannot be read.</p>\n".to_owned();
     }
     let rows: Vec<_> = known.iter().map(|dataset| description(dataset)).collect();
-    table(
-        "wide",
-        &["dataset", "standing", "from", "rows", "label", "features", "gaps"],
-        &rows,
-    )
+    table(&["dataset", "standing", "from", "rows", "label", "features", "gaps"], &rows)
 }
 
 fn description(dataset: &DatasetDefinition) -> Vec<String> {
@@ -411,7 +439,8 @@ fn origin(source: &Source) -> String {
 
 fn mechanisms(report: &Report) -> String {
     let several = report.runs.len() > 1;
-    let mut header = vec!["what was released", "mechanism", "size", "sensitivity", "noise", "draws"];
+    let mut header =
+        vec!["what was released", "mechanism", "size", "sensitivity", "noise", "draws"];
     if several {
         header.insert(0, "");
     }
@@ -437,7 +466,7 @@ fn mechanisms(report: &Report) -> String {
             accountants.push(line);
         }
     }
-    table("wide", &header, &rows)
+    table(&header, &rows)
         + &format!("<p class=\"note\">Accounted by {}.</p>\n", escaped(&accountants.join(" · ")))
 }
 
@@ -468,7 +497,8 @@ fn repeat(report: &Report) -> String {
     let mut commands = String::new();
     let several = report.runs.len() > 1;
     let say = |out: &mut String, comment: &str, command: &str| {
-        let _ = writeln!(out, "<span># {}</span>\nhalflight {}", escaped(comment), escaped(command));
+        let _ =
+            writeln!(out, "<span># {}</span>\nhalflight {}", escaped(comment), escaped(command));
     };
     for reported in &report.runs {
         let directory = format!(".halflight/runs/{}", reported.run.id.0);
@@ -509,24 +539,25 @@ fn repeat(report: &Report) -> String {
         row
     });
     let runs: Vec<Vec<String>> = runs.collect();
-    let header: &[&str] =
-        if several { &["", "run", "begun (UTC)", "while it worked"] } else { &["run", "begun (UTC)", "while it worked"] };
+    let header: &[&str] = if several {
+        &["", "run", "begun (UTC)", "while it worked"]
+    } else {
+        &["run", "begun (UTC)", "while it worked"]
+    };
     format!(
         "<pre>{commands}</pre>\n{}<p class=\"note\">The runs were made with halflight {}. Data, \
          settings and the public seed are in each run's <code>run.ron</code>; private noise comes \
          from the operating system and cannot be drawn again.</p>\n",
-        table("wide", header, &runs),
+        table(header, &runs),
         escaped(&versions.join(", "))
     )
 }
 
 /// Cells are escaped here and nowhere else.
-fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = format!("<div class=\"scroll\"><table class=\"{class}\">\n");
-    if !header.is_empty() {
-        let cells = header.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escaped(cell)));
-        let _ = writeln!(out, "<thead><tr>{}</tr></thead>", cells.collect::<String>());
-    }
+fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table>\n");
+    let cells = header.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escaped(cell)));
+    let _ = writeln!(out, "<thead><tr>{}</tr></thead>", cells.collect::<String>());
     out.push_str("<tbody>\n");
     for row in rows {
         out.push_str("<tr>");
@@ -571,7 +602,9 @@ mod tests {
 
     #[test]
     fn large_counts_are_grouped_by_thousands() {
-        for (count, text) in [(7, "7"), (1654, "1\u{202f}654"), (1_000_000, "1\u{202f}000\u{202f}000")] {
+        for (count, text) in
+            [(7, "7"), (1654, "1\u{202f}654"), (1_000_000, "1\u{202f}000\u{202f}000")]
+        {
             assert_eq!(grouped(count), text);
             assert!(is_number(text));
         }
@@ -579,7 +612,7 @@ mod tests {
 
     #[test]
     fn cells_are_escaped_and_numbers_are_set_apart() {
-        let table = table("wide", &["a<b"], &[vec!["<i>".into(), "1.5".into(), "x & y".into()]]);
+        let table = table(&["a<b"], &[vec!["<i>".into(), "1.5".into(), "x & y".into()]]);
         assert!(table.contains("<th scope=\"col\">a&lt;b</th>"), "{table}");
         assert!(table.contains("<th scope=\"row\">&lt;i&gt;</th><td class=\"number\">1.5</td>"));
         assert!(table.contains("<td>x &amp; y</td>"), "{table}");

@@ -2,9 +2,9 @@ use std::fs;
 
 use super::*;
 use crate::plot::svg::elements;
+use crate::privacy::Target;
 use crate::privacy::accountant::{Adjacency, Coverage, Mechanism};
 use crate::privacy::ledger::{Outcome, RunId};
-use crate::privacy::Target;
 use crate::session::certificate::Facts;
 use crate::session::demo;
 
@@ -113,8 +113,10 @@ fn a_report_is_whole_and_needs_nothing_beside_it() {
             assert!(!element.contains("href") && !element.contains("src="), "{element}");
         }
         assert!(!style.contains("url(") && !style.contains("@import"));
-        assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count()
-            + page.matches("http-equiv").count());
+        assert_eq!(
+            page.matches("http").count(),
+            page.matches("http://www.w3.org/2000/svg").count() + page.matches("http-equiv").count()
+        );
         assert!(all.iter().filter(|element| element.starts_with("svg")).count() >= 2);
     }
 }
@@ -122,8 +124,11 @@ fn a_report_is_whole_and_needs_nothing_beside_it() {
 #[test]
 fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     let place = tempfile::tempdir().unwrap();
-    let runs: Vec<PathBuf> =
-        [0.5, 1.0, 1.0].iter().zip(1..).map(|(epsilon, n)| run(place.path(), n, *epsilon)).collect();
+    let runs: Vec<PathBuf> = [0.5, 1.0, 1.0]
+        .iter()
+        .zip(1..)
+        .map(|(epsilon, n)| run(place.path(), n, *epsilon))
+        .collect();
     let report = Report::read(&runs, Watch::sealed()).unwrap();
     let together = report.together().unwrap();
     assert_eq!(together.len(), 1);
@@ -146,7 +151,13 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     let wanted = Composition::of([&one]).unwrap().gate(1e-6).unwrap().epsilon;
     assert!((sum.epsilon / wanted - 1.0).abs() < 1e-9, "{} {wanted}", sum.epsilon);
     let page = report.html().unwrap();
-    for wanted in ["Utility against ε", "What differs", "ε of this run", "Runs A, B, C used"] {
+    for wanted in [
+        "Utility against ε",
+        "What differs",
+        "ε of this run",
+        "Runs A, B, C used",
+        "B</b> <b class=\"letter\">C</b> <p>",
+    ] {
         assert!(page.contains(wanted), "{wanted} is missing");
     }
     // Only the first was watched: its sentence bears its letter.
