@@ -257,8 +257,6 @@ fn a_model_reads_the_files_of_its_private_dataset_under_their_own_names() {
         1,
     );
     std::fs::write(place.path("work/session.ron"), renamed).unwrap();
-    // Public and private rows of one file under two names are the same rows, which is refused
-    // by what stands in them: the filters keep them apart.
     let run = place.run();
     let raw = place.text(&["predict", &run, "raw.csv"]);
     assert_eq!(raw, place.text(&["predict", &run, "bikes.csv"]));

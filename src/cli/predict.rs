@@ -108,7 +108,7 @@ impl Predict {
             Some(name) => self.of_dataset(&model, name)?,
             None => self.of_table(&model, self.read(&model)?)?,
         };
-        self.remark(&outcome);
+        Self::remark(&outcome);
         let Some(format) = format else { return self.print(&model, &outcome) };
         atomic::write(&self.output, &write::bytes(format, &outcome.columns)?)?;
         if self.json {
@@ -200,7 +200,7 @@ impl Predict {
     }
 
     /// What a reader of the predictions should know.
-    fn remark(&self, outcome: &Outcome) {
+    fn remark(outcome: &Outcome) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         if *without > 0 {
             voice::tell(format_args!(

@@ -105,13 +105,13 @@ pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String
             names.push(field.name());
         }
     }
-    let value = |name: &str, plan: &Option<&PlanDefinition>| {
-        let plan = (*plan)?;
+    let value = |name: &str, plan: Option<&PlanDefinition>| {
+        let plan = plan?;
         let field = fields(plan).into_iter().find(|field| field.name() == name)?;
         Some(field.shown(plan))
     };
     let rows = names.into_iter().map(|name| {
-        let values = plans.iter().map(|plan| value(name, plan));
+        let values = plans.iter().map(|plan| value(name, *plan));
         (name.to_owned(), values.map(|it| it.unwrap_or_else(|| "–".to_owned())).collect())
     });
     rows.filter(|(_, values): &(_, Vec<String>)| values.windows(2).any(|it| it[0] != it[1]))

@@ -150,7 +150,7 @@ mod tests {
             let clipped = preparation
                 .in_blocks(&rows, most, &mut |first, features| {
                     assert_eq!(first, columns.len());
-                    columns.extend(features.column_iter().map(|column| column.into_owned()));
+                    columns.extend(features.column_iter().map(nalgebra::Matrix::into_owned));
                     Ok(())
                 })
                 .unwrap();

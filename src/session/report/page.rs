@@ -352,7 +352,7 @@ fn settings(report: &Report) -> String {
         let letters = report.runs.iter().map(|reported| reported.letter.as_str());
         let header: Vec<&str> = std::iter::once("").chain(letters).collect();
         let rows =
-            different.iter().map(|(name, values)| [&[name.clone()], values.as_slice()].concat());
+            different.iter().map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
         let rows: Vec<Vec<String>> = rows.collect();
         if rows.is_empty() {
             out.push_str("<p>The plans are the same; only the noise differs.</p>\n");

@@ -182,8 +182,8 @@ fn a_run_without_a_certificate_is_told_of_and_counts_as_nothing_proven() {
 fn runs_are_found_by_directory_by_file_and_by_workspace() {
     let place = tempfile::tempdir().unwrap();
     let (first, second) = (run(place.path(), 1, 1.0), run(place.path(), 2, 1.0));
-    assert_eq!(directories(&first).unwrap(), [first.clone()]);
-    assert_eq!(directories(&first.join("run.ron")).unwrap(), [first.clone()]);
+    assert_eq!(directories(&first).unwrap(), std::slice::from_ref(&first));
+    assert_eq!(directories(&first.join("run.ron")).unwrap(), std::slice::from_ref(&first));
     assert_eq!(directories(place.path()).unwrap(), [first.clone(), second.clone()]);
     assert_eq!(directories(&place.path().join(FOLDER)).unwrap().len(), 2);
     assert!(directories(&place.path().join("nowhere")).is_err());
