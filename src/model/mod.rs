@@ -2,11 +2,34 @@
 //!
 //! Used by `adapt` and everything above; uses only `numeric` and the datasets of `data`.
 
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
+//! | [`architecture`] | which layers a model with several scores has |
+//! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
+//! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
+//! | [`layer`], [`convolution`], [`loss`] | what they are made of |
+
+pub mod architecture;
+pub mod classifier;
+pub mod convolution;
+pub mod gradients;
+pub mod layer;
 pub mod linear;
 pub mod logistic;
+pub mod loss;
 pub mod network;
 
+use std::borrow::Cow;
+
+pub use architecture::Architecture;
+pub use classifier::Classifier;
+pub use convolution::Volume;
+pub use gradients::Gradients;
+pub use layer::Activation;
 pub use linear::LinearModel;
+pub use loss::Labels;
 pub use network::Network;
 
 use crate::numeric::{Matrix, Vector};
@@ -20,12 +43,14 @@ pub enum Model {
     Logistic(LinearModel),
     /// The same with the score of a small network.
     Network(Network),
+    /// Tells any number of classes apart: the one with the largest score.
+    Classifier(Classifier),
 }
 
 /// One array of a model, as its file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub shape: Vec<usize>,
     /// The last index of `shape` runs fastest.
     pub values: Vec<f64>,
@@ -38,6 +63,7 @@ impl Model {
             Self::Linear(_) => "linear",
             Self::Logistic(_) => "logistic",
             Self::Network(_) => "network",
+            Self::Classifier(_) => "classifier",
         }
     }
 
@@ -45,7 +71,7 @@ impl Model {
     pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
-            Self::Logistic(_) | Self::Network(_) => None,
+            Self::Logistic(_) | Self::Network(_) | Self::Classifier(_) => None,
         }
     }
 
@@ -55,6 +81,7 @@ impl Model {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
+            Self::Classifier(classifier) => return Some(classifier.classes(features)),
         };
         Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
     }
@@ -66,6 +93,7 @@ impl Model {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
+            Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
         };
         // d log(1 + e^(−s)) / ds = −P(first class).
         let row =
@@ -78,13 +106,15 @@ impl Model {
         match self {
             Self::Linear(model) | Self::Logistic(model) => model.weights.len(),
             Self::Network(network) => network.inputs,
+            Self::Classifier(classifier) => classifier.architecture().inputs(),
         }
     }
 
-    /// The model of this kind with these tensors, as [`Self::tensors`] gives them; `None`
-    /// where they make no such model.
+    /// The model of this kind with these layers and tensors, as [`Self::architecture`] and
+    /// [`Self::tensors`] give them; `None` where they make no such model.
     pub fn from_tensors(
         kind: &str,
+        architecture: Option<&Architecture>,
         tensor: impl Fn(&str) -> Option<(Vec<usize>, Vec<f64>)>,
     ) -> Option<Self> {
         let vector = |name| tensor(name).filter(|(shape, _)| shape.len() == 1).map(|(_, x)| x);
@@ -99,31 +129,61 @@ impl Model {
                 let whole = units > 0 && parameters.len() == network::parameters(inputs, units);
                 whole.then_some(Self::Network(Network { inputs, parameters }))
             }
+            "classifier" => {
+                let architecture = architecture?;
+                let blank = vec![0.0; architecture.parameters()];
+                let blank = Classifier::new(architecture.clone(), blank).ok()?;
+                let parts = blank.tensors().into_iter().map(|wanted| {
+                    tensor(&wanted.name).filter(|(shape, _)| *shape == wanted.shape).map(|(_, x)| x)
+                });
+                let parameters = parts.collect::<Option<Vec<_>>>()?.concat();
+                Classifier::new(architecture.clone(), parameters).ok().map(Self::Classifier)
+            }
             _ => None,
+        }
+    }
+
+    /// The layers of a classifier; other kinds have but one form.
+    pub fn architecture(&self) -> Option<&Architecture> {
+        match self {
+            Self::Classifier(classifier) => Some(classifier.architecture()),
+            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) => None,
         }
     }
 
     pub fn tensors(&self) -> Vec<Tensor> {
         match self {
             Self::Linear(model) | Self::Logistic(model) => vec![Tensor {
-                name: "weights",
+                name: "weights".into(),
                 shape: vec![model.weights.len()],
                 values: model.weights.clone(),
             }],
             Self::Network(network) => vec![
                 Tensor {
-                    name: "hidden",
+                    name: "hidden".into(),
                     shape: vec![network.units(), network.inputs],
                     values: network.hidden().to_vec(),
                 },
                 Tensor {
-                    name: "output",
+                    name: "output".into(),
                     shape: vec![network.units()],
                     values: network.output().to_vec(),
                 },
             ],
+            Self::Classifier(classifier) => classifier.tensors(),
         }
     }
+}
+
+/// Scores as probabilities, column by column; nothing overflows.
+fn softmax(mut scores: Matrix) -> Matrix {
+    for mut column in scores.column_iter_mut() {
+        let largest = column.max();
+        column.apply(|score| *score = (*score - largest).exp());
+        let sum = column.sum();
+        column /= sum;
+    }
+    scores
 }
 
 impl From<LinearModel> for Model {
@@ -162,26 +222,39 @@ mod tests {
             assert!((probabilities[(0, at)] - (1.0 - second)).abs() < 1e-15);
         }
         assert_eq!(model.classes(&features), Some(vec![1, 0, 0, 1]));
+
+        let scores = softmax(Matrix::from_row_slice(3, 2, &[0.0, 1e4, 2_f64.ln(), 0.0, 0.0, -1e4]));
+        let wanted = Matrix::from_row_slice(3, 2, &[0.25, 1.0, 0.5, 0.0, 0.25, 0.0]);
+        assert!((scores - wanted).amax() < 1e-15);
     }
 
     #[test]
     fn every_model_is_made_again_of_its_tensors_and_nothing_else_is() {
         let network = Network { inputs: 2, parameters: (0..9).map(f64::from).collect() };
         let weights = LinearModel { weights: vec![1.0, -1.0] };
-        for model in [Model::Network(network), Model::Logistic(weights.clone()), weights.into()] {
+        let architecture = Architecture::perceptron(2, 3, 2, Activation::Relu).unwrap();
+        let parameters = (0..architecture.parameters()).map(|k| k as f64 / 7.0).collect();
+        let classifier = Classifier::new(architecture, parameters).unwrap();
+        for model in [
+            Model::Network(network),
+            Model::Logistic(weights.clone()),
+            weights.into(),
+            Model::Classifier(classifier),
+        ] {
             let tensors = model.tensors();
             let tensor = |name: &str| {
                 let found = tensors.iter().find(|tensor| tensor.name == name)?;
                 Some((found.shape.clone(), found.values.clone()))
             };
-            assert_eq!(Model::from_tensors(model.kind(), tensor), Some(model.clone()));
+            let again = Model::from_tensors(model.kind(), model.architecture(), tensor);
+            assert_eq!(again, Some(model.clone()));
             assert_eq!(model.inputs(), 2);
-            assert_eq!(Model::from_tensors("forest", tensor), None);
+            assert_eq!(Model::from_tensors("forest", None, tensor), None);
         }
         let short = |name: &str| match name {
             "hidden" => Some((vec![3, 2], vec![0.0; 6])),
             _ => Some((vec![2], vec![0.0; 2])),
         };
-        assert_eq!(Model::from_tensors("network", short), None);
+        assert_eq!(Model::from_tensors("network", None, short), None);
     }
 }

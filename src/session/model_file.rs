@@ -18,7 +18,7 @@ use serde_json::json;
 use super::atomic;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Architecture, Model};
 
 const VERSION: u32 = 1;
 const TEXT: &str = "model.ron";
@@ -44,6 +44,9 @@ pub struct SavedModel {
 struct ModelFile {
     version: u32,
     kind: String,
+    /// The layers of a classifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    architecture: Option<Architecture>,
     tensors: BTreeMap<String, TensorFile>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     rename: BTreeMap<String, String>,
@@ -69,11 +72,12 @@ pub(super) fn write(
         Error::failed(format!("the model cannot be written: {error}"))
     };
     let tensors = model.tensors().into_iter().map(|tensor| {
-        (tensor.name.to_owned(), TensorFile { shape: tensor.shape, values: tensor.values })
+        (tensor.name.into_owned(), TensorFile { shape: tensor.shape, values: tensor.values })
     });
     let file = ModelFile {
         version: VERSION,
         kind: model.kind().to_owned(),
+        architecture: model.architecture().cloned(),
         tensors: tensors.collect(),
         rename: rename.clone(),
         preparation: preparation.clone(),
@@ -91,6 +95,7 @@ fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTe
     let about = json!({
         "version": file.version,
         "kind": file.kind,
+        "architecture": file.architecture,
         "features": file.preparation.feature_names(),
         "label": file.preparation.label_name(),
         "classes": file.preparation.class_names(),
@@ -147,7 +152,8 @@ impl SavedModel {
             (finite && count == found.values.len())
                 .then(|| (found.shape.clone(), found.values.clone()))
         };
-        let model = Model::from_tensors(&file.kind, tensor).ok_or_else(|| {
+        let layers = file.architecture.as_ref();
+        let model = Model::from_tensors(&file.kind, layers, tensor).ok_or_else(|| {
             damaged(&format!("its tensors make no model of the kind '{}'", file.kind))
         })?;
         if model.inputs() != file.preparation.dimension() {

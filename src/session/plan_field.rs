@@ -53,9 +53,10 @@ impl PlanField {
         }
     }
 
-    pub fn unit(self) -> &'static str {
+    /// The unit of a value as [`Self::value`] shows it; words have none.
+    pub fn unit(self, value: &str) -> &'static str {
         match self {
-            Self::Setting(field) => field.unit,
+            Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
             _ => "",
         }
     }
@@ -69,12 +70,10 @@ impl PlanField {
             Self::Public => plan.public.join(" + "),
             Self::Epsilon => plan.target.epsilon.to_string(),
             Self::Delta => format!("{:e}", plan.target.delta),
-            Self::Setting(field) => plan
-                .settings
-                .get(field.key)
-                .cloned()
-                .unwrap_or(field.kind.default_value())
-                .to_string(),
+            Self::Setting(field) => {
+                let given = plan.settings.get(field.key).cloned();
+                field.kind.words(&given.unwrap_or(field.kind.default_value()))
+            }
             Self::Features => match plan.preparation.features {
                 FeatureScaling::Public => "public".to_owned(),
                 FeatureScaling::Declared(norm) => norm.to_string(),
@@ -92,7 +91,8 @@ impl PlanField {
 
     /// Its value with its unit, as a table shows it.
     pub fn shown(self, plan: &PlanDefinition) -> String {
-        format!("{} {}", self.value(plan), self.unit()).trim().to_owned()
+        let value = self.value(plan);
+        format!("{value} {}", self.unit(&value)).trim().to_owned()
     }
 }
 

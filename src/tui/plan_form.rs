@@ -1,7 +1,7 @@
 //! The Plan form: how the fields of a plan are explained and changed.
 
 use super::picker::{Item, Picked, Picker};
-use crate::adapt::{self, FieldKind};
+use crate::adapt::{self, Field, FieldKind};
 use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::error::{Error, Result};
@@ -79,6 +79,12 @@ impl PlanField {
             Self::Setting(field) => !plan.settings.contains_key(field.key),
             _ => true,
         }
+    }
+
+    /// Whether the method chooses the field's number.
+    pub fn is_automatic(self, plan: &PlanDefinition) -> bool {
+        matches!(self, Self::Setting(Field { kind: FieldKind::Automatic { .. }, key, .. })
+            if !plan.settings.contains_key(*key))
     }
 
     pub fn reset(self, plan: &mut PlanDefinition) {

@@ -351,8 +351,9 @@ fn settings(report: &Report) -> String {
     if report.runs.len() > 1 {
         let letters = report.runs.iter().map(|reported| reported.letter.as_str());
         let header: Vec<&str> = std::iter::once("").chain(letters).collect();
-        let rows =
-            different.iter().map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
+        let rows = different
+            .iter()
+            .map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
         let rows: Vec<Vec<String>> = rows.collect();
         if rows.is_empty() {
             out.push_str("<p>The plans are the same; only the noise differs.</p>\n");
