@@ -243,7 +243,7 @@ fn wrong_sessions_are_refused_before_anything_is_read() {
         ("profiled_cnvx_adap", "profiled", "profiled_cnvx_adap, moment_release"),
         ("private: \"ours\"", "private: \"theirs\"", "not a private dataset"),
         ("public: [\"theirs\"]", "public: []", "no public dataset"),
-        ("seed: 3,", "seed: 3, settings: {\"steps\": 5000},", "from 0 to"),
+        ("seed: 3,", "seed: 3, settings: {\"steps\": 5000},", "up to 2000"),
         ("seed: 3,", "seed: 3, settings: {\"stepz\": 5},", "stepz"),
         ("delta: 1e-5),\n      seed", "delta: 0.01),\n      seed", "1/n"),
         ("epsilon: 1.0", "epsilon: -1.0", "ε"),

@@ -5,7 +5,7 @@ use super::{Report, Reported};
 use crate::adapt::Series as Measured;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
 use crate::privacy::Watch;
-use crate::session::archive::last;
+use crate::session::archive::{self, last};
 
 /// More curves than this in one plot cannot be told apart.
 pub(super) const MOST_CURVES: usize = 7;
@@ -40,47 +40,66 @@ const GROUPS: [(&str, &str, &[Measured]); 7] = [
 /// All plots for which there are numbers.
 pub(super) fn figures(report: &Report) -> Vec<Figure> {
     let shown = &report.runs[..report.runs.len().min(MOST_CURVES)];
-    let groups = GROUPS.iter().map(|(title, label, series)| {
-        let mut curves = curves(shown, series, &report.watch);
-        // The title of the plot says what the one curve of one run is.
-        if let ([_], [only]) = (shown, curves.as_mut_slice())
-            && !only.name.ends_with('◆')
-        {
-            only.name.clear();
-        }
-        over_steps(title, label, curves)
+    let curves = match shown {
+        [only] => GROUPS.iter().map(|group| of_one(only, group, &report.watch)).collect(),
+        several => of_several(several, &report.watch),
+    };
+    let utility = [Measured::PublicError, Measured::PrivateError];
+    let utility = utility.into_iter().filter_map(|error| utility_figure(report, error));
+    let has_points = |figure: &Figure| {
+        let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
+        series.any(|series| !series.points.is_empty())
+    };
+    utility.chain(curves).chain([spent(shown)]).filter(has_points).collect()
+}
+
+/// Everything of one kind that was measured in one run.
+fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> Figure {
+    let (title, label, wanted) = group;
+    let curves = wanted.iter().filter_map(|series| {
+        let (points, exact) = measured(only, *series, watch)?;
+        let standing = if exact { " ◆" } else { "" };
+        Some(curve(&format!("{}{standing}", series.words()), points))
     });
-    utility(report)
-        .into_iter()
-        .chain(groups)
-        .chain([spent(shown)])
-        .filter(|figure| figure.panels.iter().any(|panel| !panel.series.is_empty()))
-        .collect()
+    let mut curves: Vec<Series> = curves.collect();
+    // The title of the plot says what a single curve is.
+    if let [only] = curves.as_mut_slice()
+        && !only.name.ends_with('◆')
+    {
+        only.name.clear();
+    }
+    over_steps(title, label, curves)
 }
 
-fn curves(runs: &[Reported], wanted: &[Measured], watch: &Watch) -> Vec<Series> {
-    let mut curves = Vec::new();
-    for reported in runs {
-        let exact = reported.run.exact.as_ref().and_then(|exact| exact.reveal(watch));
-        for series in wanted {
-            let released = reported.run.curves.get(series).map(|points| (points, ""));
-            let exact = exact.and_then(|exact| exact.get(series)).map(|points| (points, " ◆"));
-            for (points, standing) in released.into_iter().chain(exact) {
-                let name = name(reported, series.words(), wanted.len() > 1);
-                curves.push(curve(&format!("{name}{standing}"), points));
+/// One plot for each thing that was measured. A run has its place in all of them, so that
+/// it has the same colour in all of them.
+fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
+    let all =
+        GROUPS.iter().flat_map(|(_, label, wanted)| wanted.iter().map(move |it| (label, *it)));
+    let figures = all.map(|(label, series)| {
+        let mut standing = "";
+        let curves = runs.iter().map(|reported| {
+            let found = measured(reported, series, watch);
+            if found.is_some_and(|(_, exact)| exact) {
+                standing = " ◆";
             }
-        }
-    }
-    curves
+            curve(&reported.letter, found.map_or(&[], |(points, _)| points))
+        });
+        let curves = curves.collect();
+        let mut title = series.words().to_owned();
+        title[..1].make_ascii_uppercase();
+        over_steps(&format!("{title}{standing}"), label, curves)
+    });
+    figures.collect()
 }
 
-/// One run is named by what is measured, one of several by its letter first.
-fn name(reported: &Reported, measured: &str, ambiguous: bool) -> String {
-    match (reported.letter.as_str(), ambiguous) {
-        ("", _) => measured.to_owned(),
-        (letter, true) => format!("{letter} · {measured}"),
-        (letter, false) => letter.to_owned(),
-    }
+/// The course of a number, where there is one and it may be seen; and whether it is exact.
+fn measured<'a>(
+    reported: &'a Reported,
+    series: Measured,
+    watch: &Watch,
+) -> Option<(&'a [(f64, f64)], bool)> {
+    archive::curve(&reported.run, series, watch).map(|(points, exact)| (points.as_slice(), exact))
 }
 
 fn curve(name: &str, points: &[(f64, f64)]) -> Series {
@@ -89,7 +108,7 @@ fn curve(name: &str, points: &[(f64, f64)]) -> Series {
     let kept = points.iter().enumerate();
     let kept = kept.filter(|(at, _)| at.is_multiple_of(every) || *at == last);
     let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
-    // A single point has no line.
+    // A single point is no line.
     let mark = if points.len() > 1 { Mark::Curve } else { Mark::Points };
     Series { name: name.to_owned(), mark, points }
 }
@@ -116,10 +135,15 @@ fn spent(runs: &[Reported]) -> Figure {
     let mut series: Vec<Series> = Vec::new();
     let mut targets: Vec<f64> = Vec::new();
     let mut longest = 1.0_f64;
-    for reported in runs.iter().filter(|reported| !reported.run.epsilon.is_empty()) {
+    for reported in runs {
+        if reported.run.epsilon.is_empty() {
+            series.push(curve(&reported.letter, &[]));
+            continue;
+        }
         // Before its first step a run has spent nothing.
         let points = [&[(0.0, 0.0)], reported.run.epsilon.as_slice()].concat();
-        series.push(curve(&name(reported, "spent", false), &points));
+        let name = if reported.letter.is_empty() { "spent" } else { &reported.letter };
+        series.push(curve(name, &points));
         longest = points.last().map_or(longest, |(step, _)| longest.max(*step));
         let target = reported.run.plan.as_ref().map(|plan| plan.target.epsilon);
         targets.extend(target.filter(|target| !targets.contains(target)));
@@ -137,58 +161,47 @@ fn spent(runs: &[Reported]) -> Figure {
 
 /// The last error against ε, one series per method; runs that differ by chance alone are
 /// one point with its spread.
-fn utility(report: &Report) -> Option<Figure> {
+fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
     if report.runs.len() < 2 {
         return None;
     }
-    let mut found: Vec<(String, f64, f64)> = Vec::new();
+    let mut found: Vec<(&str, f64, f64)> = Vec::new();
     for reported in &report.runs {
         let Some(plan) = &reported.run.plan else { continue };
         let Some(guarantee) = reported.run.guarantee else { continue };
-        for (series, standing) in [(Measured::PublicError, ""), (Measured::PrivateError, " ◆")] {
-            if let Some(error) = last(&reported.run, series, &report.watch) {
-                let words = series.words().replace(" error", " records");
-                let name = if report.is_curators() {
-                    format!("{}, {words}{standing}", plan.method)
-                } else {
-                    plan.method.clone()
-                };
-                found.push((name, guarantee.epsilon, error));
-            }
+        if let Some(error) = last(&reported.run, error, &report.watch) {
+            found.push((&plan.method, guarantee.epsilon, error));
         }
     }
-    let mut series: Vec<Series> = Vec::new();
-    let mut names: Vec<&String> = found.iter().map(|(name, ..)| name).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        let mut of_it: Vec<(f64, f64)> =
-            found.iter().filter(|(other, ..)| other == name).map(|(_, x, y)| (*x, *y)).collect();
+    let mut methods: Vec<&str> = found.iter().map(|(method, ..)| *method).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    let series = methods.into_iter().map(|method| {
+        let of_it = found.iter().filter(|(other, ..)| *other == method);
+        let mut of_it: Vec<(f64, f64)> = of_it.map(|(_, x, y)| (*x, *y)).collect();
         of_it.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let points: Vec<Point> = of_it
-            .chunk_by(|a, b| (a.0 - b.0).abs() <= 1e-3 * b.0)
-            .map(|alike| {
-                let errors: Vec<f64> = alike.iter().map(|(_, y)| *y).collect();
-                let (mean, spread) = mean_and_deviation(&errors);
-                Point { spread, ..Point::new(alike[0].0, mean) }
-            })
-            .collect();
+        let alike = of_it.chunk_by(|a, b| (a.0 - b.0).abs() <= 1e-3 * b.0);
+        let points = alike.map(|alike| {
+            let errors: Vec<f64> = alike.iter().map(|(_, y)| *y).collect();
+            let (mean, spread) = mean_and_deviation(&errors);
+            Point { spread, ..Point::new(alike[0].0, mean) }
+        });
+        let points: Vec<Point> = points.collect();
         let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
-        series.push(Series { name: name.clone(), mark, points });
-    }
-    let xs = series.iter().flat_map(|series| &series.points).map(|point| point.x);
-    let (low, high) = xs.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
-    let mut figure = figure(
-        "Utility against ε",
-        Side::linear("last error on records held out"),
-        "ε of the run",
-        series,
-    );
+        Series { name: method.to_owned(), mark, points }
+    });
+    let series: Vec<Series> = series.collect();
+    let points = || series.iter().flat_map(|series| &series.points);
+    let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let high = points().map(|point| point.x).fold(0.0, f64::max);
+    let repeated = points().any(|point| point.spread.is_some());
+    let standing = if error == Measured::PrivateError { " ◆" } else { "" };
+    let title = format!("Utility against ε{standing}");
+    let label = format!("last {} on records held out", error.words());
+    let mut figure = figure(&title, Side::linear(&label), "ε of the run", series);
     if low > 0.0 && high > 8.0 * low {
         figure.panels[0].horizontal = Side::log("ε of the run");
     }
-    let repeated =
-        figure.panels[0].series.iter().flat_map(|s| &s.points).any(|point| point.spread.is_some());
     if repeated {
         "runs of equal ε: mean ± standard deviation".clone_into(&mut figure.note);
     }

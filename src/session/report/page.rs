@@ -180,39 +180,33 @@ fn remarks(reported: &Reported) -> String {
 }
 
 fn runs_table(report: &Report) -> String {
-    let mut header = vec![
-        "",
-        "plan",
-        "method",
-        "ε",
-        "δ",
-        "neighbours",
-        "private records",
-        "public error",
-        "outcome",
-    ];
+    let mut header =
+        vec!["", "plan", "method", "ε", "δ", "private records", "public error", "outcome"];
+    let tagged = report.runs.iter().any(|reported| !reported.run.tag.is_empty());
     if report.is_curators() {
-        header.extend(["private error ◆", "remark ◆"]);
+        header.push("private error ◆");
+    }
+    if report.is_curators() && tagged {
+        header.push("remark ◆");
     }
     let dash = || "–".to_owned();
     let rows = report.runs.iter().map(|reported| {
         let plan = reported.run.plan.as_ref();
         let certificate = reported.certificate.as_ref();
-        let guarantee = certificate.map(|certificate| &certificate.guarantee);
         let mut row = vec![
             reported.letter.clone(),
             plan.map_or_else(dash, |plan| plan.name.clone()),
             plan.map_or_else(dash, |plan| plan.method.clone()),
             shown_epsilon(reported),
-            guarantee.map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
-            guarantee.map_or_else(dash, |guarantee| guarantee.adjacency.words().to_owned()),
+            certificate
+                .map_or_else(dash, |certificate| format!("{:e}", certificate.guarantee.delta)),
             certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
             error(reported, Series::PublicError, report).unwrap_or_else(dash),
             reported.run.outcome.clone(),
         ];
         if report.is_curators() {
             row.push(error(reported, Series::PrivateError, report).unwrap_or_else(dash));
-            row.push(reported.run.tag.clone());
+            row.extend(tagged.then(|| reported.run.tag.clone()));
         }
         row
     });

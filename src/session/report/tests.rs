@@ -118,6 +118,7 @@ fn a_report_is_whole_and_needs_nothing_beside_it() {
             page.matches("http://www.w3.org/2000/svg").count() + page.matches("http-equiv").count()
         );
         assert!(all.iter().filter(|element| element.starts_with("svg")).count() >= 2);
+        assert!(!page.contains("NaN") && !page.contains("inf\""));
     }
 }
 
@@ -162,6 +163,30 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     }
     // Only the first was watched: its sentence bears its letter.
     assert!(page.contains("(peeked) <b class=\"letter\">A</b>"));
+}
+
+/// So that a reader finds a run by its colour, whatever is missing in a plot.
+#[test]
+fn a_run_has_one_colour_in_all_plots() {
+    let place = tempfile::tempdir().unwrap();
+    let runs: Vec<PathBuf> = (1..=3).map(|n| run(place.path(), n, 1.0)).collect();
+    fs::write(runs[0].join("curator.jsonl"), "").unwrap();
+    let report = Report::read(&runs, Watch::open()).unwrap();
+    let figures = figures::figures(&report);
+    let over_steps: Vec<_> = figures
+        .iter()
+        .filter(|figure| figure.panels[0].horizontal.label == "step")
+        .map(|figure| {
+            let series = figure.panels[0].series.iter();
+            let names = series.map(|series| series.name.as_str()).take(3);
+            (figure.title.as_str(), names.collect::<Vec<_>>())
+        })
+        .collect();
+    let titles: Vec<&str> = over_steps.iter().map(|(title, _)| *title).collect();
+    assert_eq!(titles, ["Public error", "Private error ◆", "Privacy spent"]);
+    assert!(over_steps.iter().all(|(_, names)| *names == ["A", "B", "C"]), "{over_steps:?}");
+    let utility = figures.iter().filter(|figure| figure.title.starts_with("Utility")).count();
+    assert_eq!(utility, 2);
 }
 
 #[test]
