@@ -6,6 +6,7 @@
 //! | [`file`] | the session file: versioned RON, unknown fields refused with position |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
+//! | `features` | what networks made of records, kept |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
@@ -20,6 +21,7 @@ pub mod atomic;
 pub mod certificate;
 pub mod dataset;
 pub mod demo;
+mod features;
 pub mod file;
 pub mod preferences;
 pub mod run_directory;
