@@ -115,7 +115,7 @@ mod tests {
         let table =
             Table::of_rows("x.npy", vec!["x".to_owned()], vec![Column::Vectors(vectors)]).unwrap();
         let extraction: Extraction = ron::from_str("(network: \"nowhere.onnx\")").unwrap();
-        let error = extracted(&extraction, table, &workspace, &mut Unwatched).unwrap_err();
+        let error = extracted(&extraction, table, &workspace, &mut Unwatched).err().unwrap();
         assert!(error.to_string().contains("nowhere.onnx"), "{error}");
     }
 }

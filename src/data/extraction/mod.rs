@@ -350,7 +350,8 @@ mod tests {
         let mut values = vec![1.0; 6];
         values[3] = f64::NAN;
         let table = table(2, values);
-        let (_, vectors) = plain().column_of(&table).unwrap();
+        let extraction = plain();
+        let (_, vectors) = extraction.column_of(&table).unwrap();
         let features = plain().run(&Summary(2), vectors, &mut Unwatched).unwrap();
         assert_eq!(features.first_missing(), Some((1, 0)));
         assert_eq!((features.value(0, 0), features.value(2, 0)), (2.0, 2.0));
@@ -366,9 +367,10 @@ mod tests {
                 Ok(batch)
             }
         }
-        let (_, vectors) = plain().column_of(&table).unwrap();
+        let extraction = plain();
+        let (_, vectors) = extraction.column_of(&table).unwrap();
         let mut stop = |_: u64, _: u64| ControlFlow::Break(());
-        let error = plain().run(&Slow, vectors, &mut stop).unwrap_err();
+        let error = plain().run(&Slow, vectors, &mut stop).err().unwrap();
         assert_eq!(error.kind(), crate::error::Kind::Interrupted);
     }
 
@@ -401,7 +403,7 @@ mod tests {
     fn without_the_feature_the_error_says_how_to_get_it() {
         let table = table(1, vec![1.0]);
         let path = Path::new("network.onnx");
-        let error = plain().extract(path, b"", &table, &mut Unwatched).unwrap_err();
+        let error = plain().extract(path, b"", &table, &mut Unwatched).err().unwrap();
         assert!(error.to_string().contains("--features onnx"), "{error}");
     }
 }
