@@ -68,6 +68,7 @@ pub fn shifted(
         bounds: public.bounds,
         private_labels: true,
         classes: Vec::new(),
+        start: None,
     };
     (shape, public, private)
 }

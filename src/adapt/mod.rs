@@ -56,7 +56,7 @@ pub mod target_only;
 pub mod weighted;
 
 pub use plan::Plan;
-pub use problem::{Problem, ProblemShape};
+pub use problem::{Problem, ProblemShape, Start};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
 
 use crate::data::Dataset;
@@ -72,6 +72,11 @@ pub trait Method: Sync {
     /// every method; for the certificate.
     fn assumption(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether a plan may name a model to start from.
+    fn starts_from_a_model(&self) -> bool {
+        false
     }
 
     /// Every release it will make, before private data are touched. `settings` were

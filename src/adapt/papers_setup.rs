@@ -40,6 +40,7 @@ impl Setup {
             bounds: public.bounds,
             private_labels: false,
             classes: Vec::new(),
+            start: None,
         };
         let moment = bounded_moment(&private.features, 1.0);
         Self { shape, public, private, judges, moment }

@@ -1,4 +1,4 @@
-//! Pre-training on public records, then private fine-tuning of chosen layers.
+//! Pre-training on public records, or a model of an earlier run; then private fine-tuning of chosen layers.
 //!
 //! The second phase of Gu, Kamath and Wu, section 5: the network learns the public task first,
 //! by ordinary stochastic gradients and with all layers. Where the public classes are others
@@ -20,6 +20,7 @@ use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
 use crate::adapt::profiled::descent::GRADIENT;
 use crate::data::{Classes, Dataset, Task};
 use crate::error::{Error, Result};
+use crate::model::layer::Layer;
 use crate::model::{Architecture, Classifier};
 use crate::numeric::Vector;
 use crate::privacy::{Calibrated, Target};
@@ -86,6 +87,10 @@ impl Method for Pretraining {
         )
     }
 
+    fn starts_from_a_model(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         shape: &ProblemShape,
@@ -94,7 +99,9 @@ impl Method for Pretraining {
         settings: &Settings,
     ) -> Result<Plan> {
         shape.check_for(&SPEC, public)?;
-        public_classes(public)?;
+        if shape.start.is_none() {
+            public_classes(public)?;
+        }
         plan(shape, settings, &planned(shape, settings)?)
     }
 
@@ -107,11 +114,20 @@ impl Method for Pretraining {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
         plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
-        let known = pretrained(shape, &problem.public, settings, problem.seed)?;
-        let same = public_classes(&problem.public)?.names == shape.classes;
-        let network = design::network(shape, settings, shape.dimension)?;
-        let model = if same { known } else { with_new_head(&known, network)? };
-        let design = freeze(model, trained(settings)?, design::scale(shape, settings)?)?;
+        let (known, classes, scale) = match &shape.start {
+            Some(start) => {
+                let scale = scale_of(&start.model, shape);
+                (without_scale(&start.model, scale), &start.classes, scale)
+            }
+            None => (
+                pretrained(shape, &problem.public, settings, problem.seed)?,
+                &public_classes(&problem.public)?.names,
+                design::scale(shape, settings)?,
+            ),
+        };
+        let network = network(shape, settings)?;
+        let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
+        let design = freeze(model, trained(settings)?, scale)?;
         let largest = largest_rate(&design);
         train(problem, settings, noise, design, largest)
     }
@@ -141,11 +157,60 @@ fn public_classes(public: &Dataset) -> Result<&Classes> {
     })
 }
 
+/// The network that is fine-tuned: the chosen one, or that of the model to start from with as
+/// many outputs as there are classes.
+fn network(shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
+    let Some(start) = &shape.start else {
+        return design::network(shape, settings, shape.dimension);
+    };
+    let known = start.model.architecture();
+    if known.inputs() != shape.dimension {
+        return Err(Error::usage(format!(
+            "the model to start from takes {} features ({}) and these records have {}",
+            known.inputs(),
+            known.words(),
+            shape.dimension
+        ))
+        .cure("start from a model that was trained on such records"));
+    }
+    let outputs = design::classes(shape)?;
+    let mut layers = known.layers().to_vec();
+    match layers.last_mut() {
+        Some(Layer::Dense(head) | Layer::Linear(head)) => head.outputs = outputs,
+        _ => {
+            return Err(Error::usage(format!(
+                "the model to start from ends in no layer of scores: {}",
+                known.words()
+            ))
+            .cure("start from a model of dp_sgd, pillar, gep or pretraining"));
+        }
+    }
+    Architecture::new(layers)
+}
+
+/// What inputs are multiplied by while a model is trained: those of a network come to about 1.
+fn scale_of(model: &Classifier, shape: &ProblemShape) -> f64 {
+    let inputs = shape.dimension as f64;
+    let length = if model.architecture().layers().len() > 1 { inputs.sqrt() } else { 1.0 };
+    length / shape.bounds.feature_norm
+}
+
+/// The same model on features that are multiplied by `scale` before.
+fn without_scale(model: &Classifier, scale: f64) -> Classifier {
+    let mut model = model.clone();
+    let first = model.architecture().layers().iter().find_map(Layer::weight_shape);
+    let weights: usize = first.map_or(0, |shape| shape.iter().product());
+    for weight in &mut model.parameters_mut()[..weights] {
+        *weight /= scale;
+    }
+    model
+}
+
 fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let network = design::network(shape, settings, shape.dimension)?;
+    let network = network(shape, settings)?;
     let numbers = match trained(settings)? {
         Part::All => network.parameters(),
-        Part::Last => network.layers().last().map_or(0, |layer| layer.parameters()),
+        Part::Last => network.layers().last().map_or(0, Layer::parameters),
         Part::Biases => network.fine_positions().len(),
     };
     Ok(PlannedDesign { trained: numbers, remarks: remarks(&network) })
@@ -197,7 +262,7 @@ const EVERYTHING: Objective = Objective { loss: Loss::CrossEntropy, trained: Tra
 /// was learned, and a last layer that knows nothing.
 fn with_new_head(known: &Classifier, network: Architecture) -> Result<Classifier> {
     let mut parameters = vec![0.0; network.parameters()];
-    let last = network.layers().last().map_or(0, |layer| layer.parameters());
+    let last = network.layers().last().map_or(0, Layer::parameters);
     let common = network.parameters() - last;
     parameters[..common].copy_from_slice(&known.parameters()[..common]);
     Classifier::new(network, parameters)
@@ -225,7 +290,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::adapt::{Value, example};
+    use crate::adapt::{Start, Value, example};
     use crate::model::Model;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
@@ -272,6 +337,47 @@ mod tests {
             let numbers = planned(&shape, &settings).unwrap().trained;
             assert_eq!(moved, numbers, "{trained} {model}");
         }
+    }
+
+    #[test]
+    fn a_model_of_an_earlier_run_is_where_training_starts() {
+        let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
+        let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
+        let known = pretrained(&shape, &public, &settings, 1).unwrap();
+        let scale = design::scale(&shape, &settings).unwrap();
+        let known = freeze(known, Part::All, scale).unwrap();
+        let known = known.whole(known.model.parameters().to_vec()).unwrap();
+        for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {
+            let start = Start { model: known.clone(), classes };
+            let shape = ProblemShape { start: Some(start), ..shape.clone() };
+            let numbers = [("steps", f64::from(steps)), ("learning_rate", 1e-4)];
+            let numbers = numbers.map(|(key, x)| (key.to_owned(), Value::Number(x)));
+            let given = given("last", "softmax").into_iter().chain(numbers).collect();
+            let settings = SPEC.check(&given).unwrap();
+            let unlabelled = Dataset { classes: None, ..public.clone() };
+            let target = Target { epsilon: 1.0, delta: 1e-5 };
+            let noise = Pretraining.plan(&shape, &unlabelled, target, &settings).unwrap();
+            let noise = noise.calibrate(target).unwrap();
+            let same = shape.start.as_ref().unwrap().classes == shape.classes;
+            let problem = Problem {
+                shape,
+                public: unlabelled,
+                private: crate::privacy::Private::new(private.clone()),
+                seed: 1,
+            };
+            let mut run = Pretraining.start(problem, &settings, &noise).unwrap();
+            let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
+            run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
+            let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
+            // One tiny step: all but a new head is still there.
+            let moved = known.parameters().iter().zip(tuned.parameters());
+            let far = moved.filter(|(a, b)| (*a - *b).abs() > 0.01).count();
+            assert!(if same { far == 0 } else { far > 0 && far <= 18 }, "{same} {far}");
+        }
+        let start = Start { model: known, classes: shape.classes.clone() };
+        let wide = ProblemShape { dimension: 7, start: Some(start), ..shape };
+        let error = planned(&wide, &settings).unwrap_err().to_string();
+        assert!(error.contains("takes 6 features") && error.contains("records have 7"), "{error}");
     }
 
     #[test]

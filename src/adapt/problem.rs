@@ -3,6 +3,7 @@
 use super::Spec;
 use crate::data::{Bounds, Dataset, Task};
 use crate::error::{Error, Result};
+use crate::model::Classifier;
 use crate::privacy::Private;
 
 /// Fewest private records that a method accepts: under it, no ε that anybody would
@@ -19,6 +20,16 @@ pub struct ProblemShape {
     pub bounds: Bounds,
     pub private_labels: bool,
     /// Names of the classes of the private records, declared or public; none in a regression.
+    pub classes: Vec<String>,
+    /// The model that training starts from, where the plan names one.
+    pub start: Option<Start>,
+}
+
+/// A model of an earlier run: released, or public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    pub model: Classifier,
+    /// Names of the classes that it tells apart.
     pub classes: Vec<String>,
 }
 

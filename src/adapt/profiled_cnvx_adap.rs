@@ -326,6 +326,7 @@ mod tests {
             bounds: Bounds { feature_norm: norm, label: 1.0 },
             private_labels: true,
             classes: Vec::new(),
+            start: None,
         }
     }
 

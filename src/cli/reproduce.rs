@@ -290,9 +290,10 @@ impl Labelled {
 }
 
 /// Classification with public features or gradients, on images and features of images.
-///
-/// Example: halflight reproduce pillar --data ../shared/data
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight reproduce pillar --quick
+  halflight reproduce gep --only fashion --data ../shared/data")]
 struct Classification {
     /// Directory of datasets: fashion_mnist, optdigits, features_cifar10_lite0, mnist. Without
     /// it, those inside the program.

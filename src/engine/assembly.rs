@@ -3,8 +3,9 @@
 //! panel, a job for its start.
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
+use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings, Start};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -13,8 +14,9 @@ use crate::data::{
     Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
 };
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::privacy::{Calibrated, Private};
-use crate::session::{Loaded, PlanDefinition, Session};
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session};
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
@@ -72,6 +74,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let mut definition = own.clone();
     if foreign {
         definition.label.clone_from(&private.definition.label);
+        definition.task = private.definition.task;
     }
     if definition.label.is_none() {
         return Err(Error::usage(format!(
@@ -127,7 +130,12 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     }
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-    let preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
+    let mut preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
+    let start = plan.start.as_deref().map(|path| starting_model(Path::new(path))).transpose()?;
+    if let Some((_, theirs)) = &start {
+        // The model knows features as they were prepared for it.
+        preparation = preparation.with_features_of(theirs)?;
+    }
     let mut public = preparation.apply(&public_train, "public", !foreign)?;
     let public_holdout = if foreign {
         preparation.apply(&public_test, "public hold-out", false)?
@@ -164,6 +172,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         bounds: public.bounds,
         private_labels: labelled,
         classes: preparation.class_names().to_vec(),
+        start: start.map(|(start, _)| start),
     };
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
@@ -218,6 +227,21 @@ fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
         .cure(format!("declare them: `classes: [...]` on dataset '{}'", private.name)));
     }
     declared_classes(&private.classes)
+}
+
+/// The model of an earlier run, and how its features are prepared.
+fn starting_model(path: &Path) -> Result<(Start, Preparation)> {
+    let saved = SavedModel::open(path)?;
+    let Model::Classifier(model) = saved.model else {
+        return Err(Error::usage(format!(
+            "a {} model cannot be trained further",
+            saved.model.kind()
+        ))
+        .at(path.display().to_string())
+        .cure("start from a model of dp_sgd, pillar, gep or pretraining"));
+    };
+    let classes = saved.preparation.class_names().to_vec();
+    Ok((Start { model, classes }, saved.preparation))
 }
 
 /// All public records under the columns in use.

@@ -90,7 +90,7 @@ pub struct Scores {
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
 pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    let assembly = assemble(&job.session, &job.plan, &loaded)?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
     let private = private
         .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", job.plan.private)))?;

@@ -132,7 +132,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
             .filter(|(name, _)| uses(name))
             .map(|(k, v)| (k.clone(), *v))
             .collect(),
-        plans: vec![plan.clone()],
+        plans: vec![plan.resolved(workspace)],
         ..Session::default()
     }
 }

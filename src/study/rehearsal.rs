@@ -122,6 +122,7 @@ impl Rehearsal<'_> {
             bounds: self.public.bounds,
             private_labels: needed && labelled,
             classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
+            start: None,
         }
     }
 }
