@@ -7,6 +7,7 @@
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`resumption`] | what a run directory holds so that the run can go on |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
@@ -22,6 +23,7 @@ pub mod dataset;
 pub mod demo;
 pub mod file;
 pub mod preferences;
+pub mod resumption;
 pub mod run_directory;
 pub mod workspace;
 

@@ -8,11 +8,22 @@ use jiff::Timestamp;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::book::Book;
+use super::book::{Book, RunRecord};
 use super::chain::{Confirmed, Reading, Tail};
 use super::disk::{Disk, Exclusive};
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
 use crate::error::{Error, Result};
+
+/// What the ledger knows of a run that is taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unfinished {
+    pub grant: Grant,
+    /// Draws announced so far per event.
+    pub reserved: Vec<u64>,
+    /// Draws that were made, as far as this can be known: all that were announced, where
+    /// the machine was started again since.
+    pub drawn: Vec<u64>,
+}
 
 /// A handle on the ledger of one workspace. Every process and every run opens
 /// its own; a file lock makes each change see all earlier ones.
@@ -108,6 +119,40 @@ impl Ledger {
             self.alive.insert(run.clone(), alive);
         }
         Ok(())
+    }
+
+    /// Notes how often each event was drawn, so that a program that dies between two blocks
+    /// leaves no doubt about it.
+    pub fn tally(&mut self, run: &RunId, drawn: &[u64]) -> Result<()> {
+        match self.alive.get(run) {
+            Some(mark) => Disk::tally(mark, drawn)
+                .map_err(|error| Error::io("note a draw", self.disk.ledger(), &error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes over an open run whose program is gone.
+    pub fn resume(&mut self, run: &RunId) -> Result<Unfinished> {
+        self.reading = Reading::default(); // as for a launch
+        let _lock = self.begin()?;
+        let record = self.reading.book().open_run(run)?.clone();
+        let mark = self.disk.hold(run)?.ok_or_else(|| {
+            Error::refused(format!("run '{}' is still being carried out", run.0))
+                .cure("wait for it, or stop it where it runs")
+        })?;
+        let RunRecord { grant, reserved, .. } = record;
+        let noted = Disk::tallied(&mark).filter(|noted| {
+            noted.len() == reserved.len()
+                && noted.iter().zip(&reserved).all(|(noted, reserved)| noted <= reserved)
+        });
+        self.alive.insert(run.clone(), mark);
+        let drawn = noted.unwrap_or_else(|| reserved.clone());
+        Ok(Unfinished { grant, reserved, drawn })
+    }
+
+    /// Whether a program carries this run out now.
+    pub fn is_alive(&self, run: &RunId) -> bool {
+        self.disk.is_held(run)
     }
 
     pub fn settle(

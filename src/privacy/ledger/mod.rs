@@ -15,7 +15,7 @@
 //! | `ledger.jsonl` | the ledger: one JSON object per line |
 //! | `ledger.head` | number and hash of the last confirmed line, so that a cut-off end is noticed |
 //! | `ledger.lock` | locked while the ledger is read (shared) or changed (exclusive) |
-//! | `open/RUN.lock` | locked as long as the program that carries out this open run is alive |
+//! | `open/RUN.lock` | locked as long as the program that carries out this open run is alive; holds its draws so far |
 //! | `ledger.torn-TIME` | the unfinished last line of a program that died while writing it |
 //! | `ledger.damaged-TIME.jsonl` | a damaged ledger, set aside by a repair |
 //!
@@ -48,4 +48,4 @@ mod handle;
 
 pub use book::{Account, Book, RunRecord, RunState};
 pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
-pub use handle::Ledger;
+pub use handle::{Ledger, Unfinished};
