@@ -384,6 +384,8 @@ impl std::fmt::Debug for Spender {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::privacy::accountant::{
         Adjacency, Allotment, PlannedMechanism, PlannedRelease, Target, calibrate,
@@ -552,10 +554,9 @@ mod tests {
         assert_eq!(spender.noise_words(), 0);
     }
 
-    #[test]
-    fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(directory.path()).unwrap();
+    /// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
+    fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
+        let mut ledger = Ledger::open(directory).unwrap();
         let text = |text: &str| text.to_owned();
         let record = DatasetRecord {
             name: text("hospital"),
@@ -579,6 +580,13 @@ mod tests {
             allow_large_delta: false,
         };
         ledger.grant(grant).unwrap();
+        (ledger, run, calibrated)
+    }
+
+    #[test]
+    fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut ledger, run, calibrated) = granted(directory.path());
         let lines = || {
             let text = std::fs::read_to_string(directory.path().join("ledger.jsonl")).unwrap();
             text.lines().count()
@@ -602,5 +610,133 @@ mod tests {
         assert!(data.release_gaussian(&mut spender, "mean", never).is_err());
         assert_eq!(spender.noise_words(), words);
         assert_eq!(spender.drawn()[0].count, 9);
+    }
+
+    /// Fifty draws planned, `before` of them made by a program that died.
+    struct Death {
+        directory: tempfile::TempDir,
+        run: RunId,
+        released: Vec<f64>,
+    }
+
+    impl Death {
+        fn after(before: usize) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let (ledger, run, calibrated) = granted(directory.path());
+            let transcript = Transcript::create(&directory.path().join("t"), &run).unwrap();
+            let generator = NoiseGenerator::insecure_from_seed(1);
+            let mut spender =
+                Spender::new(ledger, run.clone(), &calibrated, generator).keeping(transcript);
+            let released = (0..before).map(|_| draw(&mut spender).unwrap()).collect();
+            Self { directory, run, released }
+        }
+
+        fn resume(&self, seed: u64) -> Spender {
+            let mut ledger = Ledger::open(self.directory.path()).unwrap();
+            let unfinished = ledger.resume(&self.run).unwrap();
+            let path = self.directory.path().join("t");
+            let transcript = Transcript::reopen(&path, &self.run).unwrap();
+            let generator = NoiseGenerator::insecure_from_seed(seed);
+            Spender::resumed(ledger, unfinished, transcript, generator).unwrap()
+        }
+
+        /// Loses the last frame, of one number.
+        fn lose_one(&self) {
+            let path = self.directory.path().join("t");
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 3).unwrap();
+        }
+
+        /// Draws again what was drawn, without a look at the data and without noise.
+        fn replay(&self, spender: &mut Spender, kept: usize) {
+            for expected in &self.released[..kept] {
+                let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
+                let value = Private::new(1.0).release_gaussian(spender, "mean", never).unwrap();
+                assert_eq!(value.get()[0].to_bits(), expected.to_bits());
+            }
+            assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
+            assert!(!spender.is_replaying());
+        }
+    }
+
+    fn draw(spender: &mut Spender) -> Result<f64> {
+        let value = Private::new(1.0).release_gaussian(spender, "mean", |value| vec![*value])?;
+        Ok(value.into_inner()[0])
+    }
+
+    #[test]
+    fn a_resumed_run_repeats_what_was_released_and_draws_the_rest_from_new_noise() {
+        let death = Death::after(10);
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (0, &[10][..]));
+        death.replay(&mut spender, 10);
+        let mut all = death.released.clone();
+        for _ in 10..50 {
+            let before = spender.noise_words();
+            all.push(draw(&mut spender).unwrap());
+            assert!(spender.noise_words() > before);
+        }
+        assert!(draw(&mut spender).is_err() && !spender.ran_out());
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        assert_eq!(all.len(), 50, "noise was used twice");
+        spender.settle(Outcome::Finished, false).unwrap();
+        let book = Ledger::open(death.directory.path()).unwrap().book().unwrap();
+        assert_eq!(book.run(&death.run).unwrap().charged, [50]);
+    }
+
+    #[test]
+    fn a_draw_whose_value_is_lost_stays_spent_and_is_missing_at_the_end() {
+        let death = Death::after(10);
+        death.lose_one();
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (1, &[10][..]));
+        death.replay(&mut spender, 9);
+        for _ in 10..50 {
+            draw(&mut spender).unwrap();
+        }
+        let error = draw(&mut spender).unwrap_err().to_string();
+        assert!(error.contains("1 of the 50 draws of 'mean'"), "{error}");
+        assert!(spender.ran_out());
+        // A second death forgets nothing of the first.
+        drop(spender);
+        let again = death.resume(3);
+        assert_eq!((again.lost(), again.counts()), (1, &[50][..]));
+    }
+
+    #[test]
+    fn after_a_restart_of_the_machine_all_that_was_announced_counts_as_drawn() {
+        let death = Death::after(10);
+        // The note of the draws belongs to this start of the machine; blocks are of three.
+        let mark = death.directory.path().join("open/r.lock");
+        let noted = std::fs::read_to_string(&mark).unwrap();
+        assert!(noted.ends_with(" 00000000000000000010\n"), "{noted}");
+        std::fs::write(&mark, noted.replace('-', "_")).unwrap();
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (2, &[12][..]));
+        death.replay(&mut spender, 10);
+        for _ in 12..50 {
+            draw(&mut spender).unwrap();
+        }
+        assert!(draw(&mut spender).is_err() && spender.ran_out());
+    }
+
+    #[test]
+    fn two_programs_cannot_resume_one_run_and_an_older_ledger_is_noticed() {
+        let death = Death::after(10);
+        let spender = death.resume(2);
+        let mut ledger = Ledger::open(death.directory.path()).unwrap();
+        assert!(ledger.is_alive(&death.run));
+        let error = ledger.resume(&death.run).unwrap_err();
+        assert!(error.to_string().contains("still being carried out"), "{error}");
+        drop(spender);
+        assert!(!ledger.is_alive(&death.run));
+
+        let mut unfinished = ledger.resume(&death.run).unwrap();
+        unfinished.drawn = vec![9];
+        let transcript = Transcript::reopen(&death.directory.path().join("t"), &death.run);
+        let generator = NoiseGenerator::insecure_from_seed(2);
+        let error = Spender::resumed(ledger, unfinished, transcript.unwrap(), generator);
+        assert!(error.unwrap_err().to_string().contains("does not know"));
     }
 }
