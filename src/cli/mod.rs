@@ -5,6 +5,7 @@
 //! | [`open`] | `halflight [SESSION]` |
 //! | [`demo`] | `halflight demo` |
 //! | [`run`] | `halflight run SESSION` |
+//! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
@@ -26,6 +27,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod signals;
+mod sweep;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
+    /// Run a plan for many values, here, on a cluster, or as a list of commands.
+    Sweep(sweep::Sweep),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -74,6 +78,7 @@ pub fn main() -> ExitCode {
         None => open::open(&arguments.files),
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
+        Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),

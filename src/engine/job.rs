@@ -188,8 +188,8 @@ impl Job {
     }
 
     /// What program, session and data are now.
-    pub(super) fn origin(&self, directory: &Path) -> Result<Origin> {
-        Origin::of(directory, &self.loaded(), self.watch.is_sealed())
+    pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
+        Origin::of(session, &self.loaded(), self.watch.is_sealed())
     }
 
     /// Everything in a new run's directory that a program needs to resume it.
@@ -199,7 +199,8 @@ impl Job {
         run: &RunId,
         insecure_noise_seed: Option<u64>,
     ) -> Result<Transcript> {
-        Origin { insecure_noise_seed, ..self.origin(directory.path())? }.write(directory.path())?;
+        Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
+            .write(directory.path())?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
     }
 }
@@ -329,7 +330,9 @@ pub(super) fn perform(
     }
     if resumable {
         outcome = Outcome::Failed;
-        trouble = trouble.map(|error| to_be_resumed(&error, directory.path()));
+        if !spender.is_carried() {
+            trouble = trouble.map(|error| to_be_resumed(&error, directory.path()));
+        }
     } else if let Err(error) = spender.settle(outcome, peeked) {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);

@@ -5,6 +5,7 @@
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`resume`] | a run whose program died goes on |
+//! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
@@ -19,6 +20,7 @@ pub mod job;
 pub(crate) mod rehearsal;
 pub mod resume;
 pub mod shelf;
+pub mod sweep;
 
 pub use assembly::Assembly;
 pub use control::Control;

@@ -36,7 +36,9 @@ impl Resumable {
         if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
             return Err(Error::usage("this is not a run's directory in a workspace")
                 .at(directory.display().to_string())
-                .cure("name one below .halflight/runs; `halflight ledger` lists those that are open"));
+                .cure(
+                    "name one below .halflight/runs; `halflight ledger` lists those that are open",
+                ));
         }
         Ok(Self { run, session, workspace })
     }
@@ -51,7 +53,8 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
             .at(path.display().to_string())
             .cure("start it again with the same seed: it repeats itself"));
     }
-    then.check(&job.origin(&path)?).map_err(|error| error.at(path.display().to_string()))?;
+    then.check(&job.origin(&path.join("run.ron"))?)
+        .map_err(|error| error.at(path.display().to_string()))?;
     let assembly = assemble(&job.session, &job.plan, &job.loaded())?;
     // The lock on the run first: nothing in its directory changes before it is ours.
     let mut ledger = job.workspace.ledger()?;

@@ -155,6 +155,11 @@ impl Spender {
         self.ran_out
     }
 
+    /// Its ledger is elsewhere: it cannot be resumed.
+    pub fn is_carried(&self) -> bool {
+        matches!(self.account, Account::Carried)
+    }
+
     /// A released value could not be kept, so nobody has seen it.
     pub fn is_broken(&self) -> bool {
         self.transcript.as_ref().is_some_and(Transcript::is_broken)

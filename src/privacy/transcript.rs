@@ -112,8 +112,7 @@ impl Transcript {
     /// The transcript of a run whose program is gone, cut back to its last whole frame.
     pub fn reopen(path: &Path, run: &RunId) -> Result<Self> {
         let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
-        let file =
-            OpenOptions::new().append(true).open(path).map_err(|error| fail(&error))?;
+        let file = OpenOptions::new().append(true).open(path).map_err(|error| fail(&error))?;
         lock(&file, path)?;
         let mut frames = Frames::read(path, run)?;
         let (mut length, mut chain) = (MAGIC.len() as u64, frames.chain);
@@ -172,7 +171,7 @@ impl Transcript {
         let mut frame = Vec::with_capacity(HEAD + 8 * numbers.len() + SEAL);
         frame.extend((event as u32).to_le_bytes());
         frame.extend((numbers.len() as u32).to_le_bytes());
-        numbers.iter().for_each(|number| frame.extend(number.to_le_bytes()));
+        frame.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         let chain = continued(&self.chain, &frame);
         frame.extend(&chain[..SEAL]);
         if let Err(error) = self.file.write_all(&frame) {
@@ -218,10 +217,7 @@ impl Frames {
         let length = file.metadata().map_err(|error| fail(&error))?.len();
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut magic = vec![0; MAGIC.len()];
-        if length < magic.len() as u64
-            || reader.read_exact(&mut magic).is_err()
-            || magic != MAGIC
-        {
+        if length < magic.len() as u64 || reader.read_exact(&mut magic).is_err() || magic != MAGIC {
             return Err(Error::failed("this is not a transcript that this halflight reads")
                 .at(path.display().to_string())
                 .cure("resume the run with the release of halflight that started it"));

@@ -8,6 +8,7 @@
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`resumption`] | what a run directory holds so that the run can go on |
+//! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
@@ -25,6 +26,7 @@ pub mod file;
 pub mod preferences;
 pub mod resumption;
 pub mod run_directory;
+pub mod sweep;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

@@ -12,12 +12,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{Loaded, atomic};
 use crate::adapt::{self, Standing, Step};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::DatasetRecord;
+use crate::privacy::ledger::{DatasetRecord, sha256};
 
 pub const FILE: &str = "resume.json";
 pub const TRANSCRIPT: &str = "transcript";
@@ -48,10 +47,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of the run in `directory` on these datasets.
-    pub fn of(directory: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
-        let path = directory.join("run.ron");
-        let session = std::fs::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    /// Of a run of the one plan in the file `session` on these datasets.
+    pub fn of(session: &Path, datasets: &[&Loaded], sealed: bool) -> Result<Self> {
+        let session = std::fs::read(session).map_err(|error| Error::io("read", session, &error))?;
         let private = datasets.iter().find_map(|loaded| loaded.record.clone());
         let private =
             private.ok_or_else(|| Error::failed("the private dataset of the run is not loaded"))?;
@@ -59,11 +57,10 @@ impl Origin {
             let definition = &loaded.definition;
             (definition.name.clone(), definition.fingerprint.clone().unwrap_or_default())
         });
-        let hash: [u8; 32] = Sha256::digest(&session).into();
         Ok(Self {
             halflight: env!("CARGO_PKG_VERSION").to_owned(),
             steps: adapt::STEPS_VERSION,
-            session: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            session: sha256(&session),
             private,
             public: public.collect(),
             sealed,
@@ -79,8 +76,8 @@ impl Origin {
 
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE);
-        let text =
-            std::fs::read(&path).map_err(|error| Error::io("read how the run began", &path, &error))?;
+        let text = std::fs::read(&path)
+            .map_err(|error| Error::io("read how the run began", &path, &error))?;
         serde_json::from_slice(&text).map_err(|error| {
             Error::failed(format!("the beginning of the run cannot be read: {error}"))
                 .at(path.display().to_string())
@@ -104,11 +101,13 @@ impl Origin {
             );
         }
         if self.session != now.session {
-            return differs("run.ron was changed", "bring it back as it was, or run it as a new run");
+            return differs(
+                "run.ron was changed",
+                "bring it back as it was, or run it as a new run",
+            );
         }
-        let rows = |record: &DatasetRecord| {
-            (record.content.clone(), record.view.clone(), record.rows)
-        };
+        let rows =
+            |record: &DatasetRecord| (record.content.clone(), record.view.clone(), record.rows);
         if rows(&self.private) != rows(&now.private) {
             return differs(
                 &format!("the private dataset '{}' was changed", self.private.name),
@@ -138,7 +137,8 @@ struct Line {
 impl Recorded {
     /// Reads the events of a run; half a line at their end is passed over.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|error| Error::io("read the events", path, &error))?;
+        let text =
+            std::fs::read(path).map_err(|error| Error::io("read the events", path, &error))?;
         let text = String::from_utf8_lossy(&text);
         Ok(Self(text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()))
     }

@@ -167,7 +167,11 @@ impl RunDirectory {
 }
 
 /// A session that repeats this one run, readable from its run directory.
-fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspace) -> Session {
+pub(super) fn session_of_run(
+    session: &Session,
+    plan: &PlanDefinition,
+    workspace: &Workspace,
+) -> Session {
     let uses = |name: &String| *name == plan.private || plan.public.contains(name);
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();

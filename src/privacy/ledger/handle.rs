@@ -9,7 +9,7 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 
 use super::book::{Book, RunRecord};
-use super::chain::{Confirmed, Reading, Tail};
+use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::{Disk, Exclusive};
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
 use crate::error::{Error, Result};
@@ -106,6 +106,30 @@ impl Ledger {
         self.write(&lock, &entry).inspect_err(|_| self.disk.forget(&run))?;
         self.alive.insert(run, alive);
         Ok(())
+    }
+
+    /// Reserves all of these runs, which are to be carried out where this ledger cannot be
+    /// reached, or none of them. All their draws are announced at once: each counts in
+    /// full until it is settled.
+    pub fn grant_carried(&mut self, grants: &[Grant]) -> Result<()> {
+        let Some(first) = grants.first() else { return Ok(()) };
+        self.reading = Reading::default();
+        let lock = self.begin()?;
+        let account = self.reading.book().known(&first.account)?;
+        if grants.iter().any(|grant| grant.account != first.account) {
+            return Err(Error::usage("runs that are reserved together spend from one account"));
+        }
+        account.admit_all(grants)?;
+        let entries =
+            grants.iter().flat_map(|grant| {
+                let granted = Grant { account: account.id.clone(), ..grant.clone() };
+                let announced = grant.events.iter().enumerate().map(|(event, planned)| {
+                    Entry::Block { run: grant.run.clone(), event, count: planned.count }
+                });
+                std::iter::once(Entry::Grant(granted)).chain(announced)
+            });
+        let entries: Vec<Entry> = entries.collect();
+        self.write_all(&lock, &entries)
     }
 
     /// Announces draws; returns only after they are on disk.
@@ -245,6 +269,21 @@ impl Ledger {
         let link = self.reading.compose(now(), entry)?;
         self.disk.append(lock, &self.reading, &link)?;
         self.reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+        Ok(())
+    }
+
+    /// All of these entries in one go. A program that dies meanwhile leaves some of them.
+    fn write_all(&mut self, lock: &Exclusive, entries: &[Entry]) -> Result<()> {
+        let (mut ahead, time) = (self.reading.clone(), now());
+        let mut text = String::new();
+        for entry in entries {
+            ahead.book().check(entry)?;
+            let link = ahead.compose(time.clone(), entry)?;
+            ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+            text += &link.text;
+        }
+        self.disk.append(lock, &self.reading, &Link { text, head: ahead.head() })?;
+        self.reading = ahead;
         Ok(())
     }
 
