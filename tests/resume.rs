@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -398,8 +399,11 @@ fn write_session(directory: &Path) {
             let feature = |i: usize| ((row * (i + 3)) as f64 * 0.013).sin();
             text += if row == 0 { "0,1," } else { "1,0," };
             let rest: Vec<f64> = (2..24).map(feature).collect();
-            rest.iter().for_each(|x| text += &format!("{x:.4},"));
-            text += &format!("{:.4}\n", slope * rest[0] - 0.5 * rest[1] + 0.1 * rest[20]);
+            for x in &rest {
+                write!(text, "{x:.4},").unwrap();
+            }
+            let label = slope * rest[0] - 0.5 * rest[1] + 0.1 * rest[20];
+            writeln!(text, "{label:.4}").unwrap();
         }
         text
     };

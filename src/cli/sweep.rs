@@ -25,6 +25,7 @@ use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 ///
 /// Example: halflight sweep session.ron --over epsilon=0.5,1,2 --over seed=0..9
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Sweep {
     /// Session file (.ron).
     #[arg(required_unless_present_any = ["collect", "go_on", "task"])]
@@ -137,7 +138,7 @@ impl Sweep {
             sealed: self.sealed,
         };
         let planned = order.plan(variants)?;
-        self.tell_planned(&planned);
+        tell_planned(&planned);
         let into = self.into.clone().unwrap_or_else(|| default_directory(&workspace));
         if self.dry_run {
             order.admit(&planned)?;
@@ -162,18 +163,6 @@ impl Sweep {
                 let names: Vec<_> = plans.iter().map(|plan| format!("'{}'", plan.name)).collect();
                 Err(Error::usage("the session has several plans")
                     .cure(format!("choose one with --plan: {}", names.join(", "))))
-            }
-        }
-    }
-
-    fn tell_planned(&self, planned: &[Planned]) {
-        let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
-        eprintln!("{} tasks, {steps} steps in all", planned.len());
-        let mut told = Vec::new();
-        for warning in planned.iter().flat_map(|it| &it.warnings) {
-            if !told.contains(&warning) {
-                eprintln!("note: {warning}");
-                told.push(warning);
             }
         }
     }
@@ -347,6 +336,18 @@ impl Sweep {
             states.len()
         ))
         .cure(cure))
+    }
+}
+
+fn tell_planned(planned: &[Planned]) {
+    let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
+    eprintln!("{} tasks, {steps} steps in all", planned.len());
+    let mut told = Vec::new();
+    for warning in planned.iter().flat_map(|it| &it.warnings) {
+        if !told.contains(&warning) {
+            eprintln!("note: {warning}");
+            told.push(warning);
+        }
     }
 }
 

@@ -129,7 +129,7 @@ fn launch(
     let loaded = job.loaded();
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
     let mut ledger = job.workspace.ledger()?;
-    let account = job.private()?.register(&mut ledger)?;
+    let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     let run = new_run_id(&job.plan.method);
     let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
@@ -179,14 +179,6 @@ impl Job {
         loaded.filter(|loaded: &&Loaded| used(&loaded.definition.name)).collect()
     }
 
-    pub(super) fn private(&self) -> Result<&Loaded> {
-        let name = &self.plan.private;
-        let mut loaded = self.datasets.iter().map(Arc::as_ref);
-        loaded
-            .find(|loaded: &&Loaded| loaded.definition.name == *name)
-            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-    }
-
     /// What program, session and data are now.
     pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
         Origin::of(session, &self.loaded(), self.watch.is_sealed())
@@ -203,6 +195,17 @@ impl Job {
             .write(directory.path())?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
     }
+}
+
+/// The private dataset of a plan.
+pub(super) fn private<'a>(
+    plan: &PlanDefinition,
+    datasets: &'a [Arc<Loaded>],
+) -> Result<&'a Loaded> {
+    let mut loaded = datasets.iter().map(Arc::as_ref);
+    loaded
+        .find(|loaded: &&Loaded| loaded.definition.name == plan.private)
+        .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", plan.private)))
 }
 
 /// How a run went, and how often it drew each event.

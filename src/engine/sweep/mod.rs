@@ -75,7 +75,7 @@ impl Order<'_> {
         };
         let wish = self.session.budgets.get(&self.base.private);
         account.budget = account.budget.or(wish.copied());
-        let tasks = self.entries(planned);
+        let tasks = entries(planned);
         let grants: Vec<Grant> =
             tasks.iter().zip(planned).map(|(task, it)| grant(task, it, &account)).collect();
         account.admit_all(&grants)
@@ -86,7 +86,7 @@ impl Order<'_> {
     pub fn reserve(&self, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
         let made = !path.exists();
         let sweep =
-            SweepDirectory::create(path, &self.base.name, self.workspace, self.entries(planned))?;
+            SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
         self.lay_down(planned, &sweep).inspect_err(|_| {
             // Without a reservation there is nothing to start.
             if made && sweep.task(0).grant().is_err() {
@@ -121,20 +121,17 @@ impl Order<'_> {
     }
 
     fn private(&self) -> Result<&Loaded> {
-        let name = &self.base.private;
-        let mut loaded = self.datasets.iter().map(Arc::as_ref);
-        loaded
-            .find(|loaded: &&Loaded| loaded.definition.name == *name)
-            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+        job::private(self.base, self.datasets)
     }
+}
 
-    fn entries(&self, planned: &[Planned]) -> Vec<TaskEntry> {
-        let entry = |it: &Planned| TaskEntry {
-            run: new_run_id(&it.variant.plan.method),
-            values: it.variant.values.clone(),
-        };
-        planned.iter().map(entry).collect()
-    }
+/// A run of its own for each task.
+fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
+    let entry = |it: &Planned| TaskEntry {
+        run: new_run_id(&it.variant.plan.method),
+        values: it.variant.values.clone(),
+    };
+    planned.iter().map(entry).collect()
 }
 
 fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
