@@ -2,11 +2,34 @@
 //!
 //! Used by `adapt` and everything above; uses only `numeric` and the datasets of `data`.
 
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
+//! | [`architecture`] | which layers a model with several scores has |
+//! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
+//! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
+//! | [`layer`], [`convolution`], [`loss`] | what they are made of |
+
+pub mod architecture;
+pub mod classifier;
+pub mod convolution;
+pub mod gradients;
+pub mod layer;
 pub mod linear;
 pub mod logistic;
+pub mod loss;
 pub mod network;
 
+use std::borrow::Cow;
+
+pub use architecture::Architecture;
+pub use classifier::Classifier;
+pub use convolution::Volume;
+pub use gradients::Gradients;
+pub use layer::Activation;
 pub use linear::LinearModel;
+pub use loss::Labels;
 pub use network::Network;
 
 use crate::numeric::{Matrix, Vector};
@@ -20,12 +43,14 @@ pub enum Model {
     Logistic(LinearModel),
     /// The same with the score of a small network.
     Network(Network),
+    /// Tells any number of classes apart: the one with the largest score.
+    Classifier(Classifier),
 }
 
 /// One array of a model, as its file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub shape: Vec<usize>,
     /// The last index of `shape` runs fastest.
     pub values: Vec<f64>,
@@ -38,6 +63,7 @@ impl Model {
             Self::Linear(_) => "linear",
             Self::Logistic(_) => "logistic",
             Self::Network(_) => "network",
+            Self::Classifier(_) => "classifier",
         }
     }
 
@@ -45,7 +71,7 @@ impl Model {
     pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
-            Self::Logistic(_) | Self::Network(_) => None,
+            Self::Logistic(_) | Self::Network(_) | Self::Classifier(_) => None,
         }
     }
 
@@ -55,29 +81,39 @@ impl Model {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
+            Self::Classifier(classifier) => return Some(classifier.classes(features)),
         };
         Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
+    }
+
+    /// The layers of a classifier; other kinds have but one form.
+    pub fn architecture(&self) -> Option<&Architecture> {
+        match self {
+            Self::Classifier(classifier) => Some(classifier.architecture()),
+            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) => None,
+        }
     }
 
     pub fn tensors(&self) -> Vec<Tensor> {
         match self {
             Self::Linear(model) | Self::Logistic(model) => vec![Tensor {
-                name: "weights",
+                name: "weights".into(),
                 shape: vec![model.weights.len()],
                 values: model.weights.clone(),
             }],
             Self::Network(network) => vec![
                 Tensor {
-                    name: "hidden",
+                    name: "hidden".into(),
                     shape: vec![network.units(), network.inputs],
                     values: network.hidden().to_vec(),
                 },
                 Tensor {
-                    name: "output",
+                    name: "output".into(),
                     shape: vec![network.units()],
                     values: network.output().to_vec(),
                 },
             ],
+            Self::Classifier(classifier) => classifier.tensors(),
         }
     }
 }

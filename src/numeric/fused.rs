@@ -117,9 +117,10 @@ fn pass(
     }
 }
 
+/// x·w
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn dot(x: &[f64], w: &[f64]) -> f64 {
+pub(super) fn dot(x: &[f64], w: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     let (x, w) = (x.chunks_exact(LANES), w.chunks_exact(LANES));
     let rest: f64 = x.remainder().iter().zip(w.remainder()).map(|(x, w)| x * w).sum();

@@ -8,6 +8,7 @@ pub mod accelerated;
 pub mod convolution;
 pub mod fused;
 pub mod least_squares;
+pub mod product;
 pub mod projection;
 pub mod prox;
 pub mod rounding;
@@ -61,6 +62,10 @@ pub(crate) mod golden {
 
     pub fn discrepancy() -> Golden {
         Golden::read(include_str!("../../tests/golden/discrepancy.json"))
+    }
+
+    pub fn gsd() -> Golden {
+        Golden::read(include_str!("../../tests/golden/gsd.json"))
     }
 
     pub fn adaptation() -> Golden {

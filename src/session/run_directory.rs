@@ -20,7 +20,7 @@ use super::workspace::Workspace;
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Architecture, Model};
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Released, Watch};
 
@@ -116,6 +116,9 @@ impl RunDirectory {
         struct ModelFile<'a> {
             version: u32,
             kind: &'a str,
+            /// The layers of a classifier.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            architecture: Option<&'a Architecture>,
             tensors: BTreeMap<&'a str, TensorFile<'a>>,
             preparation: &'a Preparation,
         }
@@ -129,11 +132,12 @@ impl RunDirectory {
         };
         let tensors = model.get().tensors();
         let named = tensors.iter().map(|tensor| {
-            (tensor.name, TensorFile { shape: &tensor.shape, values: &tensor.values })
+            (tensor.name.as_ref(), TensorFile { shape: &tensor.shape, values: &tensor.values })
         });
         let file = ModelFile {
             version: 1,
             kind: model.get().kind(),
+            architecture: model.get().architecture(),
             tensors: named.collect(),
             preparation,
         };
@@ -150,7 +154,7 @@ impl RunDirectory {
             .zip(&bytes)
             .map(|(tensor, bytes)| {
                 let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?;
-                Ok((tensor.name, view))
+                Ok((tensor.name.as_ref(), view))
             })
             .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(|error| failed(&error))?;

@@ -1,0 +1,475 @@
+//! Layers with their parameters: scores, losses and per-example gradients of batches.
+
+use super::Tensor;
+use super::architecture::Architecture;
+use super::gradients::{Contribution, Gradients};
+use super::layer::Layer;
+use super::loss::Labels;
+use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+use crate::numeric::product::{share_out, threads_for};
+
+/// What the outputs of a block may take in memory, in numbers: about what a cache holds.
+const BLOCK_NUMBERS: usize = 1 << 18;
+
+/// A model with one score per class, or one for a number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classifier {
+    architecture: Architecture,
+    parameters: Vec<f64>,
+}
+
+/// What one block of examples writes: its losses and its part of every layer.
+struct Block<'a> {
+    first: usize,
+    losses: &'a mut [f64],
+    layers: Vec<Share<'a>>,
+}
+
+enum Share<'a> {
+    Outer { inputs: &'a mut [f64], deltas: &'a mut [f64] },
+    Formed(&'a mut [f64]),
+}
+
+impl Classifier {
+    pub fn new(architecture: Architecture, parameters: Vec<f64>) -> Result<Self> {
+        if parameters.len() == architecture.parameters() {
+            return Ok(Self { architecture, parameters });
+        }
+        Err(Error::failed(format!(
+            "the model has {} parameters where its layers need {}",
+            parameters.len(),
+            architecture.parameters()
+        )))
+    }
+
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    pub fn parameters_mut(&mut self) -> &mut [f64] {
+        &mut self.parameters
+    }
+
+    /// One column of scores per column of `features`.
+    pub fn scores(&self, features: &Matrix) -> Matrix {
+        let outputs = self.architecture.outputs();
+        let mut scores = Matrix::zeros(outputs, features.ncols());
+        let per_block = self.block();
+        let inputs = self.architecture.inputs();
+        let blocks = scores
+            .as_mut_slice()
+            .chunks_mut(per_block * outputs)
+            .zip(features.as_slice().chunks(per_block * inputs))
+            .collect();
+        share_out(blocks, self.threads(features.ncols()), &|(scores, features): (
+            &mut [f64],
+            &[f64],
+        )| {
+            if let Some(last) = self.forward(features).pop() {
+                scores.copy_from_slice(&last);
+            }
+        });
+        scores
+    }
+
+    /// The class with the largest score, the first of equal ones; one per column.
+    pub fn classes(&self, features: &Matrix) -> Vec<u32> {
+        let scores = self.scores(features);
+        let largest = |scores: &[f64]| {
+            let better =
+                |best: usize, next: usize| if scores[next] > scores[best] { next } else { best };
+            (0..scores.len()).fold(0, better) as u32
+        };
+        scores.as_slice().chunks_exact(scores.nrows()).map(largest).collect()
+    }
+
+    /// The loss of every column of `features`.
+    pub fn losses(&self, features: &Matrix, labels: Labels<'_>) -> Vec<f64> {
+        labels.differentiate(self.scores(features).as_mut_slice())
+    }
+
+    /// The gradient of every example's loss, one example per column of `features`.
+    pub fn gradients(&self, features: &Matrix, labels: Labels<'_>) -> Result<Gradients> {
+        let count = features.ncols();
+        if features.nrows() != self.architecture.inputs() || labels.len() != count {
+            return Err(Error::failed(format!(
+                "{count} examples of {} features with {} labels do not fit a model of {} inputs",
+                features.nrows(),
+                labels.len(),
+                self.architecture.inputs()
+            )));
+        }
+        let mut losses = vec![0.0; count];
+        let mut layers: Vec<Contribution> = self
+            .trained()
+            .map(|layer| match layer {
+                Layer::Dense(dense) => Contribution::Outer {
+                    inputs: Matrix::zeros(dense.inputs, count),
+                    deltas: Matrix::zeros(dense.outputs, count),
+                },
+                _ => Contribution::Formed(Matrix::zeros(layer.parameters(), count)),
+            })
+            .collect();
+        let blocks = split(&mut losses, &mut layers, self.block());
+        share_out(blocks, self.threads(count), &|block: Block<'_>| {
+            let (first, count) = (block.first, block.losses.len());
+            let inputs = features.nrows();
+            let features = &features.as_slice()[first * inputs..(first + count) * inputs];
+            self.differentiate(features, labels.range(first, count), block);
+        });
+        Ok(Gradients { losses, layers })
+    }
+
+    /// `layer1.weights`, `layer1.biases` and so on, counting layers with parameters.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = Vec::new();
+        let mut rest = self.parameters.as_slice();
+        for (index, layer) in self.trained().enumerate() {
+            let (own, others) = rest.split_at(layer.parameters());
+            rest = others;
+            let shape = layer.weight_shape().unwrap_or_default();
+            let (weights, biases) = own.split_at(shape.iter().product());
+            let mut add = |name: &str, shape: Vec<usize>, values: &[f64]| {
+                let name = format!("layer{}.{name}", index + 1).into();
+                tensors.push(Tensor { name, shape, values: values.to_vec() });
+            };
+            add("weights", shape, weights);
+            add("biases", vec![biases.len()], biases);
+        }
+        tensors
+    }
+
+    fn trained(&self) -> impl Iterator<Item = &Layer> {
+        self.architecture.layers().iter().filter(|layer| layer.parameters() > 0)
+    }
+
+    /// Examples that are worked on at once.
+    fn block(&self) -> usize {
+        let layers = self.architecture.layers().iter();
+        let numbers: usize = layers.map(Layer::outputs).sum::<usize>() + self.architecture.inputs();
+        (BLOCK_NUMBERS / numbers).clamp(8, 512)
+    }
+
+    fn threads(&self, examples: usize) -> usize {
+        let work = self.architecture.layers().iter().map(|layer| match layer {
+            Layer::Convolution(convolution) => {
+                let output = convolution.output();
+                layer.parameters() * output.height * output.width
+            }
+            _ => layer.parameters(),
+        });
+        threads_for(2 * examples * work.sum::<usize>())
+    }
+
+    /// The outputs of every layer.
+    fn forward(&self, features: &[f64]) -> Vec<Vec<f64>> {
+        let count = features.len() / self.architecture.inputs();
+        let mut outputs: Vec<Vec<f64>> = Vec::new();
+        let mut rest = self.parameters.as_slice();
+        for layer in self.architecture.layers() {
+            let (own, others) = rest.split_at(layer.parameters());
+            rest = others;
+            let mut output = vec![0.0; layer.outputs() * count];
+            layer.forward(own, outputs.last().map_or(features, Vec::as_slice), &mut output);
+            outputs.push(output);
+        }
+        outputs
+    }
+
+    fn differentiate(&self, features: &[f64], labels: Labels<'_>, block: Block<'_>) {
+        let layers = self.architecture.layers();
+        let mut outputs = self.forward(features);
+        let Some(mut deltas) = outputs.pop() else { return };
+        // Only an activation asks for its own outputs, and no model ends in one that matters.
+        let scores = deltas.clone();
+        block.losses.copy_from_slice(&labels.differentiate(&mut deltas));
+        outputs.push(scores);
+        let mut shares = block.layers.into_iter().rev();
+        let mut end = self.parameters.len();
+        let first_trained = layers.iter().position(|layer| layer.parameters() > 0);
+        for (index, layer) in layers.iter().enumerate().rev() {
+            let inputs = if index == 0 { features } else { outputs[index - 1].as_slice() };
+            let parameters = &self.parameters[end - layer.parameters()..end];
+            end -= layer.parameters();
+            if layer.parameters() > 0 {
+                match (layer, shares.next()) {
+                    (Layer::Convolution(convolution), Some(Share::Formed(formed))) => {
+                        convolution.gradients(inputs, &deltas, formed);
+                    }
+                    (_, Some(Share::Outer { inputs: to, deltas: slopes })) => {
+                        to.copy_from_slice(inputs);
+                        slopes.copy_from_slice(&deltas);
+                    }
+                    _ => {}
+                }
+            }
+            if first_trained.is_some_and(|first| index > first) {
+                let mut to = vec![0.0; inputs.len()];
+                layer.backward(parameters, inputs, &outputs[index], &deltas, &mut to);
+                deltas = to;
+            }
+        }
+    }
+}
+
+/// Cuts the results into blocks of `per_block` examples.
+fn split<'a>(
+    losses: &'a mut [f64],
+    layers: &'a mut [Contribution],
+    per_block: usize,
+) -> Vec<Block<'a>> {
+    let mut blocks: Vec<Block<'_>> = losses
+        .chunks_mut(per_block)
+        .enumerate()
+        .map(|(block, losses)| Block { first: block * per_block, losses, layers: Vec::new() })
+        .collect();
+    for layer in layers {
+        match layer {
+            Contribution::Outer { inputs, deltas } => {
+                let (height, outputs) = (inputs.nrows(), deltas.nrows());
+                let inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
+                let deltas = deltas.as_mut_slice().chunks_mut(per_block * outputs);
+                for (block, (inputs, deltas)) in blocks.iter_mut().zip(inputs.zip(deltas)) {
+                    block.layers.push(Share::Outer { inputs, deltas });
+                }
+            }
+            Contribution::Formed(formed) => {
+                let rows = formed.nrows();
+                let parts = formed.as_mut_slice().chunks_mut(per_block * rows);
+                for (block, part) in blocks.iter_mut().zip(parts) {
+                    block.layers.push(Share::Formed(part));
+                }
+            }
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+    use crate::model::convolution::{Convolution, Pool, Volume};
+    use crate::model::layer::{Activation, Dense};
+    use crate::numeric::golden::{self, Golden};
+
+    /// Every number below an entry of the golden file, in its order.
+    fn flat(golden: &Golden, path: &str) -> Vec<f64> {
+        fn walk(value: &serde_json::Value, numbers: &mut Vec<f64>) {
+            match value {
+                serde_json::Value::Array(values) => {
+                    values.iter().for_each(|value| walk(value, numbers));
+                }
+                value => numbers.push(value.as_f64().unwrap()),
+            }
+        }
+        let mut numbers = Vec::new();
+        walk(golden.value(path), &mut numbers);
+        numbers
+    }
+
+    fn classes(golden: &Golden, path: &str) -> Vec<u32> {
+        flat(golden, path).into_iter().map(|class| class as u32).collect()
+    }
+
+    /// Losses, gradients, norms and inner products against the reference.
+    fn agree(golden: &Golden, case: &str, model: &Classifier, inputs: usize) {
+        let entry = |name: &str| format!("{case}.{name}");
+        let features = flat(golden, &entry("x"));
+        let features = Matrix::from_vec(inputs, features.len() / inputs, features);
+        let classes = classes(golden, &entry("y"));
+        let scores = golden.records(&entry("logits"));
+        golden::assert_close(&model.scores(&features), &scores, 1e-11);
+        for (labels, loss, gradient) in [
+            (Labels::Classes(&classes), "loss_ce", "persample_grad_ce"),
+            (Labels::OneAgainstRest(&classes), "loss_bce_mean", "persample_grad_bce"),
+        ] {
+            let found = model.gradients(&features, labels).unwrap();
+            let losses = crate::numeric::Vector::from_vec(found.losses.clone());
+            golden::assert_near(&losses, &golden.vector(&entry(loss)), 1e-9);
+            golden::assert_close(&found.rows(), &golden.rows(&entry(gradient)), 1e-9);
+            assert_eq!(model.losses(&features, labels), found.losses);
+        }
+        let found = model.gradients(&features, Labels::Classes(&classes)).unwrap();
+        golden::assert_close(&found.gram(), &golden.rows(&entry("gram_ce")), 1e-9);
+        golden::assert_close(&found.cross_gram(&found), &golden.rows(&entry("gram_ce")), 1e-9);
+        for (square, norm) in found.squared_norms().iter().zip(flat(golden, &entry("norms_ce"))) {
+            assert!((square.sqrt() - norm).abs() < 1e-9);
+        }
+    }
+
+    fn parameters(golden: &Golden, case: &str, names: &[&str]) -> Vec<f64> {
+        names.iter().flat_map(|name| flat(golden, &format!("{case}.{name}"))).collect()
+    }
+
+    #[test]
+    fn softmax_regression_agrees_with_the_reference() {
+        let golden = golden::gsd();
+        let parameters = parameters(&golden, "softmax_4_3", &["W", "b"]);
+        let model = Classifier::new(Architecture::linear(4, 3).unwrap(), parameters).unwrap();
+        agree(&golden, "softmax_4_3", &model, 4);
+    }
+
+    #[test]
+    fn networks_with_one_hidden_layer_agree_with_the_reference() {
+        let golden = golden::gsd();
+        for (case, activation) in
+            [("mlp_4_3_2_tanh", Activation::Tanh), ("mlp_4_3_2_relu", Activation::Relu)]
+        {
+            let parameters = parameters(&golden, case, &["W1", "b1", "W2", "b2"]);
+            let architecture = Architecture::perceptron(4, 3, 2, activation).unwrap();
+            agree(&golden, case, &Classifier::new(architecture, parameters).unwrap(), 4);
+        }
+    }
+
+    #[test]
+    fn a_convolutional_network_agrees_with_the_reference() {
+        let golden = golden::gsd();
+        let input = Volume { channels: 1, height: 6, width: 6 };
+        let convolution = Convolution { input, filters: 2, kernel: 3, stride: 1, padding: 0 };
+        let pool = Pool { input: convolution.output(), window: 2, stride: 2 };
+        let architecture = Architecture::new(vec![
+            Layer::Convolution(convolution),
+            Layer::MaxPool(pool),
+            Layer::Dense(Dense { inputs: 8, outputs: 3 }),
+        ]);
+        let parameters = parameters(&golden, "cnn_1x6x6", &["Wc", "bc", "Wf", "bf"]);
+        agree(
+            &golden,
+            "cnn_1x6x6",
+            &Classifier::new(architecture.unwrap(), parameters).unwrap(),
+            36,
+        );
+    }
+
+    /// Small models of every family, with numbers of examples that do and do not fill blocks.
+    fn models() -> Vec<Classifier> {
+        let image = Volume { channels: 2, height: 9, width: 8 };
+        let architectures = [
+            Architecture::linear(7, 1),
+            Architecture::linear(7, 4),
+            Architecture::perceptron(7, 5, 3, Activation::Tanh),
+            Architecture::perceptron(7, 5, 3, Activation::Relu),
+            Architecture::probe(image, 3),
+            Architecture::table_7a(Volume { channels: 1, height: 14, width: 12 }, 3),
+        ];
+        let mut generator = ChaCha20Rng::seed_from_u64(3);
+        let models = architectures.into_iter().map(|architecture| {
+            let architecture = architecture.unwrap();
+            let parameters = architecture.initial(&mut generator);
+            Classifier::new(architecture, parameters).unwrap()
+        });
+        models.collect()
+    }
+
+    fn features(model: &Classifier, count: usize) -> Matrix {
+        let inputs = model.architecture().inputs();
+        Matrix::from_fn(inputs, count, |i, j| ((i * 31 + j * 17) as f64).sin())
+    }
+
+    #[test]
+    fn gradients_are_the_slopes_of_the_losses() {
+        for model in models() {
+            let features = features(&model, 4);
+            let (numbers, classes) = ([0.3, -1.0, 0.5, 2.0], [0, 2, 1, 2]);
+            let labels = if model.architecture().outputs() == 1 {
+                Labels::Numbers(&numbers)
+            } else {
+                Labels::Classes(&classes)
+            };
+            let gradients = model.gradients(&features, labels).unwrap().columns();
+            let tiny = 1e-6;
+            let total = model.parameters().len();
+            for at in (0..total).step_by((total / 60).max(1)) {
+                let shifted = |by: f64| {
+                    let mut shifted = model.clone();
+                    shifted.parameters_mut()[at] += by;
+                    shifted.losses(&features, labels)
+                };
+                let (up, down) = (shifted(tiny), shifted(-tiny));
+                for example in 0..4 {
+                    let slope = (up[example] - down[example]) / (2.0 * tiny);
+                    let ours = gradients[(at, example)];
+                    assert!((slope - ours).abs() < 1e-6, "{at}: {slope} {ours}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_says_the_same_as_the_gradients_written_out() {
+        for model in models() {
+            let outputs = model.architecture().outputs() as u32;
+            let labels: Vec<u32> = (0..13).map(|i| i % outputs).collect();
+            let batch = model.gradients(&features(&model, 13), Labels::Classes(&labels)).unwrap();
+            let others =
+                model.gradients(&features(&model, 6), Labels::Classes(&labels[..6])).unwrap();
+            let rows = batch.rows();
+            let close = |ours: &Matrix, theirs: &Matrix| golden::assert_close(ours, theirs, 1e-10);
+            assert_eq!(rows.ncols(), model.parameters().len());
+            close(&batch.gram(), &(&rows * rows.transpose()));
+            close(&batch.cross_gram(&others), &(&rows * others.columns()));
+            let coefficients = Matrix::from_fn(13, 3, |i, k| ((i * 5 + k) as f64).cos());
+            let sums = batch.combinations(&coefficients);
+            close(&sums, &(rows.transpose() * &coefficients));
+            close(&batch.project(&sums), &(sums.transpose() * rows.transpose()));
+            let one = batch.weighted_sum(coefficients.column(1).as_slice());
+            golden::assert_near(&one, &sums.column(1).into_owned(), 1e-12);
+            let mut scaled = batch.clone();
+            scaled.scale(coefficients.column(1).as_slice());
+            let total = scaled.weighted_sum(&[1.0; 13]);
+            golden::assert_near(&total, &one, 1e-10);
+        }
+    }
+
+    #[test]
+    fn blocks_and_threads_leave_no_seam() {
+        let architecture = Architecture::perceptron(40, 30, 10, Activation::Tanh).unwrap();
+        let parameters = architecture.initial(&mut ChaCha20Rng::seed_from_u64(5));
+        let model = Classifier::new(architecture, parameters).unwrap();
+        let count = 1500;
+        let features = features(&model, count);
+        let labels: Vec<u32> = (0..count as u32).map(|i| i % 10).collect();
+        let all = model.gradients(&features, Labels::Classes(&labels)).unwrap();
+        let gram = all.gram();
+        for first in [0, 511, 512, 1499] {
+            let one = features.columns(first, 1).into_owned();
+            let one = model.gradients(&one, Labels::Classes(&labels[first..=first])).unwrap();
+            assert!((one.losses[0] - all.losses[first]).abs() < 1e-14);
+            let with_all = one.cross_gram(&all);
+            assert!((with_all.row(0) - gram.row(first)).amax() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let architecture = Architecture::linear(3, 2).unwrap();
+        assert!(Classifier::new(architecture.clone(), vec![0.0; 7]).is_err());
+        let model = Classifier::new(architecture, vec![0.0; 8]).unwrap();
+        let features = Matrix::zeros(3, 2);
+        assert!(model.gradients(&features, Labels::Classes(&[0])).is_err());
+        assert!(model.gradients(&Matrix::zeros(2, 1), Labels::Classes(&[0])).is_err());
+        let none = model.gradients(&Matrix::zeros(3, 0), Labels::Classes(&[])).unwrap();
+        assert_eq!((none.examples(), none.gram().shape()), (0, (0, 0)));
+        assert_eq!(model.classes(&features), [0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_class_of_the_largest_score_is_predicted(entries in proptest::collection::vec(-3.0..3.0_f64, 8), x in -2.0..2.0_f64, y in -2.0..2.0_f64) {
+            let model = Classifier::new(Architecture::linear(3, 2).unwrap(), entries).unwrap();
+            let features = Matrix::from_column_slice(3, 1, &[x, y, 1.0]);
+            let scores = model.scores(&features);
+            let class = model.classes(&features)[0] as usize;
+            prop_assert!(scores.iter().all(|score| *score <= scores[class]));
+        }
+    }
+}

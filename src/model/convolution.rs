@@ -1,0 +1,264 @@
+//! Convolutions and pooling, by images laid out as columns.
+//!
+//! A convolution is a matrix product once every patch that a filter sees is written out:
+//! P × D, P positions by D numbers in a patch. The per-example gradient is one too,
+//! patchesᵀ·δ, and so is what goes back to the inputs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::product::{multiply, plain, transposed};
+
+/// The shape of an image or of a stack of feature maps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Volume {
+    pub channels: usize,
+    pub height: usize,
+    pub width: usize,
+}
+
+/// Square filters over all channels: cross-correlation, as every library has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Convolution {
+    pub input: Volume,
+    pub filters: usize,
+    pub kernel: usize,
+    pub stride: usize,
+    /// Zeros around the image.
+    pub padding: usize,
+}
+
+/// The largest number of each window; the first of equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    pub input: Volume,
+    pub window: usize,
+    pub stride: usize,
+}
+
+impl Volume {
+    pub fn size(&self) -> usize {
+        self.channels * self.height * self.width
+    }
+
+    fn plane(&self) -> usize {
+        self.height * self.width
+    }
+}
+
+impl std::fmt::Display for Volume {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.channels == 1 {
+            write!(f, "{}×{}", self.height, self.width)
+        } else {
+            write!(f, "{}×{}×{}", self.channels, self.height, self.width)
+        }
+    }
+}
+
+/// Places of a window along one side.
+pub(super) fn places(side: usize, window: usize, stride: usize) -> usize {
+    if side < window || stride == 0 { 0 } else { (side - window) / stride + 1 }
+}
+
+impl Convolution {
+    pub fn output(&self) -> Volume {
+        let places = |side: usize| places(side + 2 * self.padding, self.kernel, self.stride);
+        Volume {
+            channels: self.filters,
+            height: places(self.input.height),
+            width: places(self.input.width),
+        }
+    }
+
+    /// D
+    fn patch(&self) -> usize {
+        self.input.channels * self.kernel * self.kernel
+    }
+
+    /// P × D, column-major, of one image.
+    fn patches(&self, image: &[f64], patches: &mut [f64]) {
+        let positions = self.output().plane();
+        for (index, column) in patches.chunks_exact_mut(positions).enumerate() {
+            self.along(index, |position, at| {
+                column[position] = at.map_or(0.0, |at| image[at]);
+            });
+        }
+    }
+
+    /// For number `index` of the patches: where it lies in the image, for every position;
+    /// `None` in the padding.
+    fn along(&self, index: usize, mut visit: impl FnMut(usize, Option<usize>)) {
+        let output = self.output();
+        let (channel, rest) = (index / self.kernel.pow(2), index % self.kernel.pow(2));
+        let (down, right) = (rest / self.kernel, rest % self.kernel);
+        let plane = channel * self.input.plane();
+        let inside = |place: usize, side: usize| {
+            place.checked_sub(self.padding).filter(|place| *place < side)
+        };
+        let mut position = 0;
+        for row in 0..output.height {
+            let from = inside(row * self.stride + down, self.input.height);
+            for column in 0..output.width {
+                let x = inside(column * self.stride + right, self.input.width);
+                visit(position, from.zip(x).map(|(y, x)| plane + y * self.input.width + x));
+                position += 1;
+            }
+        }
+    }
+
+    pub(super) fn forward(&self, parameters: &[f64], images: &[f64], outputs: &mut [f64]) {
+        let (positions, patch) = (self.output().plane(), self.patch());
+        let (weights, biases) = parameters.split_at(patch * self.filters);
+        let mut patches = vec![0.0; positions * patch];
+        let pairs = images
+            .chunks_exact(self.input.size())
+            .zip(outputs.chunks_exact_mut(positions * self.filters));
+        for (image, output) in pairs {
+            self.patches(image, &mut patches);
+            for (map, bias) in output.chunks_exact_mut(positions).zip(biases) {
+                map.fill(*bias);
+            }
+            let patches = plain(&patches, positions, patch);
+            multiply(output, &patches, &plain(weights, patch, self.filters), 1.0);
+        }
+    }
+
+    pub(super) fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
+        let (positions, patch) = (self.output().plane(), self.patch());
+        let weights = transposed(&parameters[..patch * self.filters], patch, self.filters);
+        let mut patches = vec![0.0; positions * patch];
+        to.fill(0.0);
+        let pairs = to
+            .chunks_exact_mut(self.input.size())
+            .zip(deltas.chunks_exact(positions * self.filters));
+        for (image, deltas) in pairs {
+            multiply(&mut patches, &plain(deltas, positions, self.filters), &weights, 0.0);
+            for (index, column) in patches.chunks_exact(positions).enumerate() {
+                self.along(index, |position, at| {
+                    if let Some(at) = at {
+                        image[at] += column[position];
+                    }
+                });
+            }
+        }
+    }
+
+    /// The gradient of every example by itself, one per column of `gradients`.
+    pub(super) fn gradients(&self, images: &[f64], deltas: &[f64], gradients: &mut [f64]) {
+        let (positions, patch) = (self.output().plane(), self.patch());
+        let mut patches = vec![0.0; positions * patch];
+        let parameters = (patch + 1) * self.filters;
+        let examples = images
+            .chunks_exact(self.input.size())
+            .zip(deltas.chunks_exact(positions * self.filters))
+            .zip(gradients.chunks_exact_mut(parameters));
+        for ((image, deltas), gradient) in examples {
+            self.patches(image, &mut patches);
+            let (weights, biases) = gradient.split_at_mut(patch * self.filters);
+            let patches = transposed(&patches, positions, patch);
+            multiply(weights, &patches, &plain(deltas, positions, self.filters), 0.0);
+            for (bias, map) in biases.iter_mut().zip(deltas.chunks_exact(positions)) {
+                *bias = map.iter().sum();
+            }
+        }
+    }
+}
+
+impl Pool {
+    pub fn output(&self) -> Volume {
+        Volume {
+            channels: self.input.channels,
+            height: places(self.input.height, self.window, self.stride),
+            width: places(self.input.width, self.window, self.stride),
+        }
+    }
+
+    pub(super) fn forward(&self, images: &[f64], outputs: &mut [f64]) {
+        let images = images.chunks_exact(self.input.size());
+        for (image, output) in images.zip(outputs.chunks_exact_mut(self.output().size())) {
+            self.winners(image, |position, winner| output[position] = image[winner]);
+        }
+    }
+
+    pub(super) fn backward(&self, images: &[f64], deltas: &[f64], to: &mut [f64]) {
+        to.fill(0.0);
+        let images = images.chunks_exact(self.input.size());
+        let deltas = deltas.chunks_exact(self.output().size());
+        for ((image, deltas), to) in images.zip(deltas).zip(to.chunks_exact_mut(self.input.size()))
+        {
+            self.winners(image, |position, winner| to[winner] += deltas[position]);
+        }
+    }
+
+    /// Where the largest number of each window lies in the image.
+    fn winners(&self, image: &[f64], mut visit: impl FnMut(usize, usize)) {
+        let output = self.output();
+        let mut position = 0;
+        for channel in 0..output.channels {
+            for row in 0..output.height {
+                for column in 0..output.width {
+                    let first = channel * self.input.plane()
+                        + row * self.stride * self.input.width
+                        + column * self.stride;
+                    let mut winner = first;
+                    for down in 0..self.window {
+                        let start = first + down * self.input.width;
+                        for at in start..start + self.window {
+                            if image[at] > image[winner] {
+                                winner = at;
+                            }
+                        }
+                    }
+                    visit(position, winner);
+                    position += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_is_as_good_as_a_frame_of_zeros() {
+        let input = Volume { channels: 2, height: 4, width: 5 };
+        let framed = Volume { channels: 2, height: 6, width: 7 };
+        let image: Vec<f64> = (0..input.size()).map(|i| ((i * 7) % 11) as f64).collect();
+        let mut large = vec![0.0; framed.size()];
+        for channel in 0..2 {
+            for row in 0..4 {
+                for column in 0..5 {
+                    large[(channel * 6 + row + 1) * 7 + column + 1] =
+                        image[(channel * 4 + row) * 5 + column];
+                }
+            }
+        }
+        let padded = Convolution { input, filters: 3, kernel: 3, stride: 2, padding: 1 };
+        let plain = Convolution { input: framed, padding: 0, ..padded };
+        assert_eq!(padded.output(), plain.output());
+        let parameters: Vec<f64> = (0..3 * 18 + 3).map(|i| ((i * 5) % 7) as f64 - 3.0).collect();
+        let forward = |convolution: &Convolution, image: &[f64]| {
+            let mut outputs = vec![0.0; convolution.output().size()];
+            convolution.forward(&parameters, image, &mut outputs);
+            outputs
+        };
+        assert_eq!(forward(&padded, &image), forward(&plain, &large));
+    }
+
+    #[test]
+    fn the_first_of_equal_numbers_wins_its_window_and_gets_the_whole_delta() {
+        let pool =
+            Pool { input: Volume { channels: 1, height: 2, width: 4 }, window: 2, stride: 2 };
+        let image = [1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 3.0, 2.0];
+        let (mut outputs, mut back) = ([0.0; 2], [9.0; 8]);
+        pool.forward(&image, &mut outputs);
+        pool.backward(&image, &[5.0, 7.0], &mut back);
+        assert_eq!(outputs, [1.0, 3.0]);
+        assert_eq!(back, [5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0]);
+    }
+}

@@ -1,0 +1,299 @@
+//! The gradients of a batch, example by example, without writing most of them out.
+//!
+//! The gradient of a dense layer is an outer product δᵢ⊗(aᵢ, 1) of what went out and what
+//! came in, so its factors say everything: ‖gᵢ‖² = ‖δᵢ‖²(‖aᵢ‖² + 1),
+//! ⟨gᵢ, gⱼ⟩ = (δᵢ·δⱼ)(aᵢ·aⱼ + 1), and Σcᵢgᵢ is one product of two thin matrices. That is
+//! C + D numbers per example in place of C·(D + 1). A convolution adds P positions up, and
+//! its inner products by factors would cost P²(D + C) in place of D·C: with more than a few
+//! positions that is more, so its gradients are written out.
+//!
+//! Everything that ranking and training need of per-example gradients is an operation here;
+//! all of them agree with [`Gradients::rows`].
+
+use crate::numeric::product::{
+    Strided, multiply, plain, product, symmetric_by_panels, threads_for, transposed,
+};
+use crate::numeric::{Matrix, Vector};
+
+/// One gradient per example, over all layers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients {
+    /// The loss of every example.
+    pub losses: Vec<f64>,
+    /// Layers with parameters, in the order of the parameters.
+    pub layers: Vec<Contribution>,
+}
+
+/// What one layer contributes to every gradient.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contribution {
+    /// δᵢ⊗(aᵢ, 1): weights by (output, input), then biases.
+    Outer {
+        /// D × m
+        inputs: Matrix,
+        /// C × m
+        deltas: Matrix,
+    },
+    /// Written out, one example per column.
+    Formed(Matrix),
+}
+
+impl Gradients {
+    /// m
+    pub fn examples(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// p
+    pub fn parameters(&self) -> usize {
+        self.layers.iter().map(Contribution::parameters).sum()
+    }
+
+    /// ‖gᵢ‖²
+    pub fn squared_norms(&self) -> Vec<f64> {
+        let mut norms = vec![0.0; self.examples()];
+        for layer in &self.layers {
+            layer.add_squared_norms(&mut norms);
+        }
+        norms
+    }
+
+    /// ⟨gᵢ, gⱼ⟩ of this batch with itself.
+    pub fn gram(&self) -> Matrix {
+        let count = self.examples();
+        let width: usize = self.layers.iter().map(Contribution::numbers).sum();
+        symmetric_by_panels(count, threads_for(count * count * width), |first, rows, part| {
+            for layer in &self.layers {
+                layer.add_inner_products(layer, (0, rows), (first, part.len() / rows), part);
+            }
+        })
+    }
+
+    /// ⟨gᵢ, hⱼ⟩ with every gradient of another batch of the same model.
+    pub fn cross_gram(&self, other: &Self) -> Matrix {
+        let (rows, columns) = (self.examples(), other.examples());
+        let mut gram = Matrix::zeros(rows, columns);
+        let width: usize = self.layers.iter().map(Contribution::numbers).sum();
+        let threads = threads_for(rows * columns * width);
+        crate::numeric::product::for_columns(gram.as_mut_slice(), rows, threads, |first, part| {
+            for (layer, others) in self.layers.iter().zip(&other.layers) {
+                layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
+            }
+        });
+        gram
+    }
+
+    /// Σ cᵢgᵢ
+    pub fn weighted_sum(&self, coefficients: &[f64]) -> Vector {
+        let coefficients = Matrix::from_column_slice(self.examples(), 1, coefficients);
+        Vector::from_vec(self.combinations(&coefficients).as_slice().to_vec())
+    }
+
+    /// Gᵀ·U: one linear combination of the gradients per column of U, p × k.
+    pub fn combinations(&self, coefficients: &Matrix) -> Matrix {
+        let mut sums = Matrix::zeros(self.parameters(), coefficients.ncols());
+        let mut first = 0;
+        for layer in &self.layers {
+            layer.combine(coefficients, first, &mut sums);
+            first += layer.parameters();
+        }
+        sums
+    }
+
+    /// Vᵀgᵢ of every example, k × m, for a basis V of p × k.
+    pub fn project(&self, basis: &Matrix) -> Matrix {
+        let mut coordinates = Matrix::zeros(basis.ncols(), self.examples());
+        let mut first = 0;
+        for layer in &self.layers {
+            layer.add_coordinates(basis, first, &mut coordinates);
+            first += layer.parameters();
+        }
+        coordinates
+    }
+
+    /// Every gradient written out, one per column: p × m.
+    pub fn columns(&self) -> Matrix {
+        let mut columns = Matrix::zeros(self.parameters(), self.examples());
+        for (example, mut column) in columns.column_iter_mut().enumerate() {
+            let mut rest = column.as_mut_slice();
+            for layer in &self.layers {
+                let (own, others) = rest.split_at_mut(layer.parameters());
+                layer.write(example, own);
+                rest = others;
+            }
+        }
+        columns
+    }
+
+    /// The same as m × p, one example per row.
+    pub fn rows(&self) -> Matrix {
+        self.columns().transpose()
+    }
+
+    /// Every gradient times its factor: clipping, for instance.
+    pub fn scale(&mut self, factors: &[f64]) {
+        for layer in &mut self.layers {
+            let (Contribution::Outer { deltas: scaled, .. } | Contribution::Formed(scaled)) = layer;
+            for (mut column, factor) in scaled.column_iter_mut().zip(factors) {
+                column *= *factor;
+            }
+        }
+    }
+}
+
+fn whole(matrix: &Matrix) -> Strided<'_> {
+    plain(matrix.as_slice(), matrix.nrows(), matrix.ncols())
+}
+
+/// Some columns of a matrix, as they are and transposed.
+fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
+    let rows = matrix.nrows();
+    &matrix.as_slice()[first * rows..(first + count) * rows]
+}
+
+/// leftᵀ·right of some columns of each, added to `part`.
+fn add_products(
+    left: &Matrix,
+    right: &Matrix,
+    rows: (usize, usize),
+    columns: (usize, usize),
+    part: &mut [f64],
+) {
+    let height = left.nrows();
+    let left = transposed(some(left, rows), height, rows.1);
+    multiply(part, &left, &plain(some(right, columns), height, columns.1), 1.0);
+}
+
+impl Contribution {
+    pub fn parameters(&self) -> usize {
+        match self {
+            Self::Outer { inputs, deltas } => (inputs.nrows() + 1) * deltas.nrows(),
+            Self::Formed(formed) => formed.nrows(),
+        }
+    }
+
+    /// Numbers that one example's contribution is kept in.
+    fn numbers(&self) -> usize {
+        match self {
+            Self::Outer { inputs, deltas } => inputs.nrows() + deltas.nrows(),
+            Self::Formed(formed) => formed.nrows(),
+        }
+    }
+
+    fn write(&self, example: usize, gradient: &mut [f64]) {
+        match self {
+            Self::Formed(formed) => gradient.copy_from_slice(formed.column(example).as_slice()),
+            Self::Outer { inputs, deltas } => {
+                let (weights, biases) = gradient.split_at_mut(inputs.nrows() * deltas.nrows());
+                let input = inputs.column(example);
+                let rows = weights.chunks_exact_mut(inputs.nrows());
+                for ((row, bias), delta) in rows.zip(biases).zip(&deltas.column(example)) {
+                    *bias = *delta;
+                    for (weight, input) in row.iter_mut().zip(&input) {
+                        *weight = delta * input;
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_squared_norms(&self, norms: &mut [f64]) {
+        for (example, norm) in norms.iter_mut().enumerate() {
+            *norm += match self {
+                Self::Outer { inputs, deltas } => {
+                    let input = inputs.column(example).norm_squared();
+                    deltas.column(example).norm_squared() * (input + 1.0)
+                }
+                Self::Formed(formed) => formed.column(example).norm_squared(),
+            };
+        }
+    }
+
+    fn add_inner_products(
+        &self,
+        other: &Self,
+        rows: (usize, usize),
+        columns: (usize, usize),
+        part: &mut [f64],
+    ) {
+        match (self, other) {
+            (Self::Outer { inputs, deltas }, Self::Outer { inputs: others, deltas: their }) => {
+                // (δᵢ·δⱼ)(aᵢ·aⱼ + 1)
+                let mut products = vec![1.0; part.len()];
+                add_products(inputs, others, rows, columns, &mut products);
+                let mut slopes = vec![0.0; part.len()];
+                add_products(deltas, their, rows, columns, &mut slopes);
+                for ((part, product), slope) in part.iter_mut().zip(products).zip(slopes) {
+                    *part += product * slope;
+                }
+            }
+            (Self::Formed(formed), Self::Formed(others)) => {
+                add_products(formed, others, rows, columns, part);
+            }
+            // Batches of different models have no common parameters.
+            _ => part.fill(f64::NAN),
+        }
+    }
+
+    fn combine(&self, coefficients: &Matrix, first: usize, sums: &mut Matrix) {
+        let wanted = coefficients.ncols();
+        match self {
+            Self::Formed(formed) => {
+                let part = product(&whole(formed), &whole(coefficients));
+                sums.rows_mut(first, formed.nrows()).copy_from(&part);
+            }
+            Self::Outer { inputs, deltas } => {
+                let (height, outputs) = (inputs.nrows(), deltas.nrows());
+                // One row per combination and output: c∘δ.
+                let mut weighted = Matrix::zeros(outputs * wanted, inputs.ncols());
+                for (example, mut column) in weighted.column_iter_mut().enumerate() {
+                    for k in 0..wanted {
+                        let mut rows = column.rows_mut(k * outputs, outputs);
+                        rows.axpy(coefficients[(example, k)], &deltas.column(example), 0.0);
+                    }
+                }
+                let across = transposed(weighted.as_slice(), outputs * wanted, inputs.ncols());
+                let weights = product(&whole(inputs), &across);
+                let biases = weighted.column_sum();
+                for k in 0..wanted {
+                    let mut sum = sums.column_mut(k);
+                    let (start, length) = (k * outputs * height, outputs * height);
+                    let weights = &weights.as_slice()[start..start + length];
+                    sum.as_mut_slice()[first..first + length].copy_from_slice(weights);
+                    sum.rows_mut(first + length, outputs)
+                        .copy_from(&biases.rows(k * outputs, outputs));
+                }
+            }
+        }
+    }
+
+    fn add_coordinates(&self, basis: &Matrix, first: usize, coordinates: &mut Matrix) {
+        let wanted = basis.ncols();
+        match self {
+            Self::Formed(formed) => {
+                let basis = basis.rows(first, formed.nrows()).into_owned();
+                let basis = transposed(basis.as_slice(), formed.nrows(), wanted);
+                *coordinates += product(&basis, &whole(formed));
+            }
+            Self::Outer { inputs, deltas } => {
+                let (height, outputs) = (inputs.nrows(), deltas.nrows());
+                let length = height * outputs;
+                let mut weights = vec![0.0; length * wanted];
+                for (k, weights) in weights.chunks_exact_mut(length.max(1)).enumerate() {
+                    weights.copy_from_slice(&basis.column(k).as_slice()[first..first + length]);
+                }
+                // Row (k, output): what basis vector k makes of the inputs there.
+                let across = transposed(&weights, height, outputs * wanted);
+                let images = product(&across, &whole(inputs));
+                let biases = basis.rows(first + length, outputs);
+                for (example, delta) in deltas.column_iter().enumerate() {
+                    let image = images.column(example);
+                    for k in 0..wanted {
+                        coordinates[(k, example)] += image.rows(k * outputs, outputs).dot(&delta)
+                            + biases.column(k).dot(&delta);
+                    }
+                }
+            }
+        }
+    }
+}

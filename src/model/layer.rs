@@ -1,0 +1,151 @@
+//! The layers of a [`Classifier`](super::Classifier), worked on a block of examples at a time.
+//!
+//! A block holds one example per column. An image is one column too: channel by channel, and
+//! within a channel row by row. Parameters of a layer: weights by (output, input), or by
+//! (filter, channel, row, column), the last index fastest; then one bias per output.
+
+use serde::{Deserialize, Serialize};
+
+use super::convolution::{Convolution, Pool};
+use crate::numeric::product::{multiply, plain, transposed};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    Tanh,
+    Relu,
+}
+
+/// Every output from every input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dense {
+    pub inputs: usize,
+    pub outputs: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    Dense(Dense),
+    Convolution(Convolution),
+    MaxPool(Pool),
+    /// A function of each of so many numbers.
+    Activation(Activation, usize),
+}
+
+impl Layer {
+    pub fn inputs(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.inputs,
+            Self::Convolution(convolution) => convolution.input.size(),
+            Self::MaxPool(pool) => pool.input.size(),
+            Self::Activation(_, size) => *size,
+        }
+    }
+
+    pub fn outputs(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.outputs,
+            Self::Convolution(convolution) => convolution.output().size(),
+            Self::MaxPool(pool) => pool.output().size(),
+            Self::Activation(_, size) => *size,
+        }
+    }
+
+    /// Numbers that are trained.
+    pub fn parameters(&self) -> usize {
+        self.weight_shape().map_or(0, |shape| shape[0] + shape.iter().product::<usize>())
+    }
+
+    /// The shape of its weights, outputs first; its biases are as many as there are outputs.
+    pub fn weight_shape(&self) -> Option<Vec<usize>> {
+        match self {
+            Self::Dense(dense) => Some(vec![dense.outputs, dense.inputs]),
+            Self::Convolution(convolution) => {
+                let kernel = convolution.kernel;
+                Some(vec![convolution.filters, convolution.input.channels, kernel, kernel])
+            }
+            Self::MaxPool(_) | Self::Activation(..) => None,
+        }
+    }
+
+    /// Writes the outputs of a block over `outputs`.
+    pub(super) fn forward(&self, parameters: &[f64], inputs: &[f64], outputs: &mut [f64]) {
+        match self {
+            Self::Dense(dense) => dense.forward(parameters, inputs, outputs),
+            Self::Convolution(convolution) => convolution.forward(parameters, inputs, outputs),
+            Self::MaxPool(pool) => pool.forward(inputs, outputs),
+            Self::Activation(activation, _) => {
+                for (output, input) in outputs.iter_mut().zip(inputs) {
+                    *output = activation.of(*input);
+                }
+            }
+        }
+    }
+
+    /// Writes d loss / d inputs over `to`, from d loss / d outputs and what
+    /// [`Self::forward`] read and wrote.
+    pub(super) fn backward(
+        &self,
+        parameters: &[f64],
+        inputs: &[f64],
+        outputs: &[f64],
+        deltas: &[f64],
+        to: &mut [f64],
+    ) {
+        match self {
+            Self::Dense(dense) => dense.backward(parameters, deltas, to),
+            Self::Convolution(convolution) => convolution.backward(parameters, deltas, to),
+            Self::MaxPool(pool) => pool.backward(inputs, deltas, to),
+            Self::Activation(activation, _) => {
+                for ((to, delta), output) in to.iter_mut().zip(deltas).zip(outputs) {
+                    *to = delta * activation.slope(*output);
+                }
+            }
+        }
+    }
+}
+
+impl Activation {
+    fn of(self, input: f64) -> f64 {
+        match self {
+            Self::Tanh => input.tanh(),
+            Self::Relu => input.max(0.0),
+        }
+    }
+
+    /// The derivative, where the function's value is `output`.
+    fn slope(self, output: f64) -> f64 {
+        match self {
+            Self::Tanh => 1.0 - output * output,
+            Self::Relu => f64::from(u8::from(output > 0.0)),
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Tanh => "tanh",
+            Self::Relu => "relu",
+        }
+    }
+}
+
+impl Dense {
+    fn forward(&self, parameters: &[f64], inputs: &[f64], outputs: &mut [f64]) {
+        let (weights, biases) = parameters.split_at(self.inputs * self.outputs);
+        let count = inputs.len() / self.inputs;
+        for output in outputs.chunks_exact_mut(self.outputs) {
+            output.copy_from_slice(biases);
+        }
+        // Row by row, the weights are the columns of their transpose.
+        let weights = transposed(weights, self.inputs, self.outputs);
+        multiply(outputs, &weights, &plain(inputs, self.inputs, count), 1.0);
+    }
+
+    fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
+        let weights = plain(&parameters[..self.inputs * self.outputs], self.inputs, self.outputs);
+        let count = deltas.len() / self.outputs;
+        multiply(to, &weights, &plain(deltas, self.outputs, count), 0.0);
+    }
+}

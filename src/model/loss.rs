@@ -1,0 +1,115 @@
+//! What scores are held against: labels, and the loss that belongs to them.
+
+/// One label per example.
+#[derive(Debug, Clone, Copy)]
+pub enum Labels<'a> {
+    /// Softmax cross-entropy over all outputs.
+    Classes(&'a [u32]),
+    /// Every class against the rest: the mean of the outputs' logistic losses.
+    OneAgainstRest(&'a [u32]),
+    /// (score − label)² of a single output.
+    Numbers(&'a [f64]),
+}
+
+impl<'a> Labels<'a> {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Classes(classes) | Self::OneAgainstRest(classes) => classes.len(),
+            Self::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `count` of them from number `first` on.
+    pub fn range(&self, first: usize, count: usize) -> Labels<'a> {
+        let range = first..first + count;
+        match self {
+            Self::Classes(classes) => Labels::Classes(&classes[range]),
+            Self::OneAgainstRest(classes) => Labels::OneAgainstRest(&classes[range]),
+            Self::Numbers(numbers) => Labels::Numbers(&numbers[range]),
+        }
+    }
+
+    /// Turns the scores of every example into d loss / d scores and returns the losses. A
+    /// class that the model does not know, `u32::MAX` for instance, is none of them.
+    pub(super) fn differentiate(&self, scores: &mut [f64]) -> Vec<f64> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let examples = scores.chunks_exact_mut(scores.len() / self.len());
+        match self {
+            Self::Classes(classes) => examples
+                .zip(*classes)
+                .map(|(scores, class)| cross_entropy(scores, *class))
+                .collect(),
+            Self::OneAgainstRest(classes) => examples
+                .zip(*classes)
+                .map(|(scores, class)| one_against_rest(scores, *class))
+                .collect(),
+            Self::Numbers(numbers) => examples
+                .zip(*numbers)
+                .map(|(scores, number)| {
+                    let mut loss = 0.0;
+                    for score in scores {
+                        let error = *score - number;
+                        loss += error * error;
+                        *score = 2.0 * error;
+                    }
+                    loss
+                })
+                .collect(),
+        }
+    }
+}
+
+/// log Σ exp(scores) − score of the class; nothing overflows.
+fn cross_entropy(scores: &mut [f64], class: u32) -> f64 {
+    let class = class as usize;
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let own = scores.get(class).map_or(0.0, |score| score - largest);
+    let mut sum = 0.0;
+    for score in &mut *scores {
+        *score = (*score - largest).exp();
+        sum += *score;
+    }
+    for score in &mut *scores {
+        *score /= sum;
+    }
+    if let Some(score) = scores.get_mut(class) {
+        *score -= 1.0;
+    }
+    sum.ln() - own
+}
+
+fn one_against_rest(scores: &mut [f64], class: u32) -> f64 {
+    let share = 1.0 / scores.len() as f64;
+    let mut loss = 0.0;
+    for (index, score) in scores.iter_mut().enumerate() {
+        let sign = if index == class as usize { 1.0 } else { -1.0 };
+        let margin = sign * *score;
+        loss += share * super::logistic::loss(margin);
+        *score = share * sign * super::logistic::slope(margin);
+    }
+    loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extreme_scores_give_finite_losses_and_slopes() {
+        for labels in [Labels::Classes(&[1]), Labels::OneAgainstRest(&[1])] {
+            let mut scores = [1e4, -1e4, 0.0];
+            let losses = labels.differentiate(&mut scores);
+            assert!(losses[0].is_finite() && losses[0] > 5e3, "{losses:?}");
+            assert!(scores.iter().all(|slope| slope.abs() <= 1.0), "{scores:?}");
+        }
+        let mut scores = [3.0];
+        assert_eq!(Labels::Numbers(&[1.0]).differentiate(&mut scores), [4.0]);
+        assert_eq!(scores, [4.0]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Products of large dense matrices: transposed views that reach the fast kernel, and the
+//! columns of a result shared out between two threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
+
+use super::{Matrix, fused};
+
+/// A matrix in memory that need not be contiguous.
+pub type Strided<'a> = DMatrixView<'a, f64, Dyn, Dyn>;
+
+/// Multiplications that one thread gets at least; under it, starting a thread costs more.
+const LEAST_SHARE: usize = 1 << 20;
+
+/// Matrices with no more rows or columns than this are not worth the fast kernel.
+const SMALL: usize = 5;
+
+/// Columns of a Gram matrix that are worked on at once.
+const PANEL: usize = 128;
+
+/// `data`, column by column, as `rows` × `columns`.
+pub fn plain(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
+    Strided::from_slice_with_strides(data, rows, columns, 1, rows.max(1))
+}
+
+/// The transpose of what [`plain`] is: `columns` × `rows`, nothing copied. nalgebra's own
+/// `tr_mul` is an order of magnitude slower than a product with this view.
+pub fn transposed(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
+    Strided::from_slice_with_strides(data, columns, rows, rows.max(1), 1)
+}
+
+/// target = left·right + keep·target, `target` being column-major.
+pub fn multiply(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, keep: f64) {
+    let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
+    if rows.min(inner).min(columns) > SMALL {
+        let mut target = DMatrixViewMut::from_slice(target, rows, columns);
+        target.gemm(1.0, left, right, keep);
+    } else if rows > 0 {
+        multiply_thin(target, left, right, keep);
+    }
+}
+
+/// The same by dot products. For a small matrix nalgebra leaves its fast kernel for one that
+/// takes a column's extent in memory for its length: with a transposed view it would write
+/// beyond the end.
+fn multiply_thin(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, keep: f64) {
+    let (rows, inner) = left.shape();
+    let left: Vec<f64> = left.transpose().as_slice().to_vec();
+    let mut column = vec![0.0; inner];
+    for (index, target) in target.chunks_exact_mut(rows).enumerate() {
+        for (slot, entry) in column.iter_mut().zip(right.column(index).iter()) {
+            *slot = *entry;
+        }
+        for (row, target) in target.iter_mut().enumerate() {
+            let product = fused::dot(&left[row * inner..(row + 1) * inner], &column);
+            *target = if keep == 0.0 { product } else { product + keep * *target };
+        }
+    }
+}
+
+/// left·right, by up to two threads.
+pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
+    let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
+    let mut product = Matrix::zeros(rows, columns);
+    let threads = threads_for(rows * inner * columns);
+    for_columns(product.as_mut_slice(), rows, threads, |first, part| {
+        let right = right.columns(first, part.len() / rows);
+        let right = Strided::from(right);
+        multiply(part, left, &right, 0.0);
+    });
+    product
+}
+
+/// leftᵀ·right of two matrices with one vector per column.
+pub fn inner_products(left: &Matrix, right: &Matrix) -> Matrix {
+    product(
+        &transposed(left.as_slice(), left.nrows(), left.ncols()),
+        &plain(right.as_slice(), right.nrows(), right.ncols()),
+    )
+}
+
+/// Threads that a work of so many multiplications is worth.
+pub fn threads_for(multiplications: usize) -> usize {
+    fused::threads().clamp(1, (multiplications / LEAST_SHARE).max(1))
+}
+
+/// Splits a column-major matrix into one run of columns per thread; `work` gets the number
+/// of its first column and the numbers.
+pub fn for_columns(
+    data: &mut [f64],
+    rows: usize,
+    threads: usize,
+    work: impl Fn(usize, &mut [f64]) + Sync,
+) {
+    if rows == 0 || data.is_empty() {
+        return;
+    }
+    let share = (data.len() / rows).div_ceil(threads.max(1));
+    let parts = data.chunks_mut(share * rows).enumerate();
+    share_out(parts.map(|(part, data)| (part * share, data)).collect(), threads, &|(
+        first,
+        data,
+    )| {
+        work(first, data);
+    });
+}
+
+/// Fills a symmetric matrix: `panel(first, rows, part)` has to add the rows 0.. `rows` of the
+/// columns from number `first` on, which is what the upper triangle needs, to `part` with
+/// `rows` rows. The lower triangle is its mirror image, so only half is computed.
+pub fn symmetric_by_panels(
+    dimension: usize,
+    threads: usize,
+    panel: impl Fn(usize, usize, &mut [f64]) + Sync,
+) -> Matrix {
+    let mut matrix = Matrix::zeros(dimension, dimension);
+    if dimension == 0 {
+        return matrix;
+    }
+    let mut panels: Vec<_> =
+        matrix.as_mut_slice().chunks_mut(PANEL * dimension).enumerate().collect();
+    // The last ones are the largest: begin with them.
+    panels.reverse();
+    share_out(panels, threads, &|(index, columns): (usize, &mut [f64])| {
+        let (first, width) = (index * PANEL, columns.len() / dimension);
+        let rows = first + width;
+        let mut part = vec![0.0; rows * width];
+        panel(first, rows, &mut part);
+        for (column, part) in columns.chunks_exact_mut(dimension).zip(part.chunks_exact(rows)) {
+            column[..rows].copy_from_slice(part);
+        }
+    });
+    matrix.fill_lower_triangle_with_upper_triangle();
+    matrix
+}
+
+/// Does the jobs on up to `threads` threads, each taking the next when it is free.
+pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Sync)) {
+    if threads <= 1 || jobs.len() <= 1 {
+        jobs.into_iter().for_each(work);
+        return;
+    }
+    let queue = Mutex::new(jobs.into_iter());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    work(job);
+                }
+            });
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole_numbers(rows: usize, columns: usize, salt: usize) -> Matrix {
+        Matrix::from_fn(rows, columns, |i, j| ((i * 7 + j * 13 + salt) % 11) as f64 - 5.0)
+    }
+
+    #[test]
+    fn products_of_views_are_the_products_for_any_shape_and_number_of_threads() {
+        for (rows, inner, columns) in
+            [(1, 1, 1), (7, 3, 9), (3, 9, 7), (9, 7, 2), (5, 6, 6), (130, 70, 129), (260, 40, 300)]
+        {
+            let (a, b) = (whole_numbers(inner, rows, 1), whole_numbers(inner, columns, 2));
+            // Whole numbers, so every order of summation is exact.
+            assert_eq!(inner_products(&a, &b), a.transpose() * &b);
+        }
+    }
+
+    #[test]
+    fn panels_make_the_whole_symmetric_matrix() {
+        for dimension in [0, 1, 127, 128, 129, 500] {
+            let a = whole_numbers(6, dimension, 3);
+            let gram = symmetric_by_panels(dimension, 2, |first, rows, part| {
+                let width = part.len() / rows;
+                let left = transposed(&a.as_slice()[..rows * 6], 6, rows);
+                let right = plain(&a.as_slice()[first * 6..(first + width) * 6], 6, width);
+                multiply(part, &left, &right, 1.0);
+            });
+            assert_eq!(gram, a.transpose() * &a, "{dimension}");
+        }
+    }
+
+    #[test]
+    fn every_job_is_done_once() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        for threads in [1, 2, 3] {
+            let done = AtomicUsize::new(0);
+            share_out((1..=10).collect(), threads, &|job: usize| {
+                done.fetch_add(job, Ordering::Relaxed);
+            });
+            assert_eq!(done.into_inner(), 55);
+        }
+    }
+}
