@@ -81,7 +81,9 @@ fn workspace(steps: u64) -> tempfile::TempDir {
 /// Reserves a sweep and returns its directory and the commands of its tasks.
 fn list(here: &Path, over: &[&str]) -> (PathBuf, Vec<String>) {
     let mut arguments = vec!["sweep", "session.ron", "--on", "list", "--into", "sweep", "--sealed"];
-    over.iter().for_each(|over| arguments.extend(["--over", over]));
+    for over in over {
+        arguments.extend(["--over", over]);
+    }
     let listed = halflight(here, &arguments);
     assert!(listed.status.success(), "{}", stderr(&listed));
     (here.join("sweep"), stdout(&listed).lines().map(str::to_owned).collect())
@@ -214,7 +216,7 @@ fn what_does_not_fit_is_refused_before_anything_is_reserved() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(what), "{what}: {}", stderr(&output));
     };
-    refused(&["--over", "steps=20,2.5"], 2, "a whole number from 0 to");
+    refused(&["--over", "steps=20,2.5"], 2, "a whole number up to");
     refused(&["--over", "stepz=20"], 2, "has no setting 'stepz'");
     refused(&["--over", "epsilon=0"], 2, "above 0");
     refused(&["--over", "delta=1e-6,0.5"], 3, "δ = 0.5 is not below 1/n");

@@ -173,7 +173,7 @@ mod tests {
         assert!(refusal(&["epsilon=0.5,-1"]).contains("above 0, up to 10000"));
         assert!(refusal(&["delta=1"]).contains("above 0 and below 1"));
         assert!(refusal(&["seed=1.5"]).contains("whole number"));
-        assert!(refusal(&["steps=20,2.5"]).contains("a whole number from 0 to"));
+        assert!(refusal(&["steps=20,2.5"]).contains("a whole number up to"));
         assert!(refusal(&["stepz=20"]).contains("steps"));
         assert!(refusal(&["method=unheard_of"]).contains("choose one of"));
         assert!(refusal(&["seed=3..1"]).contains("no range"));
