@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/schema.rs"]
+mod schema;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -362,6 +365,8 @@ fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certi
         }
         let output = run.output().unwrap();
         assert!(output.status.success(), "{}", text(&output));
+        let described = json(&halflight(here, &["schema", "run"]));
+        assert_eq!(schema::flaw(&described, &json(&output)), None);
         let result = json(&output)["runs"][0].clone();
         assert!(result["guarantee"].is_null() && result["insecure_noise_seed"] == 7, "{result:#}");
         runs.push(PathBuf::from(result["directory"].as_str().unwrap()));
@@ -374,6 +379,8 @@ fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certi
     let certificate: Value = serde_json::from_slice(&certificate).unwrap();
     assert!(certificate["statement"].as_str().unwrap().starts_with("NO GUARANTEE"));
     assert!(certificate["guarantee"].is_null());
+    let report = std::fs::read_to_string(runs[0].join("report.html")).unwrap();
+    assert!(report.contains("NO GUARANTEE") && report.contains("</i> unbounded"), "{report}");
     for run in ledger(here) {
         assert_eq!(run["charged"], serde_json::json!([PLANNED]));
         assert!(run["method"].as_str().unwrap().ends_with("insecure noise seed 7"), "{run:#}");

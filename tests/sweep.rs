@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/schema.rs"]
+mod schema;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,6 +31,16 @@ fn stderr(output: &Output) -> String {
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
+}
+
+/// JSON that the documented schema describes.
+fn described(directory: &Path, name: &str, output: &Output) -> Value {
+    let value = json(output);
+    let arguments: Vec<&str> = std::iter::once("schema").chain(name.split(' ')).collect();
+    if let Some(flaw) = schema::flaw(&json(&halflight(directory, &arguments)), &value) {
+        panic!("{name}: {flaw}");
+    }
+    value
 }
 
 fn account(directory: &Path) -> Value {
@@ -142,7 +155,7 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
     let collected = halflight(here, &["sweep", "--collect", "sweep", "--json"]);
     assert_eq!(collected.status.code(), Some(1), "{}", stderr(&collected));
     assert!(stderr(&collected).contains("10 of 60 tasks are not done: 10 missing"));
-    let collected = json(&collected);
+    let collected = described(here, "sweep", &collected);
     assert_eq!((&collected["done"], &collected["missing"]), (&50.into(), &10.into()));
     for (index, task) in collected["each"].as_array().unwrap().iter().enumerate() {
         let state = if dead.contains(&index) { "missing" } else { "finished" };
@@ -178,14 +191,16 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
         &["sweep", "session.ron", "--over", "epsilon=0.5,1", "--over", "seed=0..2", "--json"],
     );
     assert!(done.status.success(), "{}", stderr(&done));
-    assert_eq!(json(&done)["done"], 6);
+    assert_eq!(described(here, "sweep", &done)["done"], 6);
     assert_eq!(count(&runs(here), "finished"), 6);
     let before = spent(here);
 
     let (sweep, commands) = list(here, &["steps=10,20,30"]);
     assert!(spent(here) > before);
-    let one = Command::new("sh").args(["-c", &commands[1]]).output().unwrap();
+    let one = format!("{} --json", commands[1]);
+    let one = Command::new("sh").args(["-c", &one]).output().unwrap();
     assert!(one.status.success(), "{}", stderr(&one));
+    assert_eq!(described(here, "sweep task", &one)["steps"], 20);
     let collected = json(&halflight(here, &["sweep", "--collect", "sweep", "--json"]));
     assert_eq!((&collected["done"], &collected["not_begun"]), (&1.into(), &2.into()));
     // A task that the ledger gives up is not begun any more.

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals};
+use super::{print_json, print_line, signals, voice};
 use crate::engine::sweep::axes::{self, Axis};
 use crate::engine::sweep::{self, Order, Planned};
 use crate::engine::{Control, Summary};
@@ -22,9 +22,12 @@ use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
 /// Run a plan for many values, here, on a cluster, or as a list of commands.
 ///
 /// The ledger reserves the whole sweep before anything starts, or refuses it.
-///
-/// Example: halflight sweep session.ron --over epsilon=0.5,1,2 --over seed=0..9
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight sweep session.ron --over epsilon=0.5,1,2 --over seed=0..9
+  halflight sweep session.ron --over seed=0..99 --on slurm --into /shared/s1 --sbatch=--time=1:00:00
+  halflight sweep session.ron --over seed=0..99 --on list --into s2 | xargs -d '\\n' -P 8 -I{} sh -c {}
+  halflight sweep --collect /shared/s1")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Sweep {
     /// Session file (.ron).
@@ -145,7 +148,11 @@ impl Sweep {
             return self.rehearse(&planned, &into);
         }
         let sweep = order.reserve(&planned, &into)?;
-        eprintln!("{} tasks are reserved in {}", planned.len(), sweep.path().display());
+        voice::tell(format_args!(
+            "{} tasks are reserved in {}",
+            planned.len(),
+            sweep.path().display()
+        ));
         match self.on {
             On::Here => self.run_here(&sweep, &datasets),
             On::List => self.print_list(sweep.path(), planned.len()),
@@ -189,7 +196,7 @@ impl Sweep {
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.stop())?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len(), false), 0));
+        let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len()), 0));
         let told = |index: usize, done: &Result<Summary>| {
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             let trouble = match done {
@@ -197,7 +204,7 @@ impl Sweep {
                 Err(error) => Some(error),
             };
             if let Some(trouble) = trouble {
-                eprintln!("task {index}: {trouble}");
+                voice::complain(format_args!("task {index}: {trouble}"));
             }
             progress.1 += 1;
             let count = progress.1;
@@ -228,7 +235,10 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep, "commands": commands }));
         }
         commands.iter().try_for_each(|command| print_line(command))?;
-        eprintln!("when they are done: halflight sweep --collect {}", quoted(sweep));
+        voice::tell(format_args!(
+            "when they are done: halflight sweep --collect {}",
+            quoted(sweep)
+        ));
         Ok(())
     }
 
@@ -279,7 +289,10 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
         }
         print_line(&format!("Slurm job {job}: {} tasks", sweep.manifest.tasks.len()))?;
-        eprintln!("when they are done: halflight sweep --collect {}", quoted(sweep.path()));
+        voice::tell(format_args!(
+            "when they are done: halflight sweep --collect {}",
+            quoted(sweep.path())
+        ));
         Ok(())
     }
 
@@ -319,7 +332,7 @@ impl Sweep {
                     values.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 print_line(&format!("  {index:04} {} {}: {why}", values.join(" "), word(state)))?;
             }
-            eprintln!("ledger and runs: {}", sweep.manifest.workspace.display());
+            voice::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
         }
         if tally.done == states.len() {
             return Ok(());
@@ -341,11 +354,11 @@ impl Sweep {
 
 fn tell_planned(planned: &[Planned]) {
     let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
-    eprintln!("{} tasks, {steps} steps in all", planned.len());
+    voice::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
     let mut told = Vec::new();
     for warning in planned.iter().flat_map(|it| &it.warnings) {
         if !told.contains(&warning) {
-            eprintln!("note: {warning}");
+            voice::tell(format_args!("note: {warning}"));
             told.push(warning);
         }
     }
@@ -425,7 +438,7 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
             "directory": summary.directory,
         }))?;
     } else {
-        eprintln!("{}: {} steps", summary.plan, summary.steps);
+        voice::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
     }
     if summary.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
         return Err(Error::interrupted("stopped by a signal; it delivered what it had"));

@@ -1,5 +1,6 @@
 //! One run from grant to certificate, on the calling thread.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -323,10 +324,16 @@ pub(super) fn perform(
             insecure_noise_seed,
         });
         let written = match &model {
-            Some(model) => directory.write_model(model, &preparation),
+            Some(model) => {
+                let renamed = renamed_columns(&job.plan, &job.loaded());
+                directory.write_model(model, &preparation, &renamed)
+            }
             None => Ok(()),
         };
-        if let Err(error) = written.and_then(|()| directory.write_certificate(&certificate)) {
+        let written = written
+            .and_then(|()| directory.write_certificate(&certificate))
+            .and_then(|()| directory.leave_report());
+        if let Err(error) = written {
             resumable = true;
             trouble.get_or_insert(error);
         }
@@ -370,6 +377,20 @@ fn to_be_resumed(error: &Error, directory: &Path) -> Error {
         Some(place) => told.at(place),
         None => told,
     }
+}
+
+/// What the columns of the plan's files are called in the model: those of the private
+/// file first, whose rows it is for.
+fn renamed_columns(plan: &PlanDefinition, loaded: &[&Loaded]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for name in std::iter::once(&plan.private).chain(&plan.public) {
+        for loaded in loaded.iter().filter(|loaded| loaded.definition.name == *name) {
+            for (old, new) in &loaded.definition.rename {
+                names.entry(old.clone()).or_insert_with(|| new.clone());
+            }
+        }
+    }
+    names
 }
 
 /// Opens an account with the session's budget where the ledger has none.

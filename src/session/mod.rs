@@ -4,12 +4,17 @@
 //! | module | holds |
 //! |---|---|
 //! | [`file`] | the session file: versioned RON, unknown fields refused with position |
+//! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
+//! | `features` | what networks made of records, kept |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`resumption`] | what a run directory holds so that the run can go on |
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
+//! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
+//! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
+//! | [`report`] | one run or several as a page to be passed on |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
 //! | [`atomic`] | files that are either the old or the new one |
@@ -22,8 +27,13 @@ pub mod atomic;
 pub mod certificate;
 pub mod dataset;
 pub mod demo;
+mod features;
 pub mod file;
+pub mod model_file;
+pub mod plan_field;
+pub mod prediction;
 pub mod preferences;
+pub mod report;
 pub mod resumption;
 pub mod run_directory;
 pub mod sweep;
@@ -33,6 +43,9 @@ pub use archive::ArchivedRun;
 pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
+pub use model_file::SavedModel;
+pub use prediction::Predictions;
 pub use preferences::{Config, State};
+pub use report::Report;
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;
