@@ -8,6 +8,7 @@
 //! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`extraction`] | features by a pretrained network |
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
 //! | [`inspect`] | what a table is, before anybody has said what it is for |
@@ -21,6 +22,7 @@
 
 pub mod align;
 pub mod definition;
+pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
 pub mod inspect;

@@ -7,6 +7,7 @@
 //! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
+//! | `features` | what networks made of records, kept |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
@@ -24,6 +25,7 @@ pub mod atomic;
 pub mod certificate;
 pub mod dataset;
 pub mod demo;
+mod features;
 pub mod file;
 pub mod model_file;
 pub mod plan_field;
