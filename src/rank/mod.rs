@@ -1,0 +1,44 @@
+//! Which public data can stand in for the private: section 4 of the design, after Gu,
+//! Kamath and Wu, *Choosing Public Datasets for Private Machine Learning via Gradient
+//! Subspace Distance*.
+//!
+//! A small model with random weights and random labels turns every dataset into per-example
+//! gradients. How well the leading subspace of a candidate's gradients holds the private
+//! ones says how useful the candidate will be:
+//!
+//! * the *captured energy* E = tr(VᵀAV)/tr(A), the share of the private second moment A of
+//!   gradients inside the candidate's span V, has no eigengap problem;
+//! * the *gradient subspace distance* √(Σ sin²θ)/√k of the principal angles between the
+//!   candidate's span and the private one, both of k directions.
+//!
+//! Both are exact numbers about private data, so they are for the curator
+//! ([`crate::privacy::CuratorOnly`]); [`selection`] releases the best candidate alone, and
+//! [`release`] a noisy moment from which the whole table follows.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`settings`] | the user's choices: model, k, batch, repeats |
+//! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
+//! | [`lineup`] | the candidates, and the public half of a repeat |
+//! | [`ranking`] | repeats one by one, for the curator |
+//! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
+//! | [`verdict`] | what the table says, in words |
+//! | [`alongside`] | what the gradients are blind to: discrepancies, the public model's score |
+//! | [`selection`], [`release`] | the best candidate, or the whole table, under differential privacy |
+//!
+//! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
+//! `model`, `data`, `privacy`, `numeric`.
+
+pub mod alongside;
+pub mod comparison;
+pub mod lineup;
+pub mod ranking;
+pub mod settings;
+pub mod subspace;
+pub mod verdict;
+
+pub use comparison::{Comparison, Line};
+pub use lineup::{Candidate, Lineup};
+pub use ranking::Ranking;
+pub use settings::{Order, ProbeModel, RankingSettings};
+pub use subspace::Subspace;
