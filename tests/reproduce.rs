@@ -33,6 +33,8 @@ fn the_same_seeds_give_the_same_tables_on_any_number_of_threads() {
     let uniform = mean(discrepancy, "source-only, uniform weights");
     let release = mean(discrepancy, "moment release, two-stage");
     assert!(release < 0.05 * uniform, "{release} {uniform}");
+    let printed = mean(discrepancy, "two-stage Frank–Wolfe as printed, μ=10, K=1000");
+    assert!(release < 0.1 * printed && printed < uniform, "{release} {printed} {uniform}");
     let (source, oracle) = (
         mean(error, "source-only, uniform weights"),
         mean(error, "oracle: labelled target, no privacy"),

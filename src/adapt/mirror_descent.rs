@@ -65,8 +65,8 @@ static SPEC: Spec = Spec {
             key: "step_size",
             name: "step size η",
             unit: "",
-            help: "Length of a mirror step; 0 chooses by the rounds and their noise.",
-            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.0 },
+            help: "Length of a mirror step; automatic goes by the rounds and their noise.",
+            kind: FieldKind::Automatic { whole: false, max: 1e6 },
         },
         WEIGHT_RIDGE,
         Field {

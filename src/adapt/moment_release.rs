@@ -91,9 +91,9 @@ static SPEC: Spec = Spec {
             name: "tolerance",
             unit: "share of first gap",
             help: "The search ends when the stationarity gap has fallen to this share of its \
-                   first value. 0 chooses: 1e-5 in two stages, 1e-3 jointly, where an early \
-                   end keeps more records in use.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.0 },
+                   first value. automatic takes 1e-5 in two stages and 1e-3 jointly, where an \
+                   early end keeps more records in use.",
+            kind: FieldKind::Automatic { whole: false, max: 1.0 },
         },
         TEMPERATURE,
         Field {

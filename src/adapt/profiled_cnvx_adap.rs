@@ -49,9 +49,9 @@ static SPEC: Spec = Spec {
             key: "steps",
             name: "steps T",
             unit: "gradients",
-            help: "Noisy gradient steps; 0 takes 60, and up to 120 for a larger ε. The noise per \
+            help: "Noisy gradient steps; automatic takes 60, and up to 120 for a larger ε. The noise per \
                    step grows with the square root of their number.",
-            kind: FieldKind::Whole { min: 0, max: 2000, default: 0 },
+            kind: FieldKind::Automatic { whole: true, max: 2000.0 },
         },
         Field {
             key: "step_size",

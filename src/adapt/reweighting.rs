@@ -39,8 +39,9 @@ pub(super) const ROUNDS: Field = Field {
     name: "rounds K",
     unit: "",
     help: "Looks at the private moment. More rounds follow it further, each with more noise. \
-           0 chooses by n, ε and the number of public records (the printed 1000 in as_printed).",
-    kind: FieldKind::Whole { min: 0, max: 100_000, default: 0 },
+           automatic goes by n, ε and the number of public records (the printed 1000 in \
+           as_printed).",
+    kind: FieldKind::Automatic { whole: true, max: 100_000.0 },
 };
 
 pub(super) const TEMPERATURE: Field = Field {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::Task;
 use crate::error::{Error, Result};
 
+/// What a 0 is called where it lets the method choose.
+const AUTOMATIC: &str = "automatic";
+
 /// What a method is and takes.
 #[derive(Debug)]
 pub struct Spec {
@@ -35,10 +38,28 @@ pub struct Field {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldKind {
-    Real { min: f64, max: f64, default: f64 },
-    Whole { min: u64, max: u64, default: u64 },
-    Choice { options: &'static [&'static str], default: &'static str },
-    Flag { default: bool },
+    Real {
+        min: f64,
+        max: f64,
+        default: f64,
+    },
+    Whole {
+        min: u64,
+        max: u64,
+        default: u64,
+    },
+    /// A number above zero, or 0, the default: then the method chooses it by the plan.
+    Automatic {
+        whole: bool,
+        max: f64,
+    },
+    Choice {
+        options: &'static [&'static str],
+        default: &'static str,
+    },
+    Flag {
+        default: bool,
+    },
 }
 
 /// A hyperparameter's value as it stands in a session file.
@@ -65,6 +86,7 @@ impl FieldKind {
         match self {
             Self::Real { default, .. } => Value::Number(default),
             Self::Whole { default, .. } => Value::Number(default as f64),
+            Self::Automatic { .. } => Value::Number(0.0),
             Self::Choice { default, .. } => Value::Text(default.to_owned()),
             Self::Flag { default } => Value::Flag(default),
         }
@@ -75,9 +97,26 @@ impl FieldKind {
         match self {
             Self::Real { min, max, .. } => format!("a number from {min} to {max}"),
             Self::Whole { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Self::Automatic { whole, max } => {
+                let number = if whole { "whole number" } else { "number" };
+                format!("a {number} up to {max}, or 0 for automatic")
+            }
             Self::Choice { options, .. } => format!("one of {}", options.join(", ")),
             Self::Flag { .. } => "yes or no".to_owned(),
         }
+    }
+
+    /// A value of this field, as forms and lists show it.
+    pub fn words(self, value: &Value) -> String {
+        match (self, value) {
+            (Self::Automatic { .. }, Value::Number(0.0)) => AUTOMATIC.to_owned(),
+            _ => value.to_string(),
+        }
+    }
+
+    /// Where an automatic number starts once it is chosen by hand.
+    pub fn first(self) -> f64 {
+        if matches!(self, Self::Automatic { whole: false, .. }) { 0.1 } else { 1.0 }
     }
 
     fn admits(self, value: &Value) -> bool {
@@ -85,6 +124,9 @@ impl FieldKind {
             (Self::Real { min, max, .. }, Value::Number(x)) => (min..=max).contains(x),
             (Self::Whole { min, max, .. }, Value::Number(x)) => {
                 x.fract() == 0.0 && (min as f64..=max as f64).contains(x)
+            }
+            (Self::Automatic { whole, max }, Value::Number(x)) => {
+                (0.0..=max).contains(x) && (!whole || x.fract() == 0.0)
             }
             (Self::Choice { options, .. }, Value::Text(x)) => options.contains(&x.as_str()),
             (Self::Flag { .. }, Value::Flag(_)) => true,
@@ -96,7 +138,10 @@ impl FieldKind {
     pub fn parse(self, text: &str) -> Option<Value> {
         let text = text.trim();
         let value = match self {
-            Self::Real { .. } | Self::Whole { .. } => Value::Number(text.parse().ok()?),
+            Self::Automatic { .. } if text == AUTOMATIC => Value::Number(0.0),
+            Self::Real { .. } | Self::Whole { .. } | Self::Automatic { .. } => {
+                Value::Number(text.parse().ok()?)
+            }
             Self::Choice { .. } => Value::Text(text.to_owned()),
             Self::Flag { .. } => match text {
                 "yes" | "true" | "y" => Value::Flag(true),
@@ -224,6 +269,17 @@ mod tests {
             let error = SPEC.check(&given("steps", bad)).unwrap_err();
             assert!(error.to_string().contains("from 1 to 10"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_zero_that_lets_the_method_choose_is_called_automatic() {
+        let steps = FieldKind::Automatic { whole: true, max: 100.0 };
+        assert_eq!(steps.words(&steps.default_value()), "automatic");
+        assert_eq!(steps.words(&Value::Number(30.0)), "30");
+        assert_eq!(steps.parse("automatic"), Some(Value::Number(0.0)));
+        assert_eq!(steps.parse("100"), Some(Value::Number(100.0)));
+        assert!(["101", "2.5", "-1", "some"].iter().all(|text| steps.parse(text).is_none()));
+        assert_eq!(steps.range(), "a whole number up to 100, or 0 for automatic");
     }
 
     #[test]

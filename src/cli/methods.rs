@@ -57,7 +57,7 @@ impl Methods {
                     field.help,
                     field.unit,
                     field.kind.range(),
-                    field.kind.default_value()
+                    field.kind.words(&field.kind.default_value())
                 ))?;
             }
         }

@@ -369,7 +369,8 @@ impl CompareScreen {
         let value = |name: &str, run: &ArchivedRun| {
             let plan = run.plan.as_ref()?;
             let field = plan_form::fields(plan).into_iter().find(|field| field.name() == name)?;
-            Some(format!("{} {}", field.value(plan), field.unit()).trim().to_owned())
+            let value = field.value(plan);
+            Some(format!("{value} {}", field.unit(&value)).trim().to_owned())
         };
         let rows = names.into_iter().map(|name| {
             let values = pinned.iter().map(|(_, run)| value(name, run));

@@ -62,9 +62,10 @@ impl PlanField {
         }
     }
 
-    pub fn unit(self) -> &'static str {
+    /// The unit of a value as [`Self::value`] shows it; words have none.
+    pub fn unit(self, value: &str) -> &'static str {
         match self {
-            Self::Setting(field) => field.unit,
+            Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
             _ => "",
         }
     }
@@ -134,12 +135,10 @@ impl PlanField {
             Self::Public => plan.public.join(" + "),
             Self::Epsilon => plan.target.epsilon.to_string(),
             Self::Delta => format!("{:e}", plan.target.delta),
-            Self::Setting(field) => plan
-                .settings
-                .get(field.key)
-                .cloned()
-                .unwrap_or(field.kind.default_value())
-                .to_string(),
+            Self::Setting(field) => {
+                let given = plan.settings.get(field.key).cloned();
+                field.kind.words(&given.unwrap_or(field.kind.default_value()))
+            }
             Self::Features => match plan.preparation.features {
                 FeatureScaling::Public => "public".to_owned(),
                 FeatureScaling::Declared(norm) => norm.to_string(),
@@ -161,6 +160,12 @@ impl PlanField {
             Self::Setting(field) => !plan.settings.contains_key(field.key),
             _ => true,
         }
+    }
+
+    /// Whether the method chooses the field's number.
+    pub fn is_automatic(self, plan: &PlanDefinition) -> bool {
+        matches!(self, Self::Setting(Field { kind: FieldKind::Automatic { .. }, key, .. })
+            if !plan.settings.contains_key(*key))
     }
 
     pub fn reset(self, plan: &mut PlanDefinition) {

@@ -202,8 +202,12 @@ fn choose(app: &mut App, field: PlanField, choices: &[String], by: isize) -> Vec
 /// one for counts.
 fn nudge(app: &mut App, field: PlanField, by: isize) -> Vec<Effect> {
     let Some(plan) = app.session.plans.get(app.plan.plan) else { return Vec::new() };
-    let Ok(now) = field.value(plan).parse::<f64>() else { return Vec::new() };
+    let automatic = field.is_automatic(plan);
+    let Some(now) = automatic.then_some(0.0).or_else(|| field.value(plan).parse().ok()) else {
+        return Vec::new();
+    };
     let next = match field {
+        PlanField::Setting(setting) if automatic && by > 0 => setting.kind.first(),
         PlanField::Seed => now + by as f64,
         PlanField::Holdout => ((now + 0.05 * by as f64) * 100.0).round() / 100.0,
         _ => ladder(now, by),

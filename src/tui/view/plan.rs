@@ -58,7 +58,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
             frame.render_widget(view, value);
             continue;
         }
-        let text = format!("{} {}", field.value(plan), field.unit());
+        let value_now = field.value(plan);
+        let text = format!("{value_now} {}", field.unit(&value_now));
         let style = if chosen { app.theme.selection } else { app.theme.text };
         let arrows = chosen && matches!(field.way(&app.session), Way::Choose(_));
         let text = if arrows { format!("← {} →", text.trim()) } else { text.trim().to_owned() };
