@@ -9,6 +9,7 @@
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
+//! | [`rank`] | `halflight rank SESSION` |
 //! | [`reproduce`] | `halflight reproduce` |
 //! | [`picture`] | `halflight picture` |
 //!
@@ -23,6 +24,7 @@ mod methods;
 mod open;
 mod picture;
 mod progress;
+mod rank;
 mod reproduce;
 mod run;
 mod signals;
@@ -54,6 +56,8 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
+    /// Rank a session's public datasets: which can stand in for the private one?
+    Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -74,6 +78,7 @@ pub fn main() -> ExitCode {
         None => open::open(&arguments.files),
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
+        Some(Command::Rank(rank)) => rank.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),

@@ -303,7 +303,7 @@ impl Judge<'_> {
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)
@@ -314,7 +314,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
 }
 
 /// Sortable by time, unique on this machine.
-fn new_run_id(method: &str) -> RunId {
+pub(super) fn new_run_id(method: &str) -> RunId {
     use std::sync::atomic::{AtomicU16, Ordering};
     static COUNTER: AtomicU16 = AtomicU16::new(0);
     let now = jiff::Timestamp::now();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | [`ranking`] | the public datasets put in order, for the curator or privately |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
@@ -15,6 +16,7 @@ pub mod assembly;
 pub mod control;
 pub mod desk;
 pub mod job;
+pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod shelf;
 
@@ -22,3 +24,4 @@ pub use assembly::Assembly;
 pub use control::Control;
 pub use desk::{Desk, Report, Request};
 pub use job::{Job, Moment, Summary};
+pub use ranking::{RankingJob, RankingMoment, RankingSummary};

@@ -220,6 +220,9 @@ pub fn certificate(account: &Account) -> Result<String> {
         "totals": totals,
         "past_is_known": !account.unknown_past,
         "entries": entries,
+        "outside_every_guarantee": account.unprotected.iter().map(|entry| {
+            json!({"time": entry.time, "what": entry.what, "epsilon": "unstated"})
+        }).collect::<Vec<_>>(),
         "not_covered": NOT_COVERED,
     });
     serde_json::to_string_pretty(&certificate)

@@ -5,7 +5,7 @@ use super::ledger::{Ledger, Outcome, RunId};
 use super::mechanism::selection::largest;
 use super::mechanism::{
     DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
-    PoissonSample,
+    PermuteAndFlip, PoissonSample,
 };
 use crate::error::{Error, Result};
 
@@ -163,6 +163,14 @@ impl Spender {
                     None => largest(&scores),
                 }
             }
+            Mechanism::PermuteAndFlip { scale, candidates, .. } => {
+                let noise = self.noise(scale, || PermuteAndFlip::with_scale(scale))?;
+                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
+                match noise {
+                    Some(noise) => noise.select(&mut self.generator, &scores),
+                    None => largest(&scores),
+                }
+            }
             Mechanism::NoisySelection { scale, candidates, .. } => {
                 let noise = self.noise(scale, || NoisyMaximum::from_event(scale))?;
                 let scores = self.compute(index, candidates, |_| Ok(scores()))?;
@@ -266,7 +274,9 @@ mod tests {
 
     /// A release of every kind, five draws each.
     fn every_kind() -> Vec<PlannedRelease> {
-        use PlannedMechanism::{Gaussian, Laplace, NoisySelection, Selection, SubsampledGaussian};
+        use PlannedMechanism::{
+            Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection, SubsampledGaussian,
+        };
         let (coordinates, candidates) = (2, 3);
         vec![
             planned("gaussian", Gaussian { l2_sensitivity: 1.0, coordinates }, 5),
@@ -277,6 +287,7 @@ mod tests {
             ),
             planned("laplace", Laplace { l1_sensitivity: 1.0, coordinates }, 5),
             planned("selection", Selection { range: 1.0, candidates }, 5),
+            planned("flipped selection", PermuteAndFlip { range: 1.0, candidates }, 5),
             planned("noisy selection", NoisySelection { sensitivity: 1.0, candidates }, 5),
         ]
     }
@@ -294,7 +305,9 @@ mod tests {
                 Mechanism::Laplace { scale, grid, .. } => {
                     (*scale, *grid) = (laplace.scale(), laplace.grid());
                 }
-                Mechanism::Selection { scale, .. } => *scale = 1.0,
+                Mechanism::Selection { scale, .. } | Mechanism::PermuteAndFlip { scale, .. } => {
+                    *scale = 1.0;
+                }
                 Mechanism::NoisySelection { scale, .. } => {
                     *scale = NoisyMaximum::at_least(1.0).unwrap().scale();
                 }

@@ -10,6 +10,8 @@
 //!
 //! All three are exact, for the curator.
 
+use std::sync::Arc;
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
@@ -48,7 +50,7 @@ pub fn of(
     candidate: &Candidate,
     lineup: &Lineup,
     settings: &RankingSettings,
-    private: &Private<Dataset>,
+    private: &Private<Arc<Dataset>>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Alongside>> {
     let Ok(data) = &candidate.data else { return private.curator(watch, |_| Alongside::default()) };

@@ -67,6 +67,9 @@ pub struct Round {
     pub noise: Subspace,
 }
 
+/// Private records whose gradients are held at once.
+const BLOCK: usize = 1000;
+
 /// Independent streams of one repeat.
 #[derive(Clone, Copy)]
 enum Purpose {
@@ -133,6 +136,11 @@ impl Lineup {
     /// k
     pub fn directions(&self) -> usize {
         self.directions
+    }
+
+    /// With a k of its own, whatever it cuts: for studies.
+    pub(crate) fn with_directions(self, directions: usize) -> Self {
+        Self { directions, ..self }
     }
 
     pub fn architecture(&self) -> &Architecture {
@@ -222,6 +230,12 @@ impl Conditions {
     /// declared bound to entries of about 1, where the first weights are made for; the factor
     /// is a declared constant.
     pub fn gradients(&self, features: &Matrix) -> Result<Gradients> {
+        self.gradients_from(0, features)
+    }
+
+    /// The same of records of which the first is number `first`: a record's label depends on
+    /// its number alone.
+    pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
         let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
@@ -230,15 +244,28 @@ impl Conditions {
                 let uniform = Uniform::new(0, classes as u32).map_err(|error| {
                     Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
                 })?;
-                let labels: Vec<u32> = (0..count).map(|_| uniform.sample(&mut labels)).collect();
-                self.model.gradients(&features, Labels::Classes(&labels))
+                let labels: Vec<u32> =
+                    (0..first + count).map(|_| uniform.sample(&mut labels)).collect();
+                self.model.gradients(&features, Labels::Classes(&labels[first..]))
             }
             None => {
                 let labels: Vec<f64> =
-                    (0..count).map(|_| StandardNormal.sample(&mut labels)).collect();
-                self.model.gradients(&features, Labels::Numbers(&labels))
+                    (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
+                self.model.gradients(&features, Labels::Numbers(&labels[first..]))
             }
         }
+    }
+
+    /// Gives the gradients of all of `data` to `work`, some thousand at a time.
+    pub fn in_blocks(&self, data: &Dataset, mut work: impl FnMut(&Gradients)) -> Result<()> {
+        let mut first = 0;
+        while first < data.len() {
+            let count = BLOCK.min(data.len() - first);
+            let features = data.features.columns(first, count).into_owned();
+            work(&self.gradients_from(first, &features)?);
+            first += count;
+        }
+        Ok(())
     }
 
     /// `count` of so many private records, in random order. Which ones depends on their

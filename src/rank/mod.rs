@@ -33,12 +33,45 @@ pub mod alongside;
 pub mod comparison;
 pub mod lineup;
 pub mod ranking;
+pub mod release;
+pub mod selection;
 pub mod settings;
 pub mod subspace;
 pub mod verdict;
 
+use crate::error::Result;
+use crate::privacy::{PlannedRelease, Released, Spender};
+
 pub use comparison::{Comparison, Line};
 pub use lineup::{Candidate, Lineup};
-pub use ranking::Ranking;
+pub use ranking::{RankStep, Ranking};
+pub use release::{PrivateTable, ReleasedLine};
+pub use selection::{PrivateSelection, Selector};
 pub use settings::{Order, ProbeModel, RankingSettings};
 pub use subspace::Subspace;
+
+/// A ranking that keeps everything to itself until its one release at the end.
+pub trait PrivateRanking {
+    /// Its name in the ledger.
+    fn method(&self) -> &'static str;
+
+    fn lineup(&self) -> &Lineup;
+
+    /// What it will release, before private data are touched.
+    fn plan(&self) -> Result<PlannedRelease>;
+
+    /// One repeat: nothing leaves the private data.
+    fn step(&mut self) -> Result<RankStep>;
+
+    /// Draws, after the last step.
+    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed>;
+}
+
+/// What a private ranking tells the world.
+#[derive(Debug, Clone)]
+pub enum Disclosed {
+    /// Name of the best candidate.
+    Winner(Released<String>),
+    /// The best energy first.
+    Table(Released<Vec<ReleasedLine>>),
+}

@@ -1,5 +1,7 @@
 //! Repeats one by one: the scores of every candidate, for the curator alone.
 
+use std::sync::Arc;
+
 use super::alongside::{self, Alongside};
 use super::comparison::Comparison;
 use super::lineup::{Lineup, Round};
@@ -24,7 +26,7 @@ pub struct Repeat {
 pub struct Ranking {
     lineup: Lineup,
     settings: RankingSettings,
-    private: Private<Dataset>,
+    private: Private<Arc<Dataset>>,
     repeats: Vec<CuratorOnly<Repeat>>,
     /// `None` where a seal came between.
     alongside: Vec<Option<CuratorOnly<Alongside>>>,
@@ -41,6 +43,12 @@ pub struct RankStep {
     pub done: bool,
 }
 
+impl RankStep {
+    pub(super) fn repeat(index: usize, total: usize) -> Self {
+        Self { index, total, words: format!("repeat {index} of {total}"), done: index == total }
+    }
+}
+
 impl std::fmt::Debug for Ranking {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ranking").field("repeats", &self.repeats.len()).finish_non_exhaustive()
@@ -48,7 +56,7 @@ impl std::fmt::Debug for Ranking {
 }
 
 impl Ranking {
-    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Dataset>) -> Self {
+    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Arc<Dataset>>) -> Self {
         let settings = settings.clone();
         let (repeats, alongside) = (Vec::new(), Vec::new());
         Self { lineup, settings, private, repeats, alongside }
@@ -74,7 +82,8 @@ impl Ranking {
         }
         let words = if self.repeats.len() < self.settings.repeats {
             let round = self.lineup.round(self.repeats.len())?;
-            let repeat = self.private.try_map(|data| score(&round, data, self.lineup.batch()))?;
+            let repeat =
+                self.private.try_map(|data| Repeat::of(&round, data, self.lineup.batch()))?;
             self.repeats.extend(repeat.curator(watch, Clone::clone));
             format!("repeat {} of {}", self.repeats.len(), self.settings.repeats)
         } else {
@@ -110,22 +119,24 @@ impl Ranking {
     }
 }
 
-/// The private half of a repeat.
-fn score(round: &Round, data: &Dataset, batch: usize) -> Result<Repeat> {
-    let chosen = round.conditions.private_batch(data.len(), 2 * batch);
-    let (first, second) = chosen.split_at(chosen.len() / 2);
-    let private = round.conditions.gradients(&data.features.select_columns(first))?;
-    let other = round.conditions.gradients(&data.features.select_columns(second))?;
-    let directions = round.directions;
-    let within = |error: Error| error.within("private data");
-    let span = Subspace::of(&private, directions).map_err(within)?;
-    let floor = Subspace::of(&other, directions).map_err(within)?;
-    let spans = round.spans.iter();
-    Ok(Repeat {
-        scores: spans.map(|candidate| Some(span.score(candidate.as_ref()?, &private))).collect(),
-        floor: span.score(&floor, &private),
-        ceiling: span.score(&round.noise, &private),
-    })
+impl Repeat {
+    /// The private half of a repeat: exact.
+    pub(crate) fn of(round: &Round, data: &Dataset, batch: usize) -> Result<Self> {
+        let chosen = round.conditions.private_batch(data.len(), 2 * batch);
+        let (first, second) = chosen.split_at(chosen.len() / 2);
+        let gradients =
+            |chosen: &[usize]| round.conditions.gradients(&data.features.select_columns(chosen));
+        let (private, other) = (gradients(first)?, gradients(second)?);
+        let within = |error: Error| error.within("private data");
+        let span = Subspace::of(&private, round.directions).map_err(within)?;
+        let floor = Subspace::of(&other, round.directions).map_err(within)?;
+        let score = |candidate: &Subspace| span.score(candidate, &private);
+        Ok(Self {
+            scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
+            floor: score(&floor),
+            ceiling: score(&round.noise),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +196,8 @@ mod tests {
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
         let lineup = Lineup::new(settings, candidates, (400, DIMENSION), Some(3), bounds)?;
         let watch = Watch::open();
-        let mut ranking = Ranking::new(settings, lineup, Private::new(records(400, 0.0, 1)));
+        let mut ranking =
+            Ranking::new(settings, lineup, Private::new(Arc::new(records(400, 0.0, 1))));
         assert!(ranking.comparison(&watch).is_none());
         for index in 1..=ranking.total() {
             let step = ranking.step(&watch)?;
@@ -302,7 +314,8 @@ mod tests {
         let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
         let mut nothing = records(400, 0.0, 1);
         nothing.features.fill(f64::NAN);
-        let mut ranking = Ranking::new(&settings(), lineup.unwrap(), Private::new(nothing));
+        let mut ranking =
+            Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(nothing)));
         let error = ranking.step(&Watch::open()).unwrap_err().to_string();
         assert!(error.starts_with("private data: "), "{error}");
     }

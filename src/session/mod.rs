@@ -6,6 +6,7 @@
 //! | [`file`] | the session file: versioned RON, unknown fields refused with position |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
+//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
@@ -22,6 +23,7 @@ pub mod dataset;
 pub mod demo;
 pub mod file;
 pub mod preferences;
+pub mod ranking;
 pub mod run_directory;
 pub mod workspace;
 
@@ -30,5 +32,6 @@ pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
 pub use preferences::{Config, State};
+pub use ranking::RankingDefinition;
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;
