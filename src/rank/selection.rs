@@ -168,12 +168,11 @@ mod tests {
     }
 
     /// Two candidates with nearly orthogonal spans of one direction.
-    fn lineup(repeats: usize) -> Lineup {
+    fn lineup() -> Lineup {
         let settings = RankingSettings {
             model: ProbeModel::Linear,
             batch: 10,
             directions: 1,
-            repeats,
             ..RankingSettings::default()
         };
         let candidates = [0, 1]
@@ -202,7 +201,7 @@ mod tests {
     #[test]
     fn adversarial_neighbours_attain_the_sensitivity_whatever_the_number_of_repeats() {
         for repeats in [1, 3] {
-            let mut lineup = lineup(repeats);
+            let mut lineup = lineup();
             let ours = along(0, 40);
             let mut theirs = along(0, 40);
             theirs.features.set_column(7, &along(1, 1).features.column(0));
@@ -219,7 +218,7 @@ mod tests {
             entries in proptest::collection::vec(-1e3..1e3_f64, 8),
             broken in 0..6_usize,
         ) {
-            let mut lineup = lineup(1);
+            let mut lineup = lineup();
             let ours = along(0, 40);
             let mut theirs = along(0, 40);
             for (axis, entry) in entries.iter().enumerate() {
@@ -248,7 +247,7 @@ mod tests {
                 mixed.features.set_column(record, &along(1, 1).features.column(0));
             }
             let private = Private::new(Arc::new(mixed));
-            let mut work = PrivateSelection::new(selector, lineup(2), 2, &private, 40);
+            let mut work = PrivateSelection::new(selector, lineup(), 2, &private, 40);
             let plan = [work.plan().unwrap()];
             assert!(
                 work.draw(&mut Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0)).is_err()
@@ -274,7 +273,7 @@ mod tests {
 
     #[test]
     fn selecting_among_one_is_refused() {
-        let mut lineup = lineup(1);
+        let mut lineup = lineup();
         let good = lineup.candidates()[0].clone();
         let broken = Candidate { name: "b".to_owned(), data: Err(Error::failed("gone")) };
         let settings = RankingSettings { directions: 1, ..RankingSettings::default() };

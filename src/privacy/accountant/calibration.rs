@@ -539,7 +539,8 @@ mod tests {
                     assert!(DiscreteLaplace::from_event(scale, grid).is_ok());
                     assert!(sensitivity >= 2.0 + 5.0 * grid);
                 }
-                Mechanism::Selection { scale, range, .. } => {
+                Mechanism::Selection { scale, range, .. }
+                | Mechanism::PermuteAndFlip { scale, range, .. } => {
                     assert!(range >= 0.3 + ExponentialMechanism::range_slack(scale));
                 }
                 Mechanism::NoisySelection { scale, sensitivity, .. } => {
