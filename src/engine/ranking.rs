@@ -6,6 +6,7 @@
 //! the first number is computed. A private one reserves its release, draws, and settles, like
 //! a run.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use super::control::Control;
 use super::job::{new_run_id, open_budget, panic_message};
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings, Table,
-    Task,
+    Column, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings,
+    Table, Task, Values, Vectors, images,
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
@@ -269,18 +270,22 @@ pub fn prepare(
     })?;
 
     // Who has all columns of the right kinds and no row of the private dataset.
-    let fits = |public: &Loaded| -> Result<()> {
-        let other = public.public()?;
+    let fits = |other: &Table| {
         Compatibility::between(table, other).check_for(|name| needed.contains(name))?;
         refuse_overlap(private, &[other], &private.definition.name)
     };
-    let problems: Vec<Result<()>> = publics.iter().map(|public| fits(public)).collect();
-    let labelled = |public: &Loaded| public.public().is_ok_and(|table| table.has(&label));
-    let fitting = publics.iter().zip(&problems).filter(|(_, problem)| problem.is_ok());
-    let fitted: Vec<&Table> = fitting
-        .filter(|(public, _)| labelled(public))
-        .map(|(public, _)| public.public())
-        .collect::<Result<_>>()?;
+    let tables: Vec<Result<Cow<'_, Table>>> = publics
+        .iter()
+        .map(|public| {
+            let other = alike(table, public.public()?, &features, definition.resize)?;
+            fits(&other).map(|()| other)
+        })
+        .collect();
+    let fitted: Vec<&Table> = tables
+        .iter()
+        .filter_map(|table| table.as_deref().ok())
+        .filter(|table| table.has(&label))
+        .collect();
     let columns: Vec<String> = features.iter().cloned().chain([label.clone()]).collect();
     let pooled = Table::concat_columns(&fitted, &columns)?;
 
@@ -288,20 +293,19 @@ pub fn prepare(
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
     definition_of_all.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
     if task == Task::Classification {
-        let all: Vec<&DatasetDefinition> =
-            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
+        // Another candidate's classes may differ: then it is ranked without its labels.
+        let all = [&definition_of_all, &private.definition];
         definition_of_all.classes = shared_classes(&pooled, &all)?;
     }
     let settings = PreparationSettings { intercept: false, ..definition.preparation.clone() };
     let preparation = Preparation::fit(&pooled, &definition_of_all, &settings)?;
-    let candidates = publics.iter().zip(problems).map(|(public, problem)| {
+    let candidates = publics.iter().zip(tables).map(|(public, table)| {
         let name = public.definition.name.clone();
-        let data = problem.and_then(|()| {
+        let data = table.and_then(|table| {
             let own = preparation.under(&public.definition);
-            let table = public.public()?;
             // Without usable labels it is ranked all the same.
-            let with_labels = labelled(public).then(|| own.apply(table, &name, true));
-            with_labels.and_then(Result::ok).map_or_else(|| own.apply(table, &name, false), Ok)
+            let with_labels = table.has(&label).then(|| own.apply(&table, &name, true));
+            with_labels.and_then(Result::ok).map_or_else(|| own.apply(&table, &name, false), Ok)
         });
         Candidate { name, data }
     });
@@ -316,6 +320,51 @@ pub fn prepare(
     let lineup =
         Lineup::new(&definition.settings, candidates, shape, classes, preparation.bounds())?;
     Ok(Field { lineup, private: data, private_records: private.rows })
+}
+
+/// A candidate's table, its images brought to the size of the reference's where that is asked
+/// for.
+fn alike<'a>(
+    reference: &Table,
+    other: &'a Table,
+    features: &[String],
+    resize: bool,
+) -> Result<Cow<'a, Table>> {
+    let same = Ok(Cow::Borrowed(other));
+    let [name] = features else { return same };
+    let (Ok(Column::Vectors(ours)), Some(at)) =
+        (reference.column(name), other.names.iter().position(|it| it == name))
+    else {
+        return same;
+    };
+    let Column::Vectors(theirs) = &other.columns[at] else { return same };
+    if ours.width() == theirs.width() {
+        return same;
+    }
+    let told = |error: Error| error.at(format!("{}, column '{name}'", other.origin));
+    let (from, to) = (images::square(theirs.width()), images::square(ours.width()));
+    let what = format!("its vectors have {} numbers, and {}", theirs.width(), ours.width());
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(told(
+            Error::failed(format!("{what} are wanted"))
+                .cure("use features of the same extractor, or images of the same size"),
+        ));
+    };
+    if !resize {
+        return Err(told(
+            Error::failed(format!("{what} are wanted: images of another size"))
+                .cure("set `resize: true` in the session's `ranking`"),
+        ));
+    }
+    let rows = (0..theirs.len()).flat_map(|row| {
+        let image: Vec<f64> = theirs.row(row).numbers().collect();
+        images::resized(&image, from, to)
+    });
+    let mut table = other.clone();
+    if let Some(vectors) = Vectors::new(ours.width(), Values::F64(rows.collect())) {
+        table.columns[at] = Column::Vectors(vectors);
+    }
+    Ok(Cow::Owned(table))
 }
 
 /// The definition whose columns are compared: that of the first candidate with a label of
@@ -348,4 +397,31 @@ fn reference(private: &Loaded, publics: &[&Loaded]) -> Result<DatasetDefinition>
     Err(Error::failed("no public dataset has the columns of the private one")
         .at(first.definition.name.clone())
         .cure("choose the features that all have, or another public dataset"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(width: usize, rows: usize) -> Table {
+        let values = (0..width * rows).map(|i| (i % width) as f64).collect();
+        let vectors = Vectors::new(width, Values::F64(values)).unwrap();
+        Table::of_rows("t.npy", vec!["x".to_owned()], vec![Column::Vectors(vectors)]).unwrap()
+    }
+
+    #[test]
+    fn images_of_another_size_are_resized_where_that_is_asked_for_and_told_where_not() {
+        let (small, large) = (table(64, 5), table(3 * 1024, 4));
+        let features = ["x".to_owned()];
+        let error = alike(&small, &large, &features, false).unwrap_err().to_string();
+        assert!(error.contains("resize: true") && error.contains("3072"), "{error}");
+        let fitted = alike(&small, &large, &features, true).unwrap();
+        assert_eq!(fitted.columns[0].width(), 64);
+        assert_eq!(fitted.rows(), 4);
+        // The same records still: what they are drawn from is told by their file.
+        assert!(fitted.provenance().eq(large.provenance()));
+        assert!(matches!(alike(&small, &small, &features, true), Ok(Cow::Borrowed(_))));
+        let error = alike(&small, &table(100 * 7, 2), &features, true).unwrap_err().to_string();
+        assert!(error.contains("same extractor"), "{error}");
+    }
 }

@@ -20,6 +20,9 @@ pub struct RankingDefinition {
     /// How features are brought into bounds: best as in the plan to come. The intercept is
     /// left out, because the models have one.
     pub preparation: PreparationSettings,
+    /// Bring images of another size to that of the private ones (grey where channels differ).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resize: bool,
     pub settings: RankingSettings,
 }
 

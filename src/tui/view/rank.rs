@@ -79,7 +79,7 @@ fn nothing(app: &App, frame: &mut Frame, area: Rect) {
     }
     let settings = &app.session.ranking.settings;
     let about = format!(
-        "Now set: {}, k near {}, m up to {}, {} repeats (`ranking` in the session file).",
+        "Set: {}, k near {}, m up to {}, {} repeats.",
         settings.model.words(),
         settings.directions,
         settings.batch,
@@ -94,9 +94,9 @@ fn nothing(app: &App, frame: &mut Frame, area: Rect) {
         "  t   privately: releases every dataset's scores, with noise".to_owned(),
     ];
     let lines = [
-        "Which public dataset can stand in for the private one? A small model turns every",
-        "dataset into gradients; the share of the private gradients' energy that lies in a",
-        "dataset's leading subspace says how useful it will be.",
+        "Which public dataset can stand in for the private one? A small model",
+        "turns every dataset into gradients. The share of the private gradients'",
+        "energy that lies in a dataset's leading subspace says how useful it is.",
         "",
         &ways[0],
         &ways[1],

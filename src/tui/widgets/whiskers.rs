@@ -56,8 +56,8 @@ mod tests {
     fn bar_whisker_and_marks_stand_where_their_values_are() {
         let whiskers =
             Whiskers { mean: 0.5, deviation: 0.2, full: 1.0, marks: [Some(0.9), Some(0.1)] };
-        assert_eq!(drawn(whiskers, &Glyphs::unicode()), "█│███── │ ");
-        assert_eq!(drawn(whiskers, &Glyphs::ascii()), "#|###-- | ");
+        assert_eq!(drawn(whiskers, &Glyphs::unicode()), "█│███──  │");
+        assert_eq!(drawn(whiskers, &Glyphs::ascii()), "#|###--  |");
     }
 
     #[test]
