@@ -110,6 +110,7 @@ fn the_private_models_of_the_demo_beat_the_public_one_and_not_the_exact_one() {
             "model.ron",
             "model.safetensors",
             "certificate.json",
+            "report.html",
         ] {
             assert!(run.path().join(file).is_file(), "{file} is missing");
         }
@@ -128,7 +129,7 @@ fn exported_files_hold_no_exact_number_and_no_fingerprint_of_private_rows() {
     let content = first["entry"]["dataset"]["content"].as_str().unwrap();
     let curator = std::fs::read_to_string(Path::new(&run).join("curator.jsonl")).unwrap();
     assert!(curator.contains("private_error"));
-    for file in ["run.ron", "events.jsonl", "model.ron", "certificate.json"] {
+    for file in ["run.ron", "events.jsonl", "model.ron", "certificate.json", "report.html"] {
         let text = std::fs::read_to_string(Path::new(&run).join(file)).unwrap();
         assert!(!text.contains(content), "{file} holds the fingerprint of the private file");
         for exact in ["private_error", "exact_objective", "exact_stationarity_gap"] {
@@ -242,7 +243,7 @@ fn wrong_sessions_are_refused_before_anything_is_read() {
         ("profiled_cnvx_adap", "profiled", "profiled_cnvx_adap, moment_release"),
         ("private: \"ours\"", "private: \"theirs\"", "not a private dataset"),
         ("public: [\"theirs\"]", "public: []", "no public dataset"),
-        ("seed: 3,", "seed: 3, settings: {\"steps\": 5000},", "from 0 to"),
+        ("seed: 3,", "seed: 3, settings: {\"steps\": 5000},", "up to 2000"),
         ("seed: 3,", "seed: 3, settings: {\"stepz\": 5},", "stepz"),
         ("delta: 1e-5),\n      seed", "delta: 0.01),\n      seed", "1/n"),
         ("epsilon: 1.0", "epsilon: -1.0", "ε"),

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/schema.rs"]
+mod schema;
+
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicBool;
@@ -53,8 +56,12 @@ fn the_command_prints_tables_and_writes_plots() {
     let output = halflight(directory.path(), &arguments);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{told}");
-    assert!(told.contains("in ") && !told.contains('\u{1b}'), "{told}");
+    assert!(told.contains("wrote plots/") && !told.contains('\u{1b}'), "{told}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema =
+        Command::new(env!("CARGO_BIN_EXE_halflight")).args(["schema", "reproduce"]).output();
+    let schema = serde_json::from_slice(&schema.unwrap().stdout).unwrap();
+    assert_eq!(schema::flaw(&schema, &json), None);
     assert!(json["header"].to_string().contains("Nothing here is private"));
     let first = &json["tables"][0]["rows"][0];
     assert_eq!(first["row"], "source-only, uniform weights");

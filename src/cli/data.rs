@@ -1,17 +1,6 @@
 //! `halflight data inspect`: what a file holds and how to use it.
 //!
-//! With `--json`:
-//!
-//! ```text
-//! { "tables": [ { "origin", "rows", "duplicated_rows",
-//!                 "columns": [ { "name", "kind", "missing", "distinct", "values"? } ],
-//!                 "label_candidates": [ { "column", "task", "classes" } ],
-//!                 "problems": [ { "column"?, "what" } ],
-//!                 "definition": RON text, "warnings": [ text ] } ],
-//!   "compatibility": [ { "first", "second",
-//!                        "columns": [ { "name", "in_first", "in_second", "verdict", "perhaps" } ] } ],
-//!   "plans": [ { "name", "public_records", "clipped", "problem" } ] }
-//! ```
+//! What `--json` prints is in `schemas.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +17,8 @@ use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
 
 /// Look at data files.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight data inspect private.csv public.csv")]
 pub struct Data {
     #[command(subcommand)]
     command: DataCommand,
@@ -45,6 +36,9 @@ enum DataCommand {
 /// for your eyes. Of several files it says, too, whether their columns agree; of
 /// a session, what becomes of each of its datasets.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight data inspect private.csv public.parquet
+  halflight data inspect session.ron --json")]
 struct Inspect {
     /// Data files, or one session (.ron).
     #[arg(required = true)]

@@ -11,6 +11,10 @@ use crate::tui;
 const DEMO_PACE: f64 = 16.0;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight demo
+  halflight demo --plain
+  halflight demo synthetic --json --workspace study")]
 pub struct Demo {
     /// Which demo: bikeshare or synthetic.
     #[arg(default_value = "bikeshare")]

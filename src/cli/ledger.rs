@@ -1,11 +1,11 @@
 //! `halflight ledger`: what was spent, and mending.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{print_json, print_line};
+use super::{print_json, print_line, voice};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
@@ -13,9 +13,11 @@ use crate::privacy::ledger::{Account, AccountId, RunId, RunState};
 use crate::session::Workspace;
 
 /// Show and mend the privacy ledger of a workspace.
-///
-/// Example: halflight ledger --workspace study/
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight ledger --workspace study
+  halflight ledger budget acc-0123456789 4 1e-5
+  halflight ledger verify")]
 pub struct LedgerCommand {
     /// Directory of the workspace.
     #[arg(long, default_value = ".", global = true, value_name = "DIR")]
@@ -32,16 +34,22 @@ pub struct LedgerCommand {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Accounts, budgets and entries (the default).
+    #[command(after_help = "Example:\n  halflight ledger show --json")]
     Show,
     /// Check every line's hash; exit code 1 where the ledger is damaged.
+    #[command(after_help = "Example:\n  halflight ledger verify --json")]
     Verify,
     /// Set the budget of an account.
+    #[command(after_help = "Example:\n  halflight ledger budget acc-0123456789 4 1e-5")]
     Budget { account: String, epsilon: f64, delta: f64 },
     /// Settle a run whose process is gone at what it had announced.
+    #[command(after_help = "Example:\n  halflight ledger settle 20260131-235959-moment_release-00")]
     Settle { run: String },
     /// Set a damaged ledger aside and go on with its good lines.
+    #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
     /// Accept that nobody knows what an account spent in lost lines.
+    #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
     Accept { account: String },
 }
 
@@ -54,7 +62,7 @@ impl LedgerCommand {
         let mut ledger = workspace.ledger()?;
         match self.what.as_ref().unwrap_or(&What::Show) {
             What::Show => self.show(&mut ledger),
-            What::Verify => verify(&mut ledger),
+            What::Verify => self.verify(&mut ledger),
             What::Budget { account, epsilon, delta } => {
                 let budget = crate::privacy::Target { epsilon: *epsilon, delta: *delta };
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
@@ -66,7 +74,10 @@ impl LedgerCommand {
             }
             What::Repair => {
                 let aside = ledger.repair()?;
-                eprintln!("the damaged ledger was set aside as {}", aside.display());
+                voice::tell(format_args!(
+                    "the damaged ledger was set aside as {}",
+                    aside.display()
+                ));
                 self.show(&mut ledger)
             }
             What::Accept { account } => {
@@ -94,6 +105,26 @@ impl LedgerCommand {
         ))
     }
 
+    fn verify(&self, ledger: &mut Ledger) -> Result<()> {
+        let book = ledger.book()?;
+        if self.json {
+            print_json(&json!({
+                "ledger": ledger.path(), "damaged": book.damaged, "warnings": book.warnings,
+            }))?;
+        }
+        if book.damaged {
+            return Err(Error::failed(book.warnings.join("; "))
+                .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
+        }
+        if self.json {
+            return Ok(());
+        }
+        for warning in &book.warnings {
+            voice::tell(format_args!("note: {warning}"));
+        }
+        print_line(&format!("{}: every line is in its chain", ledger.path().display()))
+    }
+
     fn show(&self, ledger: &mut Ledger) -> Result<()> {
         let book = ledger.book()?;
         if self.json {
@@ -112,19 +143,6 @@ impl LedgerCommand {
         }
         book.accounts.iter().try_for_each(|account| print_line(&as_text(account)?))
     }
-}
-
-fn verify(ledger: &mut Ledger) -> Result<()> {
-    let book = ledger.book()?;
-    if book.damaged {
-        return Err(Error::failed(book.warnings.join("; "))
-            .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
-    }
-    for warning in &book.warnings {
-        eprintln!("note: {warning}");
-    }
-    let path: &Path = ledger.path();
-    print_line(&format!("{}: every line is in its chain", path.display()))
 }
 
 fn names(account: &Account) -> String {

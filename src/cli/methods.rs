@@ -8,9 +8,10 @@ use crate::adapt;
 use crate::error::Result;
 
 /// List the adaptation methods and their settings.
-///
-/// Example: halflight methods profiled_cnvx_adap
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight methods
+  halflight methods profiled_cnvx_adap --json")]
 pub struct Methods {
     /// Only this method.
     id: Option<String>,
@@ -38,6 +39,7 @@ impl Methods {
                 });
                 json!({
                     "id": spec.id, "name": spec.name, "summary": spec.summary,
+                    "task": spec.task,
                     "needs_private_labels": spec.needs_private_labels,
                     "settings": fields.collect::<Vec<_>>(),
                 })

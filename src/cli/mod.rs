@@ -11,23 +11,41 @@
 //! | [`account`] | `halflight account` |
 //! | [`rank`] | `halflight rank SESSION` |
 //! | [`reproduce`] | `halflight reproduce` |
+//! | [`predict`] | `halflight predict MODEL DATA` |
+//! | [`report`] | `halflight report RUN...` |
 //! | [`picture`] | `halflight picture` |
+//! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
+//! | [`schema`] | `halflight schema [COMMAND]`: what `--json` prints |
+//!
+//! | module | for all of them |
+//! |---|---|
+//! | [`voice`] | what is said on standard error, and how much of it |
+//! | [`progress`], [`reading`], [`steps`] | how far a long work is, a file, a run |
+//! | [`signals`] | Ctrl-C and friends |
 //!
 //! Results go to standard output, progress and messages to standard error.
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
 
 mod account;
+mod completions;
 mod data;
 mod demo;
 mod ledger;
+mod man;
 mod methods;
 mod open;
 mod picture;
+mod predict;
 mod progress;
 mod rank;
+mod reading;
+mod report;
 mod reproduce;
 mod run;
+mod schema;
 mod signals;
+mod steps;
+mod voice;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,10 +59,29 @@ use crate::error::{Error, Kind, Result};
 /// Without a command it opens the interface: on the given session, on
 /// session.ron in this directory, or on the built-in demo.
 #[derive(Debug, Parser)]
-#[command(name = "halflight", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "halflight",
+    version,
+    subcommand_precedence_over_arg = true,
+    after_help = "Examples:
+  halflight
+  halflight private.csv public.csv
+  halflight session.ron
+
+Results go to standard output, progress and remarks to standard error.
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted."
+)]
 struct Arguments {
     /// Session file to open (.ron), or data files to start a new session with (.csv, .tsv).
     files: Vec<PathBuf>,
+
+    /// Say nothing but results and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Say more about what is done and why.
+    #[arg(short, long, global = true)]
+    verbose: bool,
 
     #[command(subcommand)]
     command: Option<Command>,
@@ -58,6 +95,8 @@ enum Command {
     Run(run::Run),
     /// Rank a session's public datasets: which can stand in for the private one?
     Rank(rank::Rank),
+    Predict(predict::Predict),
+    Report(report::ReportCommand),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -69,27 +108,40 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Write pictures of the screens (SVG), as they stand in the README.
     Picture(picture::Picture),
+    Completions(completions::Completions),
+    Man(man::Man),
+    Schema(schema::Schema),
 }
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    voice::set(arguments.quiet, arguments.verbose);
     let done = match arguments.command {
         None => open::open(&arguments.files),
+        Some(_) if !arguments.files.is_empty() => {
+            Err(Error::usage("files to open and a command do not go together")
+                .cure("name the files after the command"))
+        }
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
         Some(Command::Rank(rank)) => rank.execute(),
+        Some(Command::Predict(predict)) => predict.execute(),
+        Some(Command::Report(report)) => report.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
         Some(Command::Reproduce(reproduce)) => reproduce.execute(),
         Some(Command::Picture(picture)) => picture.execute(),
+        Some(Command::Completions(completions)) => completions.execute(),
+        Some(Command::Man(man)) => man.execute(),
+        Some(Command::Schema(schema)) => schema.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            voice::complain(format_args!("error: {error}"));
             exit_code(&error)
         }
     }
@@ -113,10 +165,69 @@ fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Prints to standard output; a closed pipe is no crash.
 fn print_line(text: &str) -> Result<()> {
+    print_text(format!("{text}\n").as_bytes())
+}
+
+/// The same for what ends its lines itself.
+fn print_text(text: &[u8]) -> Result<()> {
     use std::io::Write;
-    match writeln!(std::io::stdout(), "{text}") {
+    let mut out = std::io::stdout();
+    match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Error::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Every command below `command`, with the words that call it.
+    fn all(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        let subs = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+        let below = subs.flat_map(|sub| all(sub, &format!("{words} {}", sub.get_name())));
+        std::iter::once((words.to_owned(), command.clone())).chain(below).collect()
+    }
+
+    /// The words of a line as a shell would split it, up to a pipe or a redirection.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in line.split('\'').enumerate() {
+            if index % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        words.into_iter().take_while(|word| word != "|" && word != ">").collect()
+    }
+
+    #[test]
+    fn every_command_has_an_example_and_every_example_parses() {
+        let root = Arguments::command();
+        root.clone().debug_assert();
+        for (call, command) in all(&root, "halflight") {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> =
+                help.lines().map(str::trim).filter(|line| line.starts_with(&call)).collect();
+            assert!(!examples.is_empty(), "`{call}` has no example");
+            for example in examples {
+                if let Err(error) = Arguments::try_parse_from(words(example)) {
+                    panic!("`{example}` of `{call}`: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quiet_and_verbose_stand_before_or_after_the_command() {
+        for line in ["halflight -q methods", "halflight methods --quiet", "halflight methods -v"] {
+            let arguments = Arguments::try_parse_from(words(line)).unwrap();
+            assert!(arguments.quiet != arguments.verbose, "{line}");
+        }
+        assert!(Arguments::try_parse_from(words("halflight -q -v methods")).is_err());
     }
 }

@@ -11,7 +11,9 @@ use clap::Args;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::json;
 
+use super::{print_json, voice};
 use crate::engine::desk::News;
 use crate::engine::rehearsal::rehearse;
 use crate::engine::{Control, Desk, Job};
@@ -26,13 +28,17 @@ use crate::tui::update::{Message, update};
 use crate::tui::view::{Hits, view};
 
 /// Write pictures of the screens (SVG), as they stand in the README.
-///
-/// Example: halflight picture --out assets/screens
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight picture --out assets/screens")]
 pub struct Picture {
     /// Directory for the pictures.
     #[arg(long, default_value = "assets/screens")]
     out: PathBuf,
+
+    /// Print the paths of the pictures as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 const COLUMNS: u16 = 120;
@@ -47,12 +53,14 @@ impl Picture {
     pub fn execute(&self) -> Result<()> {
         std::fs::create_dir_all(&self.out)
             .map_err(|error| Error::io("create the directory", &self.out, &error))?;
+        let mut written = Vec::new();
         for (name, picture) in pictures()? {
             let path = self.out.join(format!("{name}.svg"));
             atomic::write(&path, picture.as_bytes())?;
-            eprintln!("wrote {}", path.display());
+            voice::tell(format_args!("wrote {}", path.display()));
+            written.push(path);
         }
-        Ok(())
+        if self.json { print_json(&json!({ "pictures": written })) } else { Ok(()) }
     }
 }
 

@@ -1,12 +1,17 @@
 //! How far a long command is, on standard error: a bar in a terminal, a line now and
-//! then elsewhere, nothing if asked to be quiet.
+//! then elsewhere, nothing if asked to be quiet. Work that is over at once says nothing.
 
 use std::io::{IsTerminal, Write, stderr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::voice;
 use crate::plot::number::duration;
 
 const BAR: usize = 28;
+/// Nobody waits for a bar that is full before it can be read …
+const BEFORE_A_BAR: Duration = Duration::from_millis(200);
+/// … and a log needs no line about a moment.
+const BEFORE_LINES: Duration = Duration::from_secs(2);
 
 pub struct Progress {
     what: String,
@@ -15,6 +20,7 @@ pub struct Progress {
     manner: Manner,
     /// Tenths that lines have told.
     told: usize,
+    drawn: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,42 +31,48 @@ enum Manner {
 }
 
 impl Progress {
-    pub fn new(what: &str, total: usize, quiet: bool) -> Self {
-        let manner = match (quiet, stderr().is_terminal()) {
+    pub fn new(what: &str, total: usize) -> Self {
+        let manner = match (voice::is_quiet(), stderr().is_terminal()) {
             (true, _) => Manner::Quiet,
             (false, true) => Manner::Bar,
             (false, false) => Manner::Lines,
         };
-        let progress =
-            Self { what: what.to_owned(), total, begun: Instant::now(), manner, told: 0 };
-        progress.draw(0);
-        progress
+        let begun = Instant::now();
+        Self { what: what.to_owned(), total, begun, manner, told: 0, drawn: false }
     }
 
     pub fn tell(&mut self, done: usize) {
+        self.tell_with(done, "");
+    }
+
+    /// The same with something to add about where the work stands.
+    pub fn tell_with(&mut self, done: usize, more: &str) {
+        let worked = self.begun.elapsed();
         let tenth = done * 10 / self.total.max(1);
-        if self.manner == Manner::Lines && tenth > self.told {
-            self.told = tenth;
-            eprintln!("{}", self.words(done));
+        match self.manner {
+            Manner::Bar if worked >= BEFORE_A_BAR => self.draw(done, more),
+            Manner::Lines if tenth > self.told && worked >= BEFORE_LINES => {
+                self.told = tenth;
+                voice::tell(format_args!("{}{more}", self.words(done)));
+            }
+            _ => {}
         }
-        self.draw(done);
     }
 
     /// Leaves the line of the bar.
     pub fn end(self) {
-        if self.manner == Manner::Bar {
-            eprintln!();
+        if self.drawn {
+            voice::tell("");
         }
     }
 
-    fn draw(&self, done: usize) {
-        if self.manner == Manner::Bar {
-            let filled = (BAR * done).checked_div(self.total).unwrap_or(BAR);
-            let (full, empty) = ("█".repeat(filled), "░".repeat(BAR - filled));
-            // A terminal that is gone does not stop the work.
-            let _ = write!(stderr(), "\r{full}{empty} {}\x1b[K", self.words(done));
-            let _ = stderr().flush();
-        }
+    fn draw(&mut self, done: usize, more: &str) {
+        self.drawn = true;
+        let filled = (BAR * done).checked_div(self.total).unwrap_or(BAR).min(BAR);
+        let (full, empty) = ("█".repeat(filled), "░".repeat(BAR - filled));
+        // A terminal that is gone does not stop the work.
+        let _ = write!(stderr(), "\r{full}{empty} {}{more}\x1b[K", self.words(done));
+        let _ = stderr().flush();
     }
 
     fn words(&self, done: usize) -> String {
@@ -68,7 +80,7 @@ impl Progress {
         let worked = self.begun.elapsed().as_secs_f64();
         match done {
             0 => text,
-            done if done == self.total => format!("{text} in {}", duration(worked)),
+            done if done >= self.total => format!("{text} in {}", duration(worked)),
             done => {
                 let left = worked / done as f64 * (self.total - done) as f64;
                 format!("{text}, about {} left", duration(left))
@@ -83,9 +95,16 @@ mod tests {
 
     #[test]
     fn words_tell_what_is_done_and_what_is_left() {
-        let progress = Progress::new("runs", 4, true);
+        let progress = Progress::new("runs", 4);
         assert_eq!(progress.words(0), "runs: 0 of 4");
         assert!(progress.words(1).starts_with("runs: 1 of 4, about "));
         assert!(progress.words(4).starts_with("runs: 4 of 4 in "));
+    }
+
+    #[test]
+    fn work_that_is_over_at_once_leaves_no_line_behind() {
+        let mut progress = Progress::new("runs", 4);
+        progress.tell(4);
+        assert!(!progress.drawn);
     }
 }

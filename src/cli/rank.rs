@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals};
+use super::reading::Watched;
+use super::{print_json, print_line, signals, voice};
 use crate::engine::Control;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
@@ -23,9 +24,11 @@ use crate::session::{Session, Workspace, dataset};
 /// Without --private the numbers are exact (◆): for the curator's eyes, and the ledger says
 /// that they were looked at. With --private EPSILON only the best dataset is released; with
 /// --mechanism table every dataset's scores, with noise.
-///
-/// Example: halflight rank session.ron --private 0.5
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight rank session.ron
+  halflight rank session.ron --private 0.5
+  halflight rank session.ron --private 1 --mechanism table --json")]
 pub struct Rank {
     /// Session file (.ron).
     session: PathBuf,
@@ -53,10 +56,6 @@ pub struct Rank {
     /// Put exact numbers about private data into the JSON.
     #[arg(long, requires = "json", conflicts_with = "private")]
     include_curator: bool,
-
-    /// No progress on standard error.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,15 +85,15 @@ impl Rank {
             if definition.name != private && !wanted.contains(&definition.name.as_str()) {
                 continue;
             }
-            match dataset::load(definition, &workspace) {
+            match dataset::load_watched(definition, &workspace, &mut Watched::default()) {
                 Ok(loaded) => {
-                    eprintln!("read {}: {} rows", definition.name, loaded.rows);
+                    voice::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
                     datasets.push(Arc::new(loaded));
                 }
                 Err(error) if definition.name == private => return Err(error),
                 // A candidate that cannot be read does not stop the others.
                 Err(error) => {
-                    eprintln!("left out: {error}");
+                    voice::tell(format_args!("left out: {error}"));
                     unread.push((definition.name.clone(), error));
                 }
             }
@@ -108,9 +107,9 @@ impl Rank {
         let summary = rank(&job, &mut |moment| match moment {
             RankingMoment::Begun { total, remarks } => {
                 for remark in remarks {
-                    eprintln!("note: {remark}");
+                    voice::tell(format_args!("note: {remark}"));
                 }
-                progress = Some(Progress::new("ranking", total, self.quiet));
+                progress = Some(Progress::new("ranking", total));
             }
             RankingMoment::Stepped { step, .. } => {
                 if let Some(progress) = &mut progress {
@@ -127,7 +126,7 @@ impl Rank {
             print_json(&as_json(&summary, self.include_curator.then_some(&job.watch)))?;
         } else {
             print_line(&as_text(&summary, &job.watch))?;
-            eprintln!("ledger: {}", job.workspace.folder().display());
+            voice::tell(format_args!("ledger: {}", job.workspace.folder().display()));
         }
         if summary.stopped && interrupted.load(Ordering::Relaxed) {
             return Err(Error::interrupted("stopped by a signal"));
@@ -288,7 +287,7 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
         Findings::Nothing => {}
         Findings::Curator(comparison) => {
             let exact = watch.and_then(|watch| comparison.as_ref()?.reveal(watch));
-            value["exact"] = exact.map_or(Value::Null, comparison_json);
+            value["curator_only"] = exact.map_or(Value::Null, comparison_json);
             value["ledger"] = json!("unprotected selection, ε unstated");
         }
         Findings::Private { disclosed, guarantee, run } => {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals};
+use super::{print_json, print_line, signals, voice};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::Activation;
@@ -25,6 +25,8 @@ use crate::study::{Grid, Harvest, Place, Table};
 /// Methods run with the same plans, calibration and mechanisms as on private data, but
 /// their noise comes from seeds so that tables can be repeated: nothing here is private.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce discrepancy --quick")]
 pub struct Reproduce {
     #[command(subcommand)]
     study: Which,
@@ -72,10 +74,6 @@ struct Manner {
     /// Work on this many threads; the numbers do not depend on it.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-
-    /// No progress on standard error.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 impl Manner {
@@ -97,7 +95,7 @@ impl Manner {
         interrupted: &AtomicBool,
         task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
     ) -> Result<Harvest<T>> {
-        let mut progress = Progress::new(what, grid.tasks(), self.quiet);
+        let mut progress = Progress::new(what, grid.tasks());
         let harvest = grid.run(self.threads(), interrupted, &mut |done| progress.tell(done), task);
         progress.end();
         harvest
@@ -153,16 +151,16 @@ impl Findings {
         for (name, text) in texts.into_iter().chain(figures) {
             let path = directory.join(name);
             atomic::write(&path, text.as_bytes())?;
-            eprintln!("wrote {}", path.display());
+            voice::tell(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }
 }
 
 /// The tables of unlabelled adaptation, in the papers' synthetic setup.
-///
-/// Example: halflight reproduce discrepancy --quick --out plots
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce discrepancy --quick --out plots")]
 struct Discrepancy {
     /// Features of the records; 10 in the papers' setup.
     #[arg(long, default_value_t = discrepancy::DIMENSION,
@@ -216,9 +214,9 @@ impl Discrepancy {
 }
 
 /// The comparison of methods for labelled private data, on real datasets.
-///
-/// Example: halflight reproduce labelled --data ../shared/data
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce labelled --only wind,wine --data data")]
 struct Labelled {
     /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
     /// or as .gz. Without it, those inside the program.
@@ -291,9 +289,10 @@ impl Labelled {
 }
 
 /// Which image sets can stand in for half of Fashion-MNIST.
-///
-/// Example: halflight reproduce ranking --data ../shared/data
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight reproduce ranking --quick
+  halflight reproduce ranking --data ../shared/data --out tables")]
 struct Ranking {
     /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
     /// those inside the program.

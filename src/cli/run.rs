@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print_json, print_line, signals};
+use super::reading::Watched;
+use super::steps::Steps;
+use super::{print_json, print_line, signals, voice};
 use crate::data::Role;
-use crate::engine::{Control, Job, Moment, Summary, job};
+use crate::engine::{Control, Job, Summary, job};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
@@ -18,8 +20,13 @@ use crate::session::{Session, Workspace, dataset};
 
 /// Run the plans of a session without the interface.
 ///
-/// Example: halflight run session.ron --plan "winter from the other seasons"
+/// Each run leaves a directory in .halflight/runs beside the session: what repeats it, its
+/// model, its certificate and a report.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight run session.ron
+  halflight run session.ron --plan 'winter from the other seasons' --sealed --json
+  halflight run .halflight/runs/RUN/run.ron")]
 pub struct Run {
     /// Session file (.ron); a run's own run.ron repeats that run.
     session: PathBuf,
@@ -93,11 +100,11 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     };
     let mut datasets = Vec::new();
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
-        let loaded = dataset::load(definition, workspace)?;
+        let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
-        eprintln!("read {} ({role}): {} rows", definition.name, loaded.rows);
+        voice::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
         for warning in &loaded.warnings {
-            eprintln!("note: {warning}");
+            voice::tell(format_args!("note: {warning}"));
         }
         datasets.push(Arc::new(loaded));
     }
@@ -118,9 +125,17 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             watch: watch.clone(),
             control: control.clone(),
         };
-        eprintln!("plan '{}'", plan.name);
-        let mut told = 0;
-        let summary = job::execute(&job, &mut |moment| report(&moment, &mut told))?;
+        voice::tell(format_args!("plan '{}'", plan.name));
+        voice::detail(format_args!(
+            "  {} with seed {}; the ledger is in {}",
+            plan.method,
+            plan.seed,
+            workspace.folder().display()
+        ));
+        let mut steps = Steps::default();
+        let summary = job::execute(&job, &mut |moment| steps.hear(&moment));
+        steps.end();
+        let summary = summary?;
         if options.json {
             results.push(as_json(&summary, options.include_curator.then_some(&watch)));
         } else {
@@ -141,39 +156,13 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         if let Some(note) = &options.note {
             print_line(note)?;
         }
-        eprintln!("ledger and runs: {}", workspace.folder().display());
+        voice::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
     }
     Ok(())
 }
 
 fn finish(options: &Options, results: &[Value]) -> Result<()> {
     if options.json { print_json(&json!({ "runs": results })) } else { Ok(()) }
-}
-
-/// A line of progress now and then, on standard error.
-fn report(moment: &Moment, told: &mut u64) {
-    match moment {
-        Moment::Granted { run, steps, warnings } => {
-            eprintln!("  granted as {}, {steps} steps", run.0);
-            for warning in warnings {
-                eprintln!("  note: {warning}");
-            }
-        }
-        Moment::Stepped(progress) => {
-            let step = &progress.step;
-            let tenth = step.index * 10 / step.total.max(1);
-            if step.done || step.index == 1 || tenth > *told {
-                *told = tenth;
-                eprintln!(
-                    "  step {} of {} ({}), ε {} so far",
-                    step.index,
-                    step.total,
-                    step.phase,
-                    round_up(progress.epsilon, 4)
-                );
-            }
-        }
-    }
 }
 
 fn as_text(summary: &Summary, watch: &Watch) -> String {

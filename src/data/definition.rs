@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
+use super::extraction::Extraction;
 use super::missing::Missing;
 use super::preparation::{class_of, declared_classes};
 use super::selection::{is_pattern, matches};
@@ -147,6 +148,9 @@ pub struct DatasetDefinition {
     pub filter: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
+    /// A pretrained network that makes features of a column of images or vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extract: Option<Extraction>,
     #[serde(default)]
     pub columns: Columns,
     /// Columns that are categories even where they look like numbers, with
@@ -183,6 +187,7 @@ impl DatasetDefinition {
             missing: Missing::default(),
             filter: None,
             sample: None,
+            extract: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),
             units: BTreeMap::new(),

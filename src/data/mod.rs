@@ -8,6 +8,7 @@
 //! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`extraction`] | features by a pretrained network |
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
 //! | [`images`] | images of one size made into another |
@@ -15,12 +16,14 @@
 //! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
+//! | [`write`] | columns as CSV and Parquet files |
 //!
 //! Used by `adapt` and everything above; uses only `numeric`. Private files are
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
 
 pub mod align;
 pub mod definition;
+pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
 pub mod images;
@@ -33,6 +36,7 @@ pub mod selection;
 pub mod synthetic;
 pub mod table;
 pub mod vectors;
+pub mod write;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
 //! One run from grant to certificate, on the calling thread.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,10 +183,15 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
         allow_large_delta: job.plan.allow_large_delta,
     });
     let written = match &model {
-        Some(model) => directory.write_model(model, &preparation),
+        Some(model) => {
+            directory.write_model(model, &preparation, &renamed_columns(&job.plan, &loaded))
+        }
         None => Ok(()),
     };
-    if let Err(error) = written.and_then(|()| directory.write_certificate(&certificate)) {
+    if let Err(error) = written
+        .and_then(|()| directory.write_certificate(&certificate))
+        .and_then(|()| directory.leave_report())
+    {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);
     }
@@ -209,6 +215,20 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
         peeked,
         trouble,
     })
+}
+
+/// What the columns of the plan's files are called in the model: those of the private
+/// file first, whose rows it is for.
+fn renamed_columns(plan: &PlanDefinition, loaded: &[&Loaded]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for name in std::iter::once(&plan.private).chain(&plan.public) {
+        for loaded in loaded.iter().filter(|loaded| loaded.definition.name == *name) {
+            for (old, new) in &loaded.definition.rename {
+                names.entry(old.clone()).or_insert_with(|| new.clone());
+            }
+        }
+    }
+    names
 }
 
 /// Opens an account with the session's budget where the ledger has none.

@@ -86,6 +86,63 @@ impl Model {
         Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
     }
 
+    /// The probability of each class, one row per class and one column per column of
+    /// `features`; `None` of a model that has none.
+    pub fn probabilities(&self, features: &Matrix) -> Option<Matrix> {
+        let scores = match self {
+            Self::Linear(_) => return None,
+            Self::Logistic(model) => model.predict(features),
+            Self::Network(network) => network.predict(features),
+            Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
+        };
+        // d log(1 + e^(−s)) / ds = −P(first class).
+        let row =
+            |class: usize, score: f64| -logistic::slope(if class == 0 { score } else { -score });
+        Some(Matrix::from_fn(2, scores.len(), |class, at| row(class, scores[at])))
+    }
+
+    /// Numbers that an example must have.
+    pub fn inputs(&self) -> usize {
+        match self {
+            Self::Linear(model) | Self::Logistic(model) => model.weights.len(),
+            Self::Network(network) => network.inputs,
+            Self::Classifier(classifier) => classifier.architecture().inputs(),
+        }
+    }
+
+    /// The model of this kind with these layers and tensors, as [`Self::architecture`] and
+    /// [`Self::tensors`] give them; `None` where they make no such model.
+    pub fn from_tensors(
+        kind: &str,
+        architecture: Option<&Architecture>,
+        tensor: impl Fn(&str) -> Option<(Vec<usize>, Vec<f64>)>,
+    ) -> Option<Self> {
+        let vector = |name| tensor(name).filter(|(shape, _)| shape.len() == 1).map(|(_, x)| x);
+        match kind {
+            "linear" => Some(Self::Linear(LinearModel { weights: vector("weights")? })),
+            "logistic" => Some(Self::Logistic(LinearModel { weights: vector("weights")? })),
+            "network" => {
+                let (shape, hidden) = tensor("hidden")?;
+                let output = vector("output")?;
+                let [units, inputs] = shape[..] else { return None };
+                let parameters = [hidden, output].concat();
+                let whole = units > 0 && parameters.len() == network::parameters(inputs, units);
+                whole.then_some(Self::Network(Network { inputs, parameters }))
+            }
+            "classifier" => {
+                let architecture = architecture?;
+                let blank = vec![0.0; architecture.parameters()];
+                let blank = Classifier::new(architecture.clone(), blank).ok()?;
+                let parts = blank.tensors().into_iter().map(|wanted| {
+                    tensor(&wanted.name).filter(|(shape, _)| *shape == wanted.shape).map(|(_, x)| x)
+                });
+                let parameters = parts.collect::<Option<Vec<_>>>()?.concat();
+                Classifier::new(architecture.clone(), parameters).ok().map(Self::Classifier)
+            }
+            _ => None,
+        }
+    }
+
     /// The layers of a classifier; other kinds have but one form.
     pub fn architecture(&self) -> Option<&Architecture> {
         match self {
@@ -118,6 +175,17 @@ impl Model {
     }
 }
 
+/// Scores as probabilities, column by column; nothing overflows.
+fn softmax(mut scores: Matrix) -> Matrix {
+    for mut column in scores.column_iter_mut() {
+        let largest = column.max();
+        column.apply(|score| *score = (*score - largest).exp());
+        let sum = column.sum();
+        column /= sum;
+    }
+    scores
+}
+
 impl From<LinearModel> for Model {
     fn from(model: LinearModel) -> Self {
         Self::Linear(model)
@@ -142,5 +210,51 @@ mod tests {
         assert_eq!(model.classes(&features), Some(vec![1, 0, 0]));
         assert_eq!(model.numbers(&features), None);
         assert_eq!(Model::from(weights).numbers(&features), Some(vec![1.0, -1.0, 0.0]));
+    }
+
+    #[test]
+    fn the_probability_of_the_class_that_is_predicted_is_the_larger_one() {
+        let model = Model::Logistic(LinearModel { weights: vec![1.0] });
+        let features = Matrix::from_row_slice(1, 4, &[3_f64.ln(), -3_f64.ln(), 0.0, 1e4]);
+        let probabilities = model.probabilities(&features).unwrap();
+        for (at, second) in [0.75, 0.25, 0.5, 1.0].into_iter().enumerate() {
+            assert!((probabilities[(1, at)] - second).abs() < 1e-15);
+            assert!((probabilities[(0, at)] - (1.0 - second)).abs() < 1e-15);
+        }
+        assert_eq!(model.classes(&features), Some(vec![1, 0, 0, 1]));
+
+        let scores = softmax(Matrix::from_row_slice(3, 2, &[0.0, 1e4, 2_f64.ln(), 0.0, 0.0, -1e4]));
+        let wanted = Matrix::from_row_slice(3, 2, &[0.25, 1.0, 0.5, 0.0, 0.25, 0.0]);
+        assert!((scores - wanted).amax() < 1e-15);
+    }
+
+    #[test]
+    fn every_model_is_made_again_of_its_tensors_and_nothing_else_is() {
+        let network = Network { inputs: 2, parameters: (0..9).map(f64::from).collect() };
+        let weights = LinearModel { weights: vec![1.0, -1.0] };
+        let architecture = Architecture::perceptron(2, 3, 2, Activation::Relu).unwrap();
+        let parameters = (0..architecture.parameters()).map(|k| k as f64 / 7.0).collect();
+        let classifier = Classifier::new(architecture, parameters).unwrap();
+        for model in [
+            Model::Network(network),
+            Model::Logistic(weights.clone()),
+            weights.into(),
+            Model::Classifier(classifier),
+        ] {
+            let tensors = model.tensors();
+            let tensor = |name: &str| {
+                let found = tensors.iter().find(|tensor| tensor.name == name)?;
+                Some((found.shape.clone(), found.values.clone()))
+            };
+            let again = Model::from_tensors(model.kind(), model.architecture(), tensor);
+            assert_eq!(again, Some(model.clone()));
+            assert_eq!(model.inputs(), 2);
+            assert_eq!(Model::from_tensors("forest", None, tensor), None);
+        }
+        let short = |name: &str| match name {
+            "hidden" => Some((vec![3, 2], vec![0.0; 6])),
+            _ => Some((vec![2], vec![0.0; 2])),
+        };
+        assert_eq!(Model::from_tensors("network", None, short), None);
     }
 }

@@ -67,6 +67,7 @@ pub struct Side {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
+    /// Empty where nothing is to be told apart.
     pub name: String,
     pub mark: Mark,
     pub points: Vec<Point>,
@@ -184,6 +185,11 @@ fn width_of(text: &str) -> f64 {
 }
 
 impl Figure {
+    /// What the legend explains: series without a name need no words.
+    fn explained<'a>(legend: &[(&'a str, Mark, Look)]) -> Vec<(&'a str, Mark, Look)> {
+        legend.iter().filter(|(name, _, _)| !name.is_empty()).copied().collect()
+    }
+
     /// Names of all series in the order of their first appearance, with their look.
     fn legend(&self) -> Vec<(&str, Mark, Look)> {
         const DASHES: [&str; 3] = ["7 4", "2 3", "9 3 2 3"];
@@ -218,8 +224,9 @@ impl Figure {
         let width = if self.panels.len() > 1 { OF_SEVERAL } else { ONE_PANEL };
         let panels = self.panels.len().max(1) as f64;
         let right = left + panels * width + (panels - 1.0) * BETWEEN_PANELS;
-        let names = legend.iter().map(|(name, _, _)| width_of(name)).fold(0.0, f64::max);
-        let legend_room = if legend.is_empty() { 0.0 } else { 26.0 + LEGEND_SAMPLE + names };
+        let explained = Self::explained(&legend);
+        let names = explained.iter().map(|(name, _, _)| width_of(name)).fold(0.0, f64::max);
+        let legend_room = if explained.is_empty() { 0.0 } else { 26.0 + LEGEND_SAMPLE + names };
         let total_width = (right + legend_room).max(width_of(&self.title) * 1.25) + PADDING;
         let note_room = if self.note.is_empty() { 0.0 } else { 24.0 };
         let total_height = top + PANEL_HEIGHT + 48.0 + note_room + 6.0;
@@ -251,8 +258,8 @@ impl Figure {
             panel.draw_grid(&mut out, &frame, &labels, index == 0);
             panel.draw_series(&mut out, &frame, &legend);
         }
-        if !legend.is_empty() {
-            draw_legend(&mut out, &legend, right + 26.0, top + 10.0);
+        if !explained.is_empty() {
+            draw_legend(&mut out, &explained, right + 26.0, top + 10.0);
         }
         out.push_str("</svg>\n");
         out
@@ -590,6 +597,18 @@ mod tests {
             let (one, next) = (drawn[pair[0]], drawn[pair[1]]);
             assert!(number(one, "x") + number(one, "width") <= number(next, "x"), "{one} {next}");
         }
+    }
+
+    #[test]
+    fn a_series_without_a_name_has_no_legend_and_leaves_no_room_for_one() {
+        let one = |name: &str| figure(vec![line(name, &[(1.0, 0.1, 0.0), (4.0, 0.2, 0.0)])]).svg();
+        let (named, bare) = (one("the only one"), one(""));
+        let count = |svg: &str| count(&elements(svg).unwrap(), "circle");
+        assert_eq!((count(&named), count(&bare)), (3, 2));
+        let width = |svg: &str| -> f64 {
+            svg.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+        };
+        assert!(width(&bare) + 60.0 < width(&named));
     }
 
     #[test]

@@ -18,6 +18,15 @@ pub fn compact(x: f64) -> String {
     shortened(x, Rounding::Nearest)
 }
 
+/// Five significant digits, for numbers that differ in late ones.
+pub fn five_digits(x: f64) -> String {
+    let magnitude = x.abs().log10().floor();
+    if (-3.0..5.0).contains(&magnitude) {
+        return format!("{x:.*}", (4.0 - magnitude) as usize);
+    }
+    if x == 0.0 { "0".to_owned() } else { format!("{x:.3e}") }
+}
+
 /// As [`compact`], but never smaller than `x`: for privacy that has been spent.
 pub fn compact_up(x: f64) -> String {
     shortened(x, Rounding::Up)

@@ -61,6 +61,35 @@ struct Line {
     values: BTreeMap<String, Value>,
 }
 
+/// ε of what was drawn; of a run without a certificate, of its last step.
+pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
+    let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
+    run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
+}
+
+/// The curve of a run, if the watch lets it be seen.
+pub fn curve<'a>(
+    run: &'a ArchivedRun,
+    series: Series,
+    watch: &Watch,
+) -> Option<(&'a Vec<(f64, f64)>, bool)> {
+    if let Some(points) = run.curves.get(&series) {
+        return Some((points, false));
+    }
+    let exact = run.exact.as_ref()?.reveal(watch)?;
+    exact.get(&series).map(|points| (points, true))
+}
+
+pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
+    let (points, _) = curve(run, series, watch)?;
+    points.iter().rev().map(|point| point.1).find(|y| y.is_finite())
+}
+
+pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
+    let (points, _) = curve(run, series, watch)?;
+    points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
+}
+
 /// All runs of the workspace, the newest first.
 pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     let folder = workspace.folder().join("runs");
@@ -75,7 +104,8 @@ pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     Ok(runs)
 }
 
-fn read_run(directory: &Path) -> ArchivedRun {
+/// One run, of which what can be read is there.
+pub fn read_run(directory: &Path) -> ArchivedRun {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut trouble = None;
     let plan = match Session::open(&directory.join("run.ron")) {

@@ -4,8 +4,12 @@
 //! read by a lawyer and by a statistician: each says what was done, to which
 //! comparison a probability belongs, and what is promised to nobody.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
 use crate::privacy::{Adjacency, Event, Guarantee, Target};
@@ -30,9 +34,9 @@ pub struct Facts {
     pub allow_large_delta: bool,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Certificate {
-    pub halflight: &'static str,
+    pub halflight: Cow<'static, str>,
     pub run: RunId,
     /// Random name of the private dataset; its fingerprint would be a leak.
     pub account: AccountId,
@@ -47,10 +51,10 @@ pub struct Certificate {
     pub statement: String,
     /// What it means for somebody who tests whether a record was there.
     pub reading: String,
-    pub covered: Vec<&'static str>,
+    pub covered: Vec<Cow<'static, str>>,
     pub not_covered: Vec<String>,
     pub mechanisms: Vec<Event>,
-    pub accountant: &'static str,
+    pub accountant: Cow<'static, str>,
     /// The curator could see exact numbers while it ran and may have acted on them.
     pub peeked: bool,
     pub allow_large_delta: bool,
@@ -65,13 +69,31 @@ const COVERED: [&str; 3] = [
     "whatever is computed from these and from data that do not depend on the private records",
 ];
 
+/// Where it stands in a run directory.
+pub const FILE: &str = "certificate.json";
+
 impl Certificate {
+    /// The certificate of a run directory; `None` of a run that has not ended.
+    pub fn read(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(FILE);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read the certificate", &path, &error)),
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            Error::failed(format!("not a certificate of halflight: {error}"))
+                .at(path.display().to_string())
+                .cure("restore it from a copy; the ledger still has what the run spent")
+        })
+    }
+
     pub fn of(facts: Facts) -> Self {
         Self {
-            halflight: env!("CARGO_PKG_VERSION"),
+            halflight: env!("CARGO_PKG_VERSION").into(),
             statement: statement(&facts.guarantee, facts.records),
             reading: reading(&facts.guarantee),
-            covered: COVERED.to_vec(),
+            covered: COVERED.map(Cow::Borrowed).to_vec(),
             not_covered: not_covered(&facts),
             run: facts.run,
             account: facts.account,
@@ -81,7 +103,7 @@ impl Certificate {
             target: facts.target,
             guarantee: facts.guarantee,
             mechanisms: facts.mechanisms,
-            accountant: ACCOUNTANT,
+            accountant: ACCOUNTANT.into(),
             peeked: facts.peeked,
             allow_large_delta: facts.allow_large_delta,
         }

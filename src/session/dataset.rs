@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::features;
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
@@ -109,6 +110,11 @@ pub fn load_watched(
             definition.name
         ));
     }
+    let content = table.content;
+    let table = match &definition.extract {
+        Some(extraction) => features::extracted(extraction, table, workspace, progress)?,
+        None => table,
+    };
     let columns = column_kinds(&table);
     let rows = table.rows();
     let mut definition = definition.clone();
@@ -128,7 +134,7 @@ pub fn load_watched(
                 rows: rows as u64,
             };
             let origin = parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>();
-            let whole = record(origin.join(" + "), table.content);
+            let whole = record(origin.join(" + "), content);
             if parts.len() > 1 {
                 let parts = parts.into_iter().map(|part| record(part.origin, part.content));
                 parts_on_record = parts.collect();

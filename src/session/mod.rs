@@ -4,11 +4,16 @@
 //! | module | holds |
 //! |---|---|
 //! | [`file`] | the session file: versioned RON, unknown fields refused with position |
+//! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | [`ranking`] | what the session says about ranking its public datasets |
+//! | `features` | what networks made of records, kept |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
+//! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
+//! | [`report`] | one run or several as a page to be passed on |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
 //! | [`atomic`] | files that are either the old or the new one |
@@ -21,9 +26,14 @@ pub mod atomic;
 pub mod certificate;
 pub mod dataset;
 pub mod demo;
+mod features;
 pub mod file;
+pub mod model_file;
+pub mod plan_field;
+pub mod prediction;
 pub mod preferences;
 pub mod ranking;
+pub mod report;
 pub mod run_directory;
 pub mod workspace;
 
@@ -31,7 +41,10 @@ pub use archive::ArchivedRun;
 pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
+pub use model_file::SavedModel;
+pub use prediction::Predictions;
 pub use preferences::{Config, State};
 pub use ranking::RankingDefinition;
+pub use report::Report;
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;

@@ -7,18 +7,17 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, TensorView};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::atomic;
-use super::certificate::Certificate;
+use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
+use super::{model_file, report};
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
-use crate::model::{Architecture, Model};
+use crate::model::Model;
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Released, Watch};
 
@@ -88,62 +87,26 @@ impl RunDirectory {
 
     /// Writes the model twice: weights for any reader, and with the preparation
     /// that turns a raw row into its input.
-    pub fn write_model(&self, model: &Released<Model>, preparation: &Preparation) -> Result<()> {
-        #[derive(Serialize)]
-        struct ModelFile<'a> {
-            version: u32,
-            kind: &'a str,
-            /// The layers of a classifier.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            architecture: Option<&'a Architecture>,
-            tensors: BTreeMap<&'a str, TensorFile<'a>>,
-            preparation: &'a Preparation,
-        }
-        #[derive(Serialize)]
-        struct TensorFile<'a> {
-            shape: &'a [usize],
-            values: &'a [f64],
-        }
-        let failed = |error: &dyn std::fmt::Display| {
-            Error::failed(format!("the model cannot be written: {error}"))
-        };
-        let tensors = model.get().tensors();
-        let named = tensors.iter().map(|tensor| {
-            (tensor.name.as_ref(), TensorFile { shape: &tensor.shape, values: &tensor.values })
-        });
-        let file = ModelFile {
-            version: 1,
-            kind: model.get().kind(),
-            architecture: model.get().architecture(),
-            tensors: named.collect(),
-            preparation,
-        };
-        let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
-        let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
-        atomic::write(&self.path.join("model.ron"), (text + "\n").as_bytes())?;
+    pub fn write_model(
+        &self,
+        model: &Released<Model>,
+        preparation: &Preparation,
+        rename: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        model_file::write(&self.path, model.get(), preparation, rename)
+    }
 
-        let bytes: Vec<Vec<u8>> = tensors
-            .iter()
-            .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
-            .collect();
-        let views = tensors
-            .iter()
-            .zip(&bytes)
-            .map(|(tensor, bytes)| {
-                let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?;
-                Ok((tensor.name.as_ref(), view))
-            })
-            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
-            .map_err(|error| failed(&error))?;
-        let tensors = safetensors::serialize(views, None).map_err(|error| failed(&error))?;
-        atomic::write(&self.path.join("model.safetensors"), &tensors)
+    /// A page about the run, of its public and released numbers, once the other files are
+    /// written.
+    pub fn leave_report(&self) -> Result<()> {
+        report::leave(&self.path)
     }
 
     pub fn write_certificate(&self, certificate: &Certificate) -> Result<()> {
         let text = serde_json::to_string_pretty(certificate).map_err(|error| {
             Error::failed(format!("the certificate cannot be written: {error}"))
         })?;
-        atomic::write(&self.path.join("certificate.json"), (text + "\n").as_bytes())
+        atomic::write(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
     }
 }
 

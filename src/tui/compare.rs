@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::fuzzy;
 use super::lens::Lens;
-use super::plan_form;
 use super::theme::SERIES;
-use super::widgets::number::compact_up;
+use super::widgets::number::{compact_up, five_digits};
 use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
-use crate::session::ArchivedRun;
+pub use crate::session::archive::{best, curve, epsilon, last};
+use crate::session::{ArchivedRun, plan_field};
 
 #[derive(Debug)]
 pub struct CompareScreen {
@@ -226,44 +226,6 @@ impl Column {
     }
 }
 
-/// Runs that are alike differ in late digits: five instead of three.
-fn five_digits(x: f64) -> String {
-    let magnitude = x.abs().log10().floor();
-    if (-3.0..5.0).contains(&magnitude) {
-        return format!("{x:.*}", (4.0 - magnitude) as usize);
-    }
-    if x == 0.0 { "0".to_owned() } else { format!("{x:.3e}") }
-}
-
-/// ε of what was drawn; of a run without a certificate, of its last step.
-pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
-    let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
-    run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
-}
-
-/// The curve of a run, if the watch lets it be seen.
-pub fn curve<'a>(
-    run: &'a ArchivedRun,
-    series: Series,
-    watch: &Watch,
-) -> Option<(&'a Vec<(f64, f64)>, bool)> {
-    if let Some(points) = run.curves.get(&series) {
-        return Some((points, false));
-    }
-    let exact = run.exact.as_ref()?.reveal(watch)?;
-    exact.get(&series).map(|points| (points, true))
-}
-
-pub fn last(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
-    let (points, _) = curve(run, series, watch)?;
-    points.iter().rev().map(|point| point.1).find(|y| y.is_finite())
-}
-
-pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
-    let (points, _) = curve(run, series, watch)?;
-    points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
-}
-
 impl CompareScreen {
     pub fn runs(&self) -> &[ArchivedRun] {
         self.runs.as_deref().unwrap_or_default()
@@ -357,27 +319,8 @@ impl CompareScreen {
     /// What differs between the configurations of the pinned runs: a name, and a
     /// value for each.
     pub fn differences(&self) -> Vec<(String, Vec<String>)> {
-        let pinned = self.pinned();
-        let mut names: Vec<&'static str> = Vec::new();
-        for (_, run) in &pinned {
-            for field in run.plan.as_ref().map(plan_form::fields).unwrap_or_default() {
-                if !names.contains(&field.name()) {
-                    names.push(field.name());
-                }
-            }
-        }
-        let value = |name: &str, run: &ArchivedRun| {
-            let plan = run.plan.as_ref()?;
-            let field = plan_form::fields(plan).into_iter().find(|field| field.name() == name)?;
-            let value = field.value(plan);
-            Some(format!("{value} {}", field.unit(&value)).trim().to_owned())
-        };
-        let rows = names.into_iter().map(|name| {
-            let values = pinned.iter().map(|(_, run)| value(name, run));
-            (name.to_owned(), values.map(|it| it.unwrap_or_else(|| "–".to_owned())).collect())
-        });
-        rows.filter(|(_, values): &(_, Vec<String>)| values.windows(2).any(|it| it[0] != it[1]))
-            .collect()
+        let plans: Vec<_> = self.pinned().iter().map(|(_, run)| run.plan.as_ref()).collect();
+        plan_field::differences(&plans)
     }
 }
 

@@ -7,7 +7,7 @@
 //! | [`mod@update`] | the only place that changes it |
 //! | [`view`] | state → picture, pure |
 //! | [`keymap`] | every key, once |
-//! | [`plan_form`], [`popup`], [`picker`], [`runs`], [`compare`], [`lens`], [`history`] | parts of the state |
+//! | [`plan_form`], [`dataset_form`], [`popup`], [`picker`], [`runs`], [`compare`], [`lens`], [`history`] | parts of the state |
 //! | [`exports`] | what is shown, as text for a file or the clipboard |
 //! | [`fuzzy`] | finding by a few letters |
 //! | [`terminal`] | raw mode and its certain end |
@@ -16,6 +16,7 @@
 
 pub mod app;
 pub mod compare;
+pub mod dataset_form;
 pub mod exports;
 pub mod fuzzy;
 pub mod history;

@@ -1,39 +1,12 @@
-//! The Plan form: the common fields and the method's own, from its `Spec`.
+//! The Plan form: how the fields of a plan are explained and changed.
 
 use super::picker::{Item, Picked, Picker};
 use crate::adapt::{self, Field, FieldKind};
 use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::error::{Error, Result};
+pub use crate::session::plan_field::{PlanField, fields};
 use crate::session::{PlanDefinition, Session};
-
-#[derive(Debug, Clone, Copy)]
-pub enum PlanField {
-    Name,
-    Method,
-    Private,
-    Public,
-    Epsilon,
-    Delta,
-    Setting(&'static Field),
-    Features,
-    Labels,
-    Intercept,
-    Holdout,
-    Seed,
-    LargeDelta,
-}
-
-/// The fields of a plan, in the order of the form.
-pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
-    use PlanField as F;
-    let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
-    if let Ok(method) = adapt::method(&plan.method) {
-        fields.extend(method.spec().fields.iter().map(F::Setting));
-    }
-    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Seed, F::LargeDelta]);
-    fields
-}
 
 /// How a field is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,32 +17,6 @@ pub enum Way {
 }
 
 impl PlanField {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Name => "plan",
-            Self::Method => "method",
-            Self::Private => "private data",
-            Self::Public => "public data",
-            Self::Epsilon => "ε of this run",
-            Self::Delta => "δ of this run",
-            Self::Setting(field) => field.name,
-            Self::Features => "features",
-            Self::Labels => "label range",
-            Self::Intercept => "intercept",
-            Self::Holdout => "hold-out share",
-            Self::Seed => "seed",
-            Self::LargeDelta => "allow δ ≥ 1/n",
-        }
-    }
-
-    /// The unit of a value as [`Self::value`] shows it; words have none.
-    pub fn unit(self, value: &str) -> &'static str {
-        match self {
-            Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
-            _ => "",
-        }
-    }
-
     pub fn help(self) -> String {
         match self {
             Self::Name => "name of this plan in the session".to_owned(),
@@ -123,34 +70,6 @@ impl PlanField {
                 _ => Way::Type,
             },
             _ => Way::Type,
-        }
-    }
-
-    pub fn value(self, plan: &PlanDefinition) -> String {
-        let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
-        match self {
-            Self::Name => plan.name.clone(),
-            Self::Method => plan.method.clone(),
-            Self::Private => plan.private.clone(),
-            Self::Public => plan.public.join(" + "),
-            Self::Epsilon => plan.target.epsilon.to_string(),
-            Self::Delta => format!("{:e}", plan.target.delta),
-            Self::Setting(field) => {
-                let given = plan.settings.get(field.key).cloned();
-                field.kind.words(&given.unwrap_or(field.kind.default_value()))
-            }
-            Self::Features => match plan.preparation.features {
-                FeatureScaling::Public => "public".to_owned(),
-                FeatureScaling::Declared(norm) => norm.to_string(),
-            },
-            Self::Labels => match plan.preparation.labels {
-                LabelRange::Public => "public".to_owned(),
-                LabelRange::Declared(low, high) => format!("{low} {high}"),
-            },
-            Self::Intercept => flag(plan.preparation.intercept),
-            Self::Holdout => plan.holdout.to_string(),
-            Self::Seed => plan.seed.to_string(),
-            Self::LargeDelta => flag(plan.allow_large_delta),
         }
     }
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::app::{App, DatasetStatus, Level, Pane, Tab};
 use super::compare::tests::archived;
+use super::dataset_form::DatasetForm;
 use super::picker::{self, Files};
 use super::plan_form;
-use super::popup::{Answer, DatasetForm, ExportForm, Popup};
+use super::popup::{Answer, ExportForm, Popup};
 use super::rank::{Shown, Work};
 use super::runs::{Ended, RunView};
 use super::theme::{Glyphs, Theme};
@@ -421,7 +422,6 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 let known = vec!["bikers".to_owned(), "hr".to_owned()];
                 let mut form = DatasetForm::new(app.session.datasets[0].clone(), known, false);
                 form.focus = 2;
-                form.fields[1] = TextField::new("biker");
                 form.paste("z");
                 app.popup = Some(Popup::Dataset(Box::new(form)));
             }),

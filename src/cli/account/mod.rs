@@ -20,17 +20,16 @@ const LARGEST_FACTOR: f64 = 1e9;
 ///
 /// One mechanism by options, or a list of them in a file. Noise is relative to the
 /// sensitivity: the largest change between neighbours, or for a sample (--q below 1)
-/// the largest norm of one record's part. Examples:
-///
-/// halflight account --sigma 1.1 --q 0.004 --steps 15000 --delta 1e-5
-///
-/// halflight account --target-epsilon 1 --q 0.004 --steps 15000 --delta 1e-5
-///
-/// halflight account --sigma 20 --steps 10,100,1000
-///
-/// halflight account --plan events.ron --target-epsilon 2
+/// the largest norm of one record's part.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Examples:
+  halflight account --sigma 1.1 --q 0.004 --steps 15000 --delta 1e-5
+  halflight account --target-epsilon 1 --q 0.004 --steps 15000 --delta 1e-5
+  halflight account --sigma 20 --steps 10,100,1000
+  halflight account --plan events.ron --target-epsilon 2"
+)]
 pub struct AccountCommand {
     /// Gaussian noise: its standard deviation over the sensitivity.
     #[arg(long, group = "noise")]

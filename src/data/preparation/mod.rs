@@ -15,6 +15,7 @@
 mod cells;
 mod encoding;
 mod labels;
+mod raw;
 mod scale;
 mod settings;
 
@@ -32,12 +33,13 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
 use cells::Gaps;
-use encoding::Encoding;
+use encoding::{Coded, Encoding};
 use labels::{Answers, Labels};
 use scale::Scale;
 
 pub(in crate::data) use encoding::MOST_VALUES;
 pub use labels::{class_names, class_of, declared_classes};
+pub use raw::Truth;
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
 /// The share of public rows whose norm becomes at most 1.
@@ -230,18 +232,34 @@ impl Preparation {
 
     /// Bounded features, one example per column, and which had to be clipped.
     fn features(&self, table: &Table) -> Result<(Matrix, Vec<bool>)> {
+        let coded = self.coded(table)?;
+        let mut features = Matrix::zeros(self.dimension(), table.rows());
+        let clipped = self.fill(&coded, 0, &mut features);
+        Ok((features, clipped))
+    }
+
+    /// The columns of a table as their encodings see them.
+    fn coded<'a>(&'a self, table: &'a Table) -> Result<Vec<(&'a [Scale], Coded<'a>)>> {
         let gaps = gaps(self.missing);
         let coded = self
             .encodings
             .iter()
-            .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)))
-            .collect::<Result<Vec<_>>>()?;
-        let dimension = self.dimension();
-        let mut features = Matrix::zeros(dimension, table.rows());
-        let examples = features.as_mut_slice().chunks_exact_mut(dimension).enumerate();
-        let clipped = examples.map(|(row, example)| {
+            .map(|encoding| Ok((encoding.scales(), encoding.read(table, gaps)?)));
+        coded.collect()
+    }
+
+    /// Fills the columns of `features` with the rows from `first` on; which of them had
+    /// to be clipped.
+    fn fill(
+        &self,
+        coded: &[(&[Scale], Coded<'_>)],
+        first: usize,
+        features: &mut Matrix,
+    ) -> Vec<bool> {
+        let examples = features.as_mut_slice().chunks_exact_mut(self.dimension());
+        let clipped = (first..).zip(examples).map(|(row, example)| {
             let mut slots = example.iter_mut();
-            for (scales, coded) in &coded {
+            for (scales, coded) in coded {
                 for ((feature, scale), slot) in scales.iter().enumerate().zip(slots.by_ref()) {
                     let value = scale.apply(coded.value(row, feature)) / self.unit;
                     *slot = value.clamp(-LARGEST, LARGEST);
@@ -249,8 +267,7 @@ impl Preparation {
             }
             self.bound(example)
         });
-        let clipped = clipped.collect();
-        Ok((features, clipped))
+        clipped.collect()
     }
 
     /// Clips one example and sets its intercept; whether it had to be clipped.

@@ -7,13 +7,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Wrap};
 
 use super::{Hits, bold, table};
-use crate::data::Role;
 use crate::engine::shelf::Schema;
 use crate::tui::app::{App, Pane, one_line};
+use crate::tui::dataset_form::{DatasetForm, Shown};
 use crate::tui::fuzzy;
 use crate::tui::keymap::{self, Scope};
 use crate::tui::picker::{Files, Picker};
-use crate::tui::popup::{Answer, DatasetForm, ExportForm, Format, Popup, Prompt};
+use crate::tui::popup::{Answer, ExportForm, Format, Popup, Prompt};
 use crate::tui::widgets::field::{Field as TextField, FieldView};
 
 pub fn view(app: &App, frame: &mut Frame, body: Rect, hits: &mut Hits) {
@@ -306,37 +306,36 @@ fn ask(app: &App, frame: &mut Frame, body: Rect, prompt: &Prompt) {
 fn dataset(app: &App, frame: &mut Frame, body: Rect, form: &DatasetForm) {
     let title = if form.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
     let columns = form.known_columns.join(", ");
-    let inner = window(app, frame, body, 76, 18, title);
+    let inner = window(app, frame, body, 76, 22, title);
     let [fields, help, problem, known, keys] = inner.layout(&Layout::vertical([
-        Constraint::Length(DatasetForm::LABELS.len() as u16),
+        Constraint::Length(DatasetForm::LINES.len() as u16),
         Constraint::Length(2),
-        Constraint::Length(3),
+        Constraint::Length(2),
         Constraint::Fill(1),
         Constraint::Length(1),
     ]));
-    for (index, label) in DatasetForm::LABELS.iter().enumerate() {
+    for (index, line) in DatasetForm::LINES.iter().enumerate() {
         let row = Rect { y: fields.y + index as u16, height: 1, ..fields };
         if row.y >= fields.bottom() {
             break;
         }
         let [name, value] =
-            row.layout(&Layout::horizontal([Constraint::Length(14), Constraint::Fill(1)]));
+            row.layout(&Layout::horizontal([Constraint::Length(16), Constraint::Fill(1)]));
         let focused = form.focus == index;
         let style = if focused { bold(app.theme.text) } else { app.theme.muted };
-        frame.render_widget(Line::styled(*label, style), name);
-        if index == 0 {
-            let role = match form.role {
-                Role::Private => "private",
-                Role::Public => "public",
-            };
-            let style = if focused { app.theme.selection } else { app.theme.text };
-            frame.render_widget(Span::styled(role, style), value);
-        } else {
-            let field = FieldView::new(&form.fields[index - 1], &app.theme, &app.glyphs);
-            frame.render_widget(field.focused(focused), value);
+        frame.render_widget(Line::styled(line.label, style), name);
+        match form.shown(line) {
+            Shown::Choice(word) => {
+                let style = if focused { app.theme.selection } else { app.theme.text };
+                frame.render_widget(Span::styled(word, style), value);
+            }
+            Shown::Text(text) => {
+                let field = FieldView::new(text, &app.theme, &app.glyphs);
+                frame.render_widget(field.focused(focused), value);
+            }
         }
     }
-    let words = DatasetForm::HELP[form.focus];
+    let words = DatasetForm::LINES[form.focus].help;
     frame.render_widget(
         Paragraph::new(words).style(app.theme.muted).wrap(Wrap { trim: true }),
         help,

@@ -1,0 +1,278 @@
+//! `halflight predict MODEL DATA`: what a model says about raw rows.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::reading::Watched;
+use super::{print_json, print_line, print_text, voice};
+use crate::data::read::{self, Format, Reading};
+use crate::data::{Column, Missing, Table, write};
+use crate::error::{Error, Result};
+use crate::privacy::Watch;
+use crate::session::prediction::{Score, predict};
+use crate::session::{Predictions, Records, SavedModel, Session, Workspace, atomic, dataset};
+
+/// Predict the rows of a file with the model of a run.
+///
+/// The preparation travels with the model: give it raw rows, in any format that
+/// `halflight data inspect` reads. Columns are found by name; others may be there. Where
+/// a column of the model is missing or has another shape, nothing is predicted.
+///
+/// A prediction tells about its row: of private rows it is as private as they are.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight predict .halflight/runs/RUN new.csv -o predictions.csv
+  halflight predict .halflight/runs/RUN new.parquet --keep id --score -o predictions.parquet
+  halflight predict model.ron session.ron --dataset winter")]
+pub struct Predict {
+    /// Run directory, or its model.ron.
+    model: PathBuf,
+
+    /// Data file, or with --dataset a session (.ron).
+    data: PathBuf,
+
+    /// Predict this dataset of the session, filtered and renamed as it says.
+    #[arg(long, value_name = "NAME")]
+    dataset: Option<String>,
+
+    /// Write predictions here: .csv or .parquet; `-` prints CSV.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+
+    /// Overwrite the output file.
+    #[arg(long)]
+    force: bool,
+
+    /// Copy these columns of the data beside the predictions, such as an identifier.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    keep: Vec<String>,
+
+    /// Columns with another name in this file.
+    #[arg(long, value_name = "IN_FILE=IN_MODEL", value_delimiter = ',', value_parser = pair)]
+    rename: Vec<(String, String)>,
+
+    /// What becomes of rows that lack a value, instead of what the model says.
+    #[arg(long, value_enum)]
+    missing: Option<Rule>,
+
+    /// Compare with the label column: exact, so of private rows for your eyes only.
+    #[arg(long)]
+    score: bool,
+
+    /// Print a summary as JSON; with the predictions themselves where no file is written.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Rule {
+    /// Predict nothing at all.
+    Refuse,
+    /// Leave such rows without a prediction.
+    Drop,
+    /// Put the public mean of the column in.
+    PublicMean,
+}
+
+fn pair(text: &str) -> std::result::Result<(String, String), String> {
+    let (file, model) = text.split_once('=').ok_or("write IN_FILE=IN_MODEL")?;
+    Ok((file.to_owned(), model.to_owned()))
+}
+
+/// What is to be written, and what is said about it.
+#[derive(Clone)]
+struct Outcome {
+    origin: String,
+    columns: Vec<(String, Column)>,
+    predictions: Predictions,
+    score: Option<Score>,
+}
+
+impl Predict {
+    pub fn execute(&self) -> Result<()> {
+        let format = self.format()?;
+        let mut model = SavedModel::open(&self.model)?;
+        model.remarks.iter().for_each(|remark| voice::tell(format_args!("note: {remark}")));
+        if let Some(rule) = self.missing {
+            model.preparation = model.preparation.with_missing(match rule {
+                Rule::Refuse => Missing::Refuse,
+                Rule::Drop => Missing::Drop,
+                Rule::PublicMean => Missing::PublicMean,
+            });
+        }
+        let outcome = match &self.dataset {
+            Some(name) => self.of_dataset(&model, name)?,
+            None => self.of_table(&model, self.read(&model)?)?,
+        };
+        Self::remark(&outcome);
+        let Some(format) = format else { return self.print(&model, &outcome) };
+        atomic::write(&self.output, &write::bytes(format, &outcome.columns)?)?;
+        if self.json {
+            return print_json(&self.summary(&model, &outcome));
+        }
+        print_line(&format!(
+            "{} predictions in {}",
+            outcome.predictions.rows - outcome.predictions.without,
+            self.output.display()
+        ))?;
+        outcome.score.iter().try_for_each(|score| print_line(&words(score)))
+    }
+
+    /// `None` for standard output. Refuses a file that is there before anything is read.
+    fn format(&self) -> Result<Option<write::Format>> {
+        if self.output == Path::new("-") {
+            return Ok(None);
+        }
+        let format = write::Format::of(&self.output)?;
+        if self.output.exists() && !self.force {
+            return Err(Error::usage("it is there already")
+                .at(self.output.display().to_string())
+                .cure("choose another name, or overwrite it with --force"));
+        }
+        Ok(Some(format))
+    }
+
+    fn read(&self, model: &SavedModel) -> Result<Table> {
+        if self.data.extension().is_some_and(|extension| extension == "ron") {
+            return Err(Error::usage("which dataset of the session is to be predicted?")
+                .at(self.data.display().to_string())
+                .cure("name it: --dataset NAME"));
+        }
+        // The largest index of a LIBSVM file says little about the model's vectors.
+        let width = model.preparation.vector_width("x");
+        let reading = match width {
+            Some(width) if read::format(&self.data)? == Format::Libsvm => Reading::Sparse(width),
+            _ => Reading::Plain,
+        };
+        read::read(&self.data, &reading, &mut Watched::default())
+    }
+
+    /// Exact predictions of private records are computed under an open watch, like every
+    /// number about them that is for the curator.
+    fn of_dataset(&self, model: &SavedModel, name: &str) -> Result<Outcome> {
+        let session = Session::open(&self.data)?;
+        let workspace = Workspace::of_session(&self.data)?;
+        let definition = session.dataset(name)?;
+        let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+        for warning in &loaded.warnings {
+            voice::tell(format_args!("note: {warning}"));
+        }
+        match loaded.records {
+            Records::Public(table) => self.of_table(model, *table),
+            Records::Private(private) => {
+                let watch = Watch::open();
+                let seen = private.curator(&watch, |table| self.of_table(model, table.clone()));
+                let seen = seen.as_ref().and_then(|seen| seen.reveal(&watch));
+                seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
+            }
+        }
+    }
+
+    fn of_table(&self, model: &SavedModel, table: Table) -> Result<Outcome> {
+        let origin = table.origin.clone();
+        let rename: BTreeMap<_, _> = self.rename.iter().cloned().collect();
+        let table = model.under_its_names(table, &rename)?;
+        let mut progress = Progress::new("rows", table.rows());
+        let predictions = predict(model, &table, &mut |done| progress.tell(done));
+        progress.end();
+        let predictions = predictions.map_err(|error| match error.cure_text() {
+            Some(cure) if cure.starts_with("rename the columns") => error.cure(
+                "give the columns the model's names with --rename IN_FILE=IN_MODEL, or use data \
+                 of the same kind",
+            ),
+            _ => error,
+        })?;
+        let score = if self.score { Some(predictions.score(model, &table)?) } else { None };
+        let kept = self.keep.iter().map(|name| Ok((name.clone(), table.column(name)?.clone())));
+        let mut columns = kept.collect::<Result<Vec<_>>>()?;
+        for (name, column) in predictions.columns() {
+            if columns.iter().any(|(kept, _)| *kept == name) {
+                return Err(Error::usage(format!("a kept column is called '{name}', too"))
+                    .cure("leave it out of --keep, or give it another name with --rename"));
+            }
+            columns.push((name, column));
+        }
+        Ok(Outcome { origin, columns, predictions, score })
+    }
+
+    /// What a reader of the predictions should know.
+    fn remark(outcome: &Outcome) {
+        let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
+        if *without > 0 {
+            voice::tell(format_args!(
+                "note: {without} of {rows} rows lack a value and have no prediction"
+            ));
+        }
+        if *clipped > 0 {
+            voice::tell(format_args!(
+                "note: {clipped} of {rows} rows lie beyond the bound that the model was trained \
+                 under and were moved to it"
+            ));
+        }
+        for (column, count) in unknown {
+            voice::tell(format_args!(
+                "note: in {count} of {rows} rows '{column}' has a value that the model does not \
+                 know; it counts as 'other'"
+            ));
+        }
+    }
+
+    /// Predictions on standard output; what is said about them must not be among them.
+    fn print(&self, model: &SavedModel, outcome: &Outcome) -> Result<()> {
+        if self.json {
+            let mut summary = self.summary(model, outcome);
+            let columns = outcome.columns.iter().map(|(name, column)| {
+                let cells = match column {
+                    // JSON has no NaN: a gap is null.
+                    Column::Numbers(numbers) => json!(numbers),
+                    Column::Text(texts) => json!(texts),
+                    Column::Vectors(_) => Value::Null,
+                };
+                (name.clone(), cells)
+            });
+            summary["columns"] = Value::Object(columns.collect());
+            return print_json(&summary);
+        }
+        let csv = write::bytes(write::Format::Csv, &outcome.columns)?;
+        print_text(&csv)?;
+        outcome.score.iter().for_each(|score| voice::tell(words(score)));
+        Ok(())
+    }
+
+    fn summary(&self, model: &SavedModel, outcome: &Outcome) -> Value {
+        let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
+        let preparation = &model.preparation;
+        let unknown: BTreeMap<_, _> = unknown.iter().cloned().collect();
+        let mut summary = json!({
+            "model": model.path,
+            "kind": model.model.kind(),
+            "task": preparation.task(),
+            "label": preparation.label_name(),
+            "data": outcome.origin,
+            "rows": rows,
+            "without_prediction": without,
+            "clipped": clipped,
+            "unknown_values": unknown,
+            "output": (self.output != Path::new("-")).then_some(&self.output),
+        });
+        if let Some(score) = &outcome.score {
+            summary["curator_only_score"] = json!({
+                "measure": score.name(), "value": score.value, "rows": score.rows,
+            });
+        }
+        summary
+    }
+}
+
+fn words(score: &Score) -> String {
+    format!(
+        "{} on {} rows: {} ◆ (exact: if these rows are private, so is this number)",
+        score.words(),
+        score.rows,
+        crate::plot::number::compact(score.value)
+    )
+}

@@ -1,0 +1,46 @@
+//! Files read under a progress bar.
+
+use std::ops::ControlFlow;
+
+use super::progress::Progress;
+use crate::data::read;
+
+/// Smaller files are read before a bar could be seen.
+const WORTH_A_BAR: u64 = 16 << 20;
+const MEBIBYTE: u64 = 1 << 20;
+
+/// Shows how far a reading is; files follow one another.
+#[derive(Default)]
+pub struct Watched {
+    shown: Option<(u64, Progress)>,
+}
+
+impl read::Progress for Watched {
+    fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
+        let other = self.shown.as_ref().is_some_and(|(size, _)| *size != of);
+        if other || read >= of {
+            self.end();
+        }
+        if of >= WORTH_A_BAR && read < of {
+            let (_, progress) = self.shown.get_or_insert_with(|| {
+                (of, Progress::new("reading, MiB", (of / MEBIBYTE) as usize))
+            });
+            progress.tell((read / MEBIBYTE) as usize);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Watched {
+    fn end(&mut self) {
+        if let Some((_, progress)) = self.shown.take() {
+            progress.end();
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,129 @@
+//! `halflight report RUN...`: one HTML file to be passed on.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{print_json, print_line, print_text, voice};
+use crate::adapt::Series;
+use crate::error::{Error, Result};
+use crate::privacy::Watch;
+use crate::session::archive::last;
+use crate::session::atomic;
+use crate::session::report::{Report, Reported, directories};
+
+/// Write a report on one run or several: one HTML file that needs nothing beside it.
+///
+/// It has the guarantee in words, plots, the configuration, what differs between the runs,
+/// and how to repeat them. Every number in it is public or released, so it may be passed
+/// on; each run leaves such a report in its directory, too.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight report .halflight/runs/RUN
+  halflight report RUN_A RUN_B RUN_C -o comparison.html
+  halflight report . --include-curator -o for-my-eyes.html")]
+pub struct ReportCommand {
+    /// Run directories, names of runs in this workspace, or a workspace for all its runs.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Write the report here; `-` prints it.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+
+    /// Overwrite the output file.
+    #[arg(long)]
+    force: bool,
+
+    /// Show exact numbers about private data, too; the report is stamped as the curator's.
+    #[arg(long)]
+    include_curator: bool,
+
+    /// Print what the report is about as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ReportCommand {
+    pub fn execute(&self) -> Result<()> {
+        let printed = self.output == Path::new("-");
+        if printed && self.json {
+            return Err(Error::usage("both the report and its JSON would go to standard output")
+                .cure("write the report to a file: -o FILE"));
+        }
+        if !printed && self.output.exists() && !self.force {
+            return Err(Error::usage("it is there already")
+                .at(self.output.display().to_string())
+                .cure("choose another name, or overwrite it with --force"));
+        }
+        let mut runs: Vec<PathBuf> = Vec::new();
+        for named in &self.runs {
+            for directory in directories(named)? {
+                if !runs.contains(&directory) {
+                    runs.push(directory);
+                }
+            }
+        }
+        let watch = if self.include_curator { Watch::open() } else { Watch::sealed() };
+        let report = Report::read(&runs, watch)?;
+        for reported in &report.runs {
+            voice::detail(format_args!("{} {}", reported.letter, reported.run.directory.display()));
+            if let Some(trouble) = &reported.run.trouble {
+                voice::tell(format_args!("note: {trouble}"));
+            }
+        }
+        let html = report.html()?;
+        if printed {
+            return print_text(html.as_bytes());
+        }
+        atomic::write(&self.output, html.as_bytes())?;
+        if self.json {
+            return print_json(&self.summary(&report)?);
+        }
+        let count = match report.runs.len() {
+            1 => "one run".to_owned(),
+            runs => format!("{runs} runs"),
+        };
+        let standing = if report.is_curators() {
+            "it holds exact numbers (◆): do not pass it on"
+        } else {
+            "public and released numbers only"
+        };
+        print_line(&format!("{}: {count}; {standing}", self.output.display()))
+    }
+
+    fn summary(&self, report: &Report) -> Result<Value> {
+        let together = report.together()?.into_iter().map(
+            |sum| json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee }),
+        );
+        let runs = report.runs.iter().map(|reported| as_json(reported, report));
+        Ok(json!({
+            "output": self.output,
+            "curator_only": report.is_curators(),
+            "runs": runs.collect::<Vec<_>>(),
+            "together": together.collect::<Vec<_>>(),
+        }))
+    }
+}
+
+fn as_json(reported: &Reported, report: &Report) -> Value {
+    let run = &reported.run;
+    let certificate = reported.certificate.as_ref();
+    let mut value = json!({
+        "letter": reported.letter,
+        "run": run.id,
+        "plan": run.plan.as_ref().map(|plan| &plan.name),
+        "method": run.plan.as_ref().map(|plan| &plan.method),
+        "outcome": run.outcome,
+        "guarantee": certificate.map(|certificate| &certificate.guarantee),
+        "private_records": certificate.map(|certificate| certificate.records),
+        "peeked": certificate.map(|certificate| certificate.peeked),
+        "steps": run.steps,
+        "public_error": last(run, Series::PublicError, &report.watch),
+    });
+    if report.is_curators() {
+        value["curator_only_private_error"] = json!(last(run, Series::PrivateError, &report.watch));
+    }
+    value
+}

@@ -1,0 +1,56 @@
+//! How far a run is, on standard error: a bar with what was spent in a terminal, a line now
+//! and then elsewhere; with `--verbose` a line for every step.
+
+use std::io::{IsTerminal, stderr};
+
+use super::progress::Progress;
+use super::voice;
+use crate::engine::Moment;
+use crate::privacy::accountant::round_up;
+
+/// Hears what one run tells.
+#[derive(Default)]
+pub struct Steps {
+    bar: Option<Progress>,
+    /// Tenths that lines have told.
+    told: u64,
+}
+
+impl Steps {
+    pub fn hear(&mut self, moment: &Moment) {
+        match moment {
+            Moment::Granted { run, steps, warnings } => {
+                voice::tell(format_args!("  granted as {}, {steps} steps", run.0));
+                for warning in warnings {
+                    voice::tell(format_args!("  note: {warning}"));
+                }
+                if stderr().is_terminal() && !voice::is_verbose() {
+                    self.bar = Some(Progress::new("  steps", *steps as usize));
+                }
+            }
+            Moment::Stepped(progress) => {
+                let step = &progress.step;
+                let epsilon = round_up(progress.epsilon, 4);
+                if let Some(bar) = &mut self.bar {
+                    bar.tell_with(step.index as usize, &format!(" · ε {epsilon}"));
+                    return;
+                }
+                let tenth = step.index * 10 / step.total.max(1);
+                let due = step.done || step.index == 1 || tenth > self.told;
+                if due || voice::is_verbose() {
+                    self.told = tenth;
+                    voice::tell(format_args!(
+                        "  step {} of {} ({}), ε {epsilon} so far",
+                        step.index, step.total, step.phase
+                    ));
+                }
+            }
+        }
+    }
+
+    pub fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.end();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a command says beside its result, on standard error: nothing but errors with
+//! `--quiet`, more with `--verbose`.
+//!
+//! A reader who has gone away (`2>&1 | head -1`) is no reason to stop, so nothing here
+//! fails.
+
+use std::fmt::Display;
+use std::io::{Write, stderr};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How much is said. One per process, like standard error itself.
+static LEVEL: AtomicU8 = AtomicU8::new(NORMAL);
+
+const QUIET: u8 = 0;
+const NORMAL: u8 = 1;
+const VERBOSE: u8 = 2;
+
+/// What `--quiet` and `--verbose` ask for.
+pub fn set(quiet: bool, verbose: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => QUIET,
+        (false, true) => VERBOSE,
+        (false, false) => NORMAL,
+    };
+    LEVEL.store(level, Ordering::Relaxed);
+}
+
+pub fn is_quiet() -> bool {
+    LEVEL.load(Ordering::Relaxed) == QUIET
+}
+
+pub fn is_verbose() -> bool {
+    LEVEL.load(Ordering::Relaxed) == VERBOSE
+}
+
+/// Progress and remarks.
+pub fn tell(text: impl Display) {
+    if !is_quiet() {
+        say(text);
+    }
+}
+
+/// What helps to find out why.
+pub fn detail(text: impl Display) {
+    if is_verbose() {
+        say(text);
+    }
+}
+
+/// Errors: always.
+pub fn complain(text: impl Display) {
+    say(text);
+}
+
+fn say(text: impl Display) {
+    let _ = writeln!(stderr(), "{text}");
+}

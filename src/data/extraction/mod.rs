@@ -1,0 +1,409 @@
+//! Features by a pretrained network: images or vectors go in, what the network makes of
+//! them comes out.
+//!
+//! The network is public: it was trained on other data and is read from a file. What it
+//! makes of a record depends on that record alone, so a guarantee for records is one for
+//! their features, and a record keeps its identity in the ledger whatever is made of it.
+//!
+//! A record in which a number is missing has missing features, and the dataset's policy
+//! for missing values decides what becomes of it.
+
+mod image;
+#[cfg(feature = "onnx")]
+mod onnx;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use self::image::Shape;
+use super::read::Progress;
+use super::table::{Column, Table};
+use super::vectors::{Values, Vectors};
+use crate::error::{Error, Result};
+
+/// Records that go through the network together.
+const BATCH: usize = 16;
+
+/// How a dataset's features are extracted, as it stands in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extraction {
+    /// An ONNX file, relative to the session.
+    pub network: String,
+    /// The column of images or vectors; none takes the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// Channels, height and width of the images that the vectors of that column are; none
+    /// gives the vectors to the network as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<Shape>,
+    /// The colours of a pixel stand together in the file, not each colour by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub channels_last: bool,
+    /// The images that the network takes; none: the same as in the file. Grey images become
+    /// coloured or the other way, and sizes are changed by bilinear interpolation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Shape>,
+    /// The network sees (x − subtract)/divide.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub subtract: f32,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub divide: f32,
+    /// Which of the network's outputs; none takes the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+fn is_zero(number: &f32) -> bool {
+    *number == 0.0
+}
+
+fn one() -> f32 {
+    1.0
+}
+
+fn is_one(number: &f32) -> bool {
+    *number == 1.0
+}
+
+/// A network that is ready to run.
+trait Network: Sync {
+    /// The outputs for [`BATCH`] inputs that stand one after the other.
+    fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>>;
+}
+
+impl Extraction {
+    /// The column that is replaced by its features.
+    fn column_of<'a>(&'a self, table: &'a Table) -> Result<(&'a str, &'a Vectors)> {
+        let name = match &self.column {
+            Some(name) => name,
+            None => {
+                let vectors = |at: &usize| matches!(table.columns[*at], Column::Vectors(_));
+                let mut found = (0..table.columns.len()).filter(vectors);
+                match (found.next(), found.next()) {
+                    (Some(only), None) => &table.names[only],
+                    _ => {
+                        return Err(Error::usage("which column the network reads is not clear")
+                            .at(table.origin.clone())
+                            .cure("name it: extract: (column: \"…\", …)"));
+                    }
+                }
+            }
+        };
+        match table.column(name)? {
+            Column::Vectors(vectors) => Ok((name, vectors)),
+            other => Err(Error::usage(format!(
+                "column '{name}' holds {}, and a network takes vectors",
+                other.kind()
+            ))
+            .at(table.origin.clone())
+            .cure("name a column of images or embeddings")),
+        }
+    }
+
+    /// Numbers that the network takes of one record, and their shape.
+    fn taken(&self, width: usize) -> Result<Vec<usize>> {
+        if self.divide == 0.0 || !self.divide.is_finite() || !self.subtract.is_finite() {
+            return Err(Error::usage(format!(
+                "the network is to see (x − {})/{}",
+                self.subtract, self.divide
+            ))
+            .cure("give finite numbers and divide by something else than 0"));
+        }
+        let Some(image) = self.image else {
+            return match self.input {
+                None => Ok(vec![width]),
+                Some(_) => {
+                    Err(Error::usage("`input` says what images become, but not what they are")
+                        .cure("add image: (channels: …, height: …, width: …)"))
+                }
+            };
+        };
+        let input = self.input.unwrap_or(image);
+        if image.size() != width {
+            return Err(Error::usage(format!(
+                "an image of {image} has {} numbers, and the column's vectors have {width}",
+                image.size()
+            ))
+            .cure("give the channels, height and width of the images in the file"));
+        }
+        image::check(image, input)?;
+        Ok(vec![input.channels, input.height, input.width])
+    }
+
+    /// What the network sees of a record.
+    fn prepare(&self, vector: &[f32], ready: &mut Vec<f32>) {
+        let seen = vector.iter().map(|x| (x - self.subtract) / self.divide);
+        match self.image {
+            None => ready.extend(seen),
+            Some(image) => {
+                let pixels: Vec<f32> = seen.collect();
+                let input = self.input.unwrap_or(image);
+                image::adapt(&pixels, image, self.channels_last, input, ready);
+            }
+        }
+    }
+
+    /// A name for the features of these vectors by this network: whatever changes them
+    /// changes it.
+    pub fn key(&self, network: &[u8], table: &Table) -> Result<String> {
+        let (_, vectors) = self.column_of(table)?;
+        let mut hash = Sha256::new();
+        hash.update(Sha256::digest(network));
+        hash.update(format!("{:?}", Self { network: String::new(), ..self.clone() }));
+        hash.update((vectors.width() as u64).to_le_bytes());
+        match vectors.values() {
+            Values::F32(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
+            Values::F64(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
+        }
+        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The features of every record. `network` are the bytes of the file at `path`.
+    pub fn extract(
+        &self,
+        path: &Path,
+        network: &[u8],
+        table: &Table,
+        progress: &mut dyn Progress,
+    ) -> Result<Vectors> {
+        let (_, vectors) = self.column_of(table)?;
+        let shape = self.taken(vectors.width())?;
+        let network = open(path, network, &shape, self.output.as_deref())?;
+        self.run(network.as_ref(), vectors, progress)
+    }
+
+    /// `table` with its images replaced by `features`. Its fingerprints stay those of the
+    /// records in the file.
+    pub fn replace(&self, mut table: Table, features: Vectors) -> Result<Table> {
+        let (name, vectors) = self.column_of(&table)?;
+        if vectors.len() != features.len() {
+            return Err(Error::failed(format!(
+                "{} features for {} records",
+                features.len(),
+                vectors.len()
+            )));
+        }
+        let name = name.to_owned();
+        for (known, column) in table.names.iter().zip(&mut table.columns) {
+            if *known == name {
+                *column = Column::Vectors(features);
+                break;
+            }
+        }
+        Ok(table)
+    }
+
+    fn run(
+        &self,
+        network: &dyn Network,
+        vectors: &Vectors,
+        progress: &mut dyn Progress,
+    ) -> Result<Vectors> {
+        let records = vectors.len();
+        let batches = records.div_ceil(BATCH);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(batches);
+        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let batch = |at: usize| -> Result<Vec<f32>> {
+            let (first, end) = (at * BATCH, ((at + 1) * BATCH).min(records));
+            let mut ready = Vec::new();
+            for record in first..end {
+                self.prepare(&single(vectors, record), &mut ready);
+            }
+            // The last batch is filled up.
+            let one = ready.len() / (end - first);
+            ready.resize(BATCH * one, 0.0);
+            let mut features = network.run(ready)?;
+            let width = features.len() / BATCH;
+            features.truncate(width * (end - first));
+            for (record, features) in (first..end).zip(features.chunks_mut(width.max(1))) {
+                let complete = single(vectors, record).iter().all(|x| x.is_finite());
+                if !complete || !features.iter().all(|x| x.is_finite()) {
+                    features.fill(f32::NAN);
+                }
+            }
+            Ok(features)
+        };
+        let mut parts = std::thread::scope(|scope| {
+            let work = |thread: usize| {
+                let (batch, done, stop) = (&batch, &done, &stop);
+                move || -> Result<Vec<(usize, Vec<f32>)>> {
+                    let mut parts = Vec::new();
+                    for at in (thread..batches).step_by(threads.max(1)) {
+                        if stop.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        parts.push((at, batch(at)?));
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(parts)
+                }
+            };
+            let handles: Vec<_> = (0..threads).map(|thread| scope.spawn(work(thread))).collect();
+            while handles.iter().any(|handle| !handle.is_finished()) {
+                let records = (done.load(Ordering::Relaxed) * BATCH).min(records) as u64;
+                if progress.advance(records, vectors.len() as u64) == ControlFlow::Break(()) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            let mut parts = Vec::new();
+            for handle in handles {
+                let part = handle.join().map_err(|_| Error::failed("the network crashed"))?;
+                parts.extend(part?);
+            }
+            Ok::<_, Error>(parts)
+        })?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::interrupted("extracting features was stopped"));
+        }
+        parts.sort_by_key(|(at, _)| *at);
+        let features: Vec<f32> = parts.into_iter().flat_map(|(_, features)| features).collect();
+        let width = features.len().checked_div(records).unwrap_or(0);
+        Vectors::new(width, Values::F32(features))
+            .ok_or_else(|| Error::failed("the network gave no features"))
+    }
+}
+
+fn single(vectors: &Vectors, record: usize) -> Vec<f32> {
+    let start = record * vectors.width();
+    (start..start + vectors.width()).map(|at| vectors.values().get(at) as f32).collect()
+}
+
+#[cfg(feature = "onnx")]
+fn open(
+    path: &Path,
+    bytes: &[u8],
+    shape: &[usize],
+    output: Option<&str>,
+) -> Result<Box<dyn Network>> {
+    Ok(Box::new(onnx::OnnxNetwork::read(path, bytes, shape, output)?))
+}
+
+#[cfg(not(feature = "onnx"))]
+fn open(path: &Path, _: &[u8], _: &[usize], _: Option<&str>) -> Result<Box<dyn Network>> {
+    Err(Error::usage("this halflight was built without networks")
+        .at(path.display().to_string())
+        .cure("build it with cargo build --release --features onnx, or give extracted features"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Unwatched;
+    use super::*;
+
+    fn table(width: usize, values: Vec<f64>) -> Table {
+        let vectors = Vectors::new(width, Values::F64(values)).unwrap();
+        let text = Column::Text((0..vectors.len()).map(|row| row.to_string()).collect());
+        let names = vec!["id".to_owned(), "x".to_owned()];
+        Table::of_rows("test.npy", names, vec![text, Column::Vectors(vectors)]).unwrap()
+    }
+
+    fn plain() -> Extraction {
+        Extraction {
+            network: "network.onnx".to_owned(),
+            column: None,
+            image: None,
+            channels_last: false,
+            input: None,
+            subtract: 0.0,
+            divide: 1.0,
+            output: None,
+        }
+    }
+
+    /// Sum and first number of what it sees.
+    struct Summary(usize);
+
+    impl Network for Summary {
+        fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
+            assert_eq!(batch.len(), BATCH * self.0);
+            Ok(batch.chunks(self.0).flat_map(|seen| [seen.iter().sum(), seen[0]]).collect())
+        }
+    }
+
+    #[test]
+    fn every_record_gets_its_own_features_in_the_order_of_the_records() {
+        let rows = 5 * BATCH + 3;
+        let table = table(3, (0..3 * rows).map(|x| x as f64).collect());
+        let extraction = Extraction { subtract: 1.0, divide: 2.0, ..plain() };
+        let (_, vectors) = extraction.column_of(&table).unwrap();
+        let features = extraction.run(&Summary(3), vectors, &mut Unwatched).unwrap();
+        assert_eq!((features.len(), features.width()), (rows, 2));
+        for row in 0..rows {
+            let first = 3.0 * row as f64;
+            assert_eq!(features.value(row, 0), (3.0 * first + 3.0 - 3.0) / 2.0);
+            assert_eq!(features.value(row, 1), (first - 1.0) / 2.0);
+        }
+        let (content, view) = (table.content, table.view);
+        let replaced = extraction.replace(table, features).unwrap();
+        assert_eq!((replaced.content, replaced.view), (content, view));
+        assert_eq!(replaced.column("x").unwrap().width(), 2);
+    }
+
+    #[test]
+    fn a_missing_number_makes_the_features_of_its_record_missing_and_no_others() {
+        let mut values = vec![1.0; 6];
+        values[3] = f64::NAN;
+        let table = table(2, values);
+        let extraction = plain();
+        let (_, vectors) = extraction.column_of(&table).unwrap();
+        let features = plain().run(&Summary(2), vectors, &mut Unwatched).unwrap();
+        assert_eq!(features.first_missing(), Some((1, 0)));
+        assert_eq!((features.value(0, 0), features.value(2, 0)), (2.0, 2.0));
+    }
+
+    #[test]
+    fn a_stopped_extraction_is_interrupted() {
+        let table = table(1, vec![1.0; 4000]);
+        struct Slow;
+        impl Network for Slow {
+            fn run(&self, batch: Vec<f32>) -> Result<Vec<f32>> {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                Ok(batch)
+            }
+        }
+        let extraction = plain();
+        let (_, vectors) = extraction.column_of(&table).unwrap();
+        let mut stop = |_: u64, _: u64| ControlFlow::Break(());
+        let error = plain().run(&Slow, vectors, &mut stop).err().unwrap();
+        assert_eq!(error.kind(), crate::error::Kind::Interrupted);
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_are_refused_with_both_shapes() {
+        let image = Shape { channels: 1, height: 2, width: 2 };
+        let wrong = Extraction { image: Some(image), ..plain() };
+        let error = wrong.taken(5).unwrap_err().to_string();
+        assert!(error.contains("1 × 2 × 2") && error.contains("5"), "{error}");
+        assert!(Extraction { input: Some(image), ..plain() }.taken(4).is_err());
+        assert!(Extraction { divide: 0.0, ..plain() }.taken(4).is_err());
+        let wider = Shape { channels: 3, height: 4, width: 4 };
+        let fits = Extraction { image: Some(image), input: Some(wider), ..plain() };
+        assert_eq!(fits.taken(4).unwrap(), [3, 4, 4]);
+    }
+
+    #[test]
+    fn the_key_changes_with_network_settings_and_order_of_the_records() {
+        let (one, other) = (table(1, vec![1.0, 2.0]), table(1, vec![2.0, 1.0]));
+        let key = plain().key(b"network", &one).unwrap();
+        assert_eq!(key, plain().key(b"network", &one).unwrap());
+        assert_ne!(key, plain().key(b"Network", &one).unwrap());
+        assert_ne!(key, plain().key(b"network", &other).unwrap());
+        let scaled = Extraction { divide: 2.0, ..plain() };
+        assert_ne!(key, scaled.key(b"network", &one).unwrap());
+    }
+
+    #[cfg(not(feature = "onnx"))]
+    #[test]
+    fn without_the_feature_the_error_says_how_to_get_it() {
+        let table = table(1, vec![1.0]);
+        let path = Path::new("network.onnx");
+        let error = plain().extract(path, b"", &table, &mut Unwatched).err().unwrap();
+        assert!(error.to_string().contains("--features onnx"), "{error}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Raw rows for a model that is finished: do they have the columns it knows, and
+//! what are its inputs?
+//!
+//! Everything here is a function of one row and of the constants that travel with the
+//! model, as in training.
+
+use super::encoding::Encoding;
+use super::labels::Answers;
+use super::{Coded, Preparation};
+use crate::data::align::Compatibility;
+use crate::data::missing::Missing;
+use crate::data::table::{Column, Table};
+use crate::data::vectors::{Values, Vectors};
+use crate::error::Result;
+use crate::numeric::Matrix;
+
+/// The labels that a table gives, to compare predictions with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Truth {
+    /// In original units.
+    Numbers(Vec<f64>),
+    /// Numbers of classes.
+    Classes(Vec<u32>),
+}
+
+impl Preparation {
+    /// What a raw row must have, as a table without rows. `origin` names the model in
+    /// messages.
+    pub fn expected(&self, origin: &str) -> Result<Table> {
+        let column = |encoding: &Encoding| match encoding {
+            Encoding::Number { .. } => Some(Column::Numbers(Vec::new())),
+            Encoding::Category { .. } => Some(Column::Text(Vec::new())),
+            Encoding::Vector { scales, .. } => {
+                Vectors::new(scales.len(), Values::F64(Vec::new())).map(Column::Vectors)
+            }
+        };
+        let columns = self.encodings.iter().filter_map(|encoding| {
+            column(encoding).map(|column| (encoding.column().to_owned(), column))
+        });
+        let (names, columns) = columns.unzip();
+        Table::of_rows(origin, names, columns)
+    }
+
+    /// Refuses a table that lacks a column of the model or has it in a shape that does
+    /// not go with it; others may be there.
+    pub fn refuse_others(&self, table: &Table, origin: &str) -> Result<()> {
+        self.check()?;
+        let expected = self.expected(origin)?;
+        Compatibility::between(&expected, table).check_for(|name| expected.has(name))
+    }
+
+    /// What becomes of incomplete rows.
+    pub fn missing(&self) -> Missing {
+        self.missing
+    }
+
+    /// The same with another rule for incomplete rows.
+    pub fn with_missing(self, missing: Missing) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// The width of vectors in this column, where it holds vectors.
+    pub fn vector_width(&self, column: &str) -> Option<usize> {
+        self.encodings.iter().find_map(|encoding| match encoding {
+            Encoding::Vector { column: name, scales } if name == column => Some(scales.len()),
+            _ => None,
+        })
+    }
+
+    /// The rows that have a value in each column that is needed, where others are to be
+    /// left out and there are any.
+    pub fn complete_rows(&self, table: &Table, with_label: bool) -> Result<Option<Vec<usize>>> {
+        self.dropping(table, with_label)
+    }
+
+    /// Bounded features of complete rows, `most` rows at a time, so that a large file
+    /// needs no second copy in memory. Returns how many rows had to be clipped.
+    pub fn in_blocks(
+        &self,
+        table: &Table,
+        most: usize,
+        take: &mut dyn FnMut(usize, &Matrix) -> Result<()>,
+    ) -> Result<usize> {
+        self.fits(table, false)?;
+        let coded = self.coded(table)?;
+        let mut clipped = 0;
+        for first in (0..table.rows()).step_by(most.max(1)) {
+            let rows = most.max(1).min(table.rows() - first);
+            let mut features = Matrix::zeros(self.dimension(), rows);
+            let shortened = self.fill(&coded, first, &mut features);
+            clipped += shortened.iter().filter(|&&shortened| shortened).count();
+            take(first, &features)?;
+        }
+        Ok(clipped)
+    }
+
+    /// Per column of categories, how many rows hold a value that the model does not know
+    /// and takes for "other"; columns where there are none are left out.
+    pub fn unknown_values(&self, table: &Table) -> Result<Vec<(String, usize)>> {
+        let mut found = Vec::new();
+        for encoding in &self.encodings {
+            let Encoding::Category { column, values, .. } = encoding else { continue };
+            let Coded::Codes(codes) = encoding.read(table, super::gaps(self.missing))? else {
+                continue;
+            };
+            let unknown = codes.iter().filter(|&&code| code == values.len()).count();
+            if unknown > 0 {
+                found.push((column.clone(), unknown));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The labels of a table in their original units.
+    pub fn truth(&self, table: &Table) -> Result<Truth> {
+        self.labels.check_column(table)?;
+        Ok(match self.labels.read(table)? {
+            Answers::Numbers { raw, .. } => Truth::Numbers(raw.into_owned()),
+            Answers::Classes(classes) => Truth::Classes(classes),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::definition::{DatasetDefinition, Role, Source};
+    use crate::data::preparation::PreparationSettings;
+    use crate::data::read::csv;
+
+    fn table(text: &str) -> Table {
+        csv::read_bytes("new.csv", text.as_bytes()).ok().unwrap()
+    }
+
+    fn fitted() -> Preparation {
+        let public = table("x,town,y\n1,a,1\n2,b,2\n3,a,4\n4,b,4\n");
+        let mut definition =
+            DatasetDefinition::new("d", Role::Public, Source::File("new.csv".into()));
+        definition.label = Some("y".into());
+        Preparation::fit(&public, &definition, &PreparationSettings::default()).unwrap()
+    }
+
+    #[test]
+    fn blocks_give_the_features_that_training_saw() {
+        let preparation = fitted();
+        let rows = table("town,extra,x\na,9,1.5\nc,9,2.5\nb,9,100\nb,9,3\na,9,0\n");
+        let whole = preparation.apply(&rows, "whole", false).unwrap();
+        for most in [1, 2, 5, 100] {
+            let mut columns = Vec::new();
+            let clipped = preparation
+                .in_blocks(&rows, most, &mut |first, features| {
+                    assert_eq!(first, columns.len());
+                    columns.extend(features.column_iter().map(nalgebra::Matrix::into_owned));
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(clipped, whole.clipped);
+            assert_eq!(Matrix::from_columns(&columns), whole.features);
+        }
+        assert_eq!(preparation.unknown_values(&rows).unwrap(), [("town".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn rows_that_lack_a_column_are_refused_with_its_name_and_the_near_one() {
+        let preparation = fitted();
+        assert!(preparation.refuse_others(&table("town,x\na,1\n"), "model.ron").is_ok());
+        let error = preparation.refuse_others(&table("towns,z\na,1\n"), "model.ron");
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("new.csv: its columns do not go with those of model.ron"));
+        for wanted in ["'x', 'town'", "perhaps 'towns'"] {
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
+    }
+
+    #[test]
+    fn incomplete_rows_are_refused_left_out_or_filled_as_the_rule_says() {
+        let preparation = fitted();
+        let rows = table("x,town\n1,a\n,b\n3,b\n");
+        let mut nothing = |_: usize, _: &Matrix| Ok(());
+        let error = preparation.in_blocks(&rows, 8, &mut nothing).unwrap_err().to_string();
+        assert!(error.contains("new.csv:3, column 'x'"), "{error}");
+        let dropping = preparation.clone().with_missing(Missing::Drop);
+        assert_eq!(dropping.complete_rows(&rows, false).unwrap(), Some(vec![0, 2]));
+        let filling = preparation.with_missing(Missing::PublicMean);
+        assert_eq!(filling.complete_rows(&rows, false).unwrap(), None);
+        assert_eq!(filling.in_blocks(&rows, 8, &mut nothing).unwrap(), 0);
+    }
+
+    #[test]
+    fn the_truth_is_in_the_units_of_the_file() {
+        let preparation = fitted();
+        let truth = preparation.truth(&table("y\n-5\n70\n")).unwrap();
+        assert_eq!(truth, Truth::Numbers(vec![-5.0, 70.0]));
+        assert!(preparation.truth(&table("z\n1\n")).is_err());
+    }
+}

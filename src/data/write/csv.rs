@@ -1,0 +1,69 @@
+//! CSV after RFC 4180, with lines that end in a line feed.
+
+use std::fmt::Write;
+
+use crate::data::table::Column;
+
+/// Numbers beyond this are not written out digit by digit.
+const LARGEST_PLAIN: f64 = 1e15;
+
+pub(super) fn bytes(columns: &[(String, Column)]) -> Vec<u8> {
+    let rows = columns.first().map_or(0, |(_, column)| column.len());
+    let mut out = String::new();
+    for (at, (name, _)) in columns.iter().enumerate() {
+        separate(&mut out, at);
+        quoted(&mut out, name);
+    }
+    out.push('\n');
+    for row in 0..rows {
+        for (at, (_, column)) in columns.iter().enumerate() {
+            separate(&mut out, at);
+            match column {
+                Column::Numbers(numbers) => number(&mut out, numbers[row]),
+                Column::Text(texts) => quoted(&mut out, &texts[row]),
+                Column::Vectors(_) => {}
+            }
+        }
+        out.push('\n');
+    }
+    out.into_bytes()
+}
+
+fn separate(out: &mut String, at: usize) {
+    if at > 0 {
+        out.push(',');
+    }
+}
+
+/// As short as the number can be written without losing a bit.
+fn number(out: &mut String, x: f64) {
+    let _ = if x.is_nan() {
+        Ok(())
+    } else if x.fract() == 0.0 && x.abs() < LARGEST_PLAIN {
+        write!(out, "{x}")
+    } else {
+        write!(out, "{x:?}")
+    };
+}
+
+fn quoted(out: &mut String, text: &str) {
+    if text.contains([',', '"', '\n', '\r']) {
+        let _ = write!(out, "\"{}\"", text.replace('"', "\"\""));
+    } else {
+        out.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_gaps_are_empty() {
+        let numbers = Column::Numbers(vec![1.0, f64::NAN, -0.1, 1e-300, 1e22]);
+        let texts = Column::Text(["a", "", "b,c", "d\"e", "f"].map(str::to_owned).to_vec());
+        let text = bytes(&[("x".into(), numbers), ("t".into(), texts)]);
+        let expected = "x,t\n1,a\n,\n-0.1,\"b,c\"\n1e-300,\"d\"\"e\"\n1e22,f\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+}

@@ -1,0 +1,102 @@
+//! Columns as files that other tools read: the counterpart of [`super::read`].
+//!
+//! A missing number is an empty cell in CSV and a null in Parquet; text is written as it
+//! is. Both formats are made in memory, so that a file is whole or not there at all.
+
+mod csv;
+mod parquet;
+
+use std::path::Path;
+
+use super::table::Column;
+use crate::error::{Error, Result};
+
+/// What a table can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Parquet,
+}
+
+impl Format {
+    /// What the name of a file promises.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("csv") => Ok(Self::Csv),
+            Some("parquet" | "pq") => Ok(Self::Parquet),
+            _ => Err(Error::usage("its name does not say what to write")
+                .at(path.display().to_string())
+                .cure("end the name with .csv or .parquet")),
+        }
+    }
+}
+
+/// Columns of one length under their names. Vectors are refused: no two tools agree on
+/// how to write them.
+pub fn bytes(format: Format, columns: &[(String, Column)]) -> Result<Vec<u8>> {
+    if let Some((name, column)) =
+        columns.iter().find(|(_, column)| matches!(column, Column::Vectors(_)))
+    {
+        return Err(Error::usage(format!("column '{name}' holds {}", column.kind()))
+            .cure("keep columns of numbers or text only"));
+    }
+    match format {
+        Format::Csv => Ok(csv::bytes(columns)),
+        Format::Parquet => parquet::bytes(columns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::read::{Reading, read_bytes};
+    use crate::data::vectors::{Values, Vectors};
+
+    /// What our own reader makes of what was written.
+    fn read_back(format: Format, columns: &[(String, Column)]) -> Vec<(String, Column)> {
+        let name = if format == Format::Csv { "t.csv" } else { "t.parquet" };
+        let written = bytes(format, columns).unwrap();
+        let table = read_bytes(name, &written, &Reading::Plain).ok().unwrap();
+        table.names.into_iter().zip(table.columns).collect()
+    }
+
+    #[test]
+    fn the_name_of_a_file_decides_what_is_written() {
+        assert_eq!(Format::of(Path::new("a/out.CSV")).unwrap(), Format::Csv);
+        assert_eq!(Format::of(Path::new("out.parquet")).unwrap(), Format::Parquet);
+        assert!(Format::of(Path::new("out.xlsx")).unwrap_err().to_string().contains(".parquet"));
+        assert!(Format::of(Path::new("out")).is_err());
+    }
+
+    #[test]
+    fn vectors_are_refused_by_name() {
+        let vectors = Vectors::new(2, Values::F64(vec![1.0, 2.0])).unwrap();
+        let column = ("emb".to_owned(), Column::Vectors(vectors));
+        assert!(bytes(Format::Csv, &[column]).unwrap_err().to_string().contains("'emb'"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back_to_the_last_bit(
+            rows in proptest::collection::vec(
+                (
+                    proptest::option::weighted(0.8, proptest::num::f64::NORMAL),
+                    // One cell with a letter at least keeps the column text.
+                    "[a-zé][a-z ,\"\n;é]{0,6}[a-z]",
+                ),
+                1..30,
+            )
+        ) {
+            let numbers = rows.iter().map(|(x, _)| x.unwrap_or(f64::NAN)).chain([1.5]).collect();
+            let texts = rows.iter().map(|(_, text)| text.clone()).chain(["x y".into()]).collect();
+            let columns =
+                [("a \"b\"".to_owned(), Column::Numbers(numbers)), ("t,".to_owned(), Column::Text(texts))];
+            for format in [Format::Csv, Format::Parquet] {
+                prop_assert!(read_back(format, &columns) == columns);
+            }
+        }
+    }
+}

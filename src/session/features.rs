@@ -1,0 +1,121 @@
+//! Extracted features, kept beside the ledger so that a network runs once over the same
+//! records.
+//!
+//! They are NPY files of 32-bit numbers, named by what they depend on: the network, the
+//! settings and the records, in their order. Features of private records are as private as
+//! the records: the files are readable by their owner alone and no export touches them. They
+//! may be deleted at any time.
+
+use std::path::Path;
+
+use super::atomic;
+use super::workspace::Workspace;
+use crate::data::extraction::Extraction;
+use crate::data::read::{self, Progress, Reading, Unwatched};
+use crate::data::{Column, Table, Values, Vectors};
+use crate::error::{Error, Result};
+
+/// `table` with its features extracted.
+pub(super) fn extracted(
+    extraction: &Extraction,
+    table: Table,
+    workspace: &Workspace,
+    progress: &mut dyn Progress,
+) -> Result<Table> {
+    let path = workspace.resolve(&extraction.network);
+    let network =
+        std::fs::read(&path).map_err(|error| Error::io("read the network", &path, &error))?;
+    let key = extraction.key(&network, &table)?;
+    let file = workspace.folder().join("features").join(format!("{key}.npy"));
+    let features = match kept(&file, table.rows()) {
+        Some(features) => features,
+        None => {
+            let features = extraction.extract(&path, &network, &table, progress)?;
+            // Without the file the network runs again next time, which is all.
+            let _ = keep(&file, &features);
+            features
+        }
+    };
+    extraction.replace(table, features)
+}
+
+/// A file that is missing, or damaged, is none.
+fn kept(file: &Path, rows: usize) -> Option<Vectors> {
+    file.is_file().then_some(())?;
+    let mut table = read::read(file, &Reading::Plain, &mut Unwatched).ok()?;
+    match table.columns.pop()? {
+        Column::Vectors(vectors) if vectors.len() == rows => Some(vectors),
+        _ => None,
+    }
+}
+
+fn keep(file: &Path, features: &Vectors) -> Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::io("create the folder of features", folder, &error))?;
+    protect(folder)?;
+    atomic::write(file, &npy(features))
+}
+
+#[cfg(unix)]
+fn protect(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+        .map_err(|error| Error::io("protect the folder of features", folder, &error))
+}
+
+#[cfg(not(unix))]
+fn protect(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// NPY, version 1.0.
+fn npy(features: &Vectors) -> Vec<u8> {
+    let (rows, width) = (features.len(), features.width());
+    let mut header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {width}), }}");
+    // Ten bytes stand before it, and a line's end closes it: together a multiple of 64.
+    let padded = (10 + header.len() + 1).next_multiple_of(64) - 10;
+    header.push_str(&" ".repeat(padded - 1 - header.len()));
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.bytes());
+    match features.values() {
+        Values::F32(values) => values.iter().for_each(|x| bytes.extend(x.to_le_bytes())),
+        Values::F64(values) => values.iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes())),
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_features_come_back_and_damaged_ones_do_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("features/key.npy");
+        let features = Vectors::new(3, Values::F32((0..300).map(|x| x as f32).collect())).unwrap();
+        assert!(kept(&file, 100).is_none());
+        keep(&file, &features).unwrap();
+        let back = kept(&file, 100).unwrap();
+        assert_eq!((back.len(), back.width(), back.value(99, 2)), (100, 3, 299.0));
+        assert!(kept(&file, 99).is_none(), "features of other records");
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(kept(&file, 100).is_none());
+    }
+
+    #[test]
+    fn a_missing_network_is_an_error_that_names_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let vectors = Vectors::new(1, Values::F32(vec![1.0])).unwrap();
+        let table =
+            Table::of_rows("x.npy", vec!["x".to_owned()], vec![Column::Vectors(vectors)]).unwrap();
+        let extraction: Extraction = ron::from_str("(network: \"nowhere.onnx\")").unwrap();
+        let error = extracted(&extraction, table, &workspace, &mut Unwatched).err().unwrap();
+        assert!(error.to_string().contains("nowhere.onnx"), "{error}");
+    }
+}

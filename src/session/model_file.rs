@@ -1,0 +1,331 @@
+//! A model on disk. Two files say the same:
+//!
+//! * `model.safetensors` holds the numbers, for any reader, and in its metadata, under
+//!   `halflight`, what they mean (JSON);
+//! * `model.ron` holds everything as text: kind, tensors, the preparation of raw rows.
+//!
+//! Nothing in either was computed from private records but the tensors, which were
+//! released: scales, vocabularies and classes are declared or public.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::atomic;
+use crate::data::{Preparation, Table};
+use crate::error::{Error, Result};
+use crate::model::{Architecture, Model};
+
+const VERSION: u32 = 1;
+const TEXT: &str = "model.ron";
+const NUMBERS: &str = "model.safetensors";
+/// Where the meaning of the tensors stands among the metadata of their file.
+const METADATA: &str = "halflight";
+
+/// A model with everything that turns a raw row into a prediction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedModel {
+    /// Its `model.ron`, for messages.
+    pub path: PathBuf,
+    pub model: Model,
+    pub preparation: Preparation,
+    /// Columns that have another name in raw files: name there → name here.
+    pub rename: BTreeMap<String, String>,
+    /// What its reader wants to be known.
+    pub remarks: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelFile {
+    version: u32,
+    kind: String,
+    /// The layers of a classifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    architecture: Option<Architecture>,
+    tensors: BTreeMap<String, TensorFile>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    rename: BTreeMap<String, String>,
+    preparation: Preparation,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TensorFile {
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
+/// Writes both files into `directory`. Only [`super::RunDirectory`] calls it, with models
+/// that were released.
+pub(super) fn write(
+    directory: &Path,
+    model: &Model,
+    preparation: &Preparation,
+    rename: &BTreeMap<String, String>,
+) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::failed(format!("the model cannot be written: {error}"))
+    };
+    let tensors = model.tensors().into_iter().map(|tensor| {
+        (tensor.name.into_owned(), TensorFile { shape: tensor.shape, values: tensor.values })
+    });
+    let file = ModelFile {
+        version: VERSION,
+        kind: model.kind().to_owned(),
+        architecture: model.architecture().cloned(),
+        tensors: tensors.collect(),
+        rename: rename.clone(),
+        preparation: preparation.clone(),
+    };
+    let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
+    let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
+    atomic::write(&directory.join(TEXT), (text + "\n").as_bytes())?;
+    let numbers = numbers(&file).map_err(|error| failed(&error))?;
+    atomic::write(&directory.join(NUMBERS), &numbers)
+}
+
+/// The tensors for any reader. All metadata are under one name, because the order of
+/// several is left to chance and equal models shall be equal files.
+fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTensorError> {
+    let about = json!({
+        "version": file.version,
+        "kind": file.kind,
+        "architecture": file.architecture,
+        "features": file.preparation.feature_names(),
+        "label": file.preparation.label_name(),
+        "classes": file.preparation.class_names(),
+        "rename": file.rename,
+        "preparation": file.preparation,
+    });
+    let bytes: Vec<Vec<u8>> = file
+        .tensors
+        .values()
+        .map(|tensor| tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect())
+        .collect();
+    let views = file
+        .tensors
+        .iter()
+        .zip(&bytes)
+        .map(|((name, tensor), bytes)| {
+            Ok((name.as_str(), TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?))
+        })
+        .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()?;
+    let metadata = HashMap::from([(METADATA.to_owned(), about.to_string())]);
+    safetensors::serialize(views, Some(metadata))
+}
+
+impl SavedModel {
+    /// Opens the model of a run directory, or a `model.ron` by its path.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = if path.is_dir() { path.join(TEXT) } else { path.to_path_buf() };
+        let place = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension == "safetensors") {
+            return Err(Error::usage("the numbers alone are not enough to read raw rows")
+                .at(place)
+                .cure(format!("name the {TEXT} beside it, or its run directory")));
+        }
+        let file = read_text(&path, &place)?;
+        let damaged = |what: &str| {
+            Error::failed(what).at(place.clone()).cure("fit the model again, or restore its files")
+        };
+        let mut remarks = Vec::new();
+        let beside = path.with_file_name(NUMBERS);
+        let tensors = if beside.exists() {
+            let tensors = read_numbers(&beside)?;
+            if !same(&tensors, &file.tensors) {
+                return Err(damaged(&format!("it and the {NUMBERS} beside it differ")));
+            }
+            tensors
+        } else {
+            remarks.push(format!("there is no {NUMBERS} beside it: numbers are those of {TEXT}"));
+            file.tensors
+        };
+        let tensor = |name: &str| {
+            let found: &TensorFile = tensors.get(name)?;
+            let count: usize = found.shape.iter().product();
+            let finite = found.values.iter().all(|value| value.is_finite());
+            (finite && count == found.values.len())
+                .then(|| (found.shape.clone(), found.values.clone()))
+        };
+        let layers = file.architecture.as_ref();
+        let model = Model::from_tensors(&file.kind, layers, tensor).ok_or_else(|| {
+            damaged(&format!("its tensors make no model of the kind '{}'", file.kind))
+        })?;
+        if model.inputs() != file.preparation.dimension() {
+            return Err(damaged(&format!(
+                "its preparation makes {} numbers of a row and its model takes {}",
+                file.preparation.dimension(),
+                model.inputs()
+            )));
+        }
+        Ok(Self { path, model, preparation: file.preparation, rename: file.rename, remarks })
+    }
+
+    /// A raw table under the names of the model: where the model knows a column by another
+    /// name, and by `further` ones, which come first.
+    pub fn under_its_names(
+        &self,
+        table: Table,
+        further: &BTreeMap<String, String>,
+    ) -> Result<Table> {
+        let table = table.renamed(further)?;
+        let wanted = |(old, new): &(&String, &String)| table.has(old) && !table.has(new);
+        let names = self.rename.iter().filter(wanted).map(|(a, b)| (a.clone(), b.clone()));
+        let names = names.collect();
+        table.renamed(&names)
+    }
+}
+
+fn read_text(path: &Path, place: &str) -> Result<ModelFile> {
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => Error::failed("this is not a text file, so not a model")
+            .at(place)
+            .cure("name a run directory or its model.ron"),
+        std::io::ErrorKind::NotFound => Error::io("read the model", path, &error)
+            .cure("name a run directory or its model.ron; a run that failed has none"),
+        _ => Error::io("read the model", path, &error),
+    })?;
+    let file: ModelFile = ron::from_str(&text).map_err(|error| {
+        Error::failed(format!("not a model of halflight: {}", error.code))
+            .at(format!("{place}:{}:{}", error.span.start.line, error.span.start.col))
+            .cure("name a run directory or its model.ron")
+    })?;
+    if file.version == VERSION {
+        return Ok(file);
+    }
+    Err(Error::failed(format!("the model has version {}", file.version))
+        .at(place)
+        .cure(format!("this halflight reads version {VERSION}; use a matching release")))
+}
+
+fn read_numbers(path: &Path) -> Result<BTreeMap<String, TensorFile>> {
+    let bytes = std::fs::read(path).map_err(|error| Error::io("read the model", path, &error))?;
+    let damaged = |what: String| {
+        Error::failed(what)
+            .at(path.display().to_string())
+            .cure("restore it, or remove it to go on with the numbers of model.ron")
+    };
+    let file = SafeTensors::deserialize(&bytes)
+        .map_err(|error| damaged(format!("the numbers of the model are damaged: {error}")))?;
+    let tensors = file.tensors().into_iter().map(|(name, view)| {
+        if view.dtype() != Dtype::F64 {
+            return Err(damaged(format!("tensor '{name}' is not of double precision")));
+        }
+        let values = view.data().chunks_exact(8).filter_map(|bytes| bytes.try_into().ok());
+        let values = values.map(f64::from_le_bytes).collect();
+        Ok((name, TensorFile { shape: view.shape().to_vec(), values }))
+    });
+    tensors.collect()
+}
+
+/// To the last bit: RON keeps all digits.
+fn same(one: &BTreeMap<String, TensorFile>, other: &BTreeMap<String, TensorFile>) -> bool {
+    let bits = |tensor: &TensorFile| -> Vec<u64> {
+        tensor.values.iter().map(|value| value.to_bits()).collect()
+    };
+    one.len() == other.len()
+        && one.iter().zip(other).all(|((name, a), (other_name, b))| {
+            name == other_name && a.shape == b.shape && bits(a) == bits(b)
+        })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::data::{DatasetDefinition, PreparationSettings, Role, Source, Task, csv};
+    use crate::model::LinearModel;
+
+    /// A fitted preparation of two features, an intercept and the label `y`.
+    pub(crate) fn preparation(task: Task) -> Preparation {
+        let public = "x,z,y\n1,4,0\n2,9,1\n3,1,0\n4,2,1\n";
+        let public = csv::read_bytes("public.csv", public.as_bytes()).ok().unwrap();
+        let source = Source::File("public.csv".into());
+        let mut definition = DatasetDefinition::new("public", Role::Public, source);
+        definition.label = Some("y".into());
+        definition.task = task;
+        Preparation::fit(&public, &definition, &PreparationSettings::default()).unwrap()
+    }
+
+    /// Writes a model with these weights, as a run would.
+    pub(crate) fn saved(directory: &Path, weights: &[f64], task: Task) {
+        let weights = LinearModel { weights: weights.to_vec() };
+        let model = match task {
+            Task::Regression => Model::Linear(weights),
+            Task::Classification => Model::Logistic(weights),
+        };
+        let rename = [("old".to_owned(), "z".to_owned())].into();
+        write(directory, &model, &preparation(task), &rename).unwrap();
+    }
+
+    #[test]
+    fn a_model_is_read_back_as_it_was_and_equal_models_are_equal_files() {
+        let place = tempfile::tempdir().unwrap();
+        let weights = [0.1 + 0.2, -1e-300, 1.0 / 3.0];
+        saved(place.path(), &weights, Task::Regression);
+        let first = std::fs::read(place.path().join(NUMBERS)).unwrap();
+        let read = SavedModel::open(place.path()).unwrap();
+        assert_eq!(read, SavedModel::open(&place.path().join(TEXT)).unwrap());
+        assert_eq!(read.model, Model::Linear(LinearModel { weights: weights.to_vec() }));
+        assert_eq!(read.preparation, preparation(Task::Regression));
+        assert!(read.remarks.is_empty());
+        saved(place.path(), &weights, Task::Regression);
+        assert_eq!(first, std::fs::read(place.path().join(NUMBERS)).unwrap());
+    }
+
+    #[test]
+    fn what_is_damaged_or_does_not_belong_together_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let error = |change: &dyn Fn(&Path)| {
+            saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
+            change(place.path());
+            SavedModel::open(place.path()).unwrap_err().to_string()
+        };
+        let edit = |from: &str, to: &str| {
+            let path = place.path().join(TEXT);
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains(from), "{text}");
+            std::fs::write(&path, text.replace(from, to)).unwrap();
+        };
+        assert!(error(&|_| edit("version: 1", "version: 2")).contains("version 2"));
+        assert!(error(&|_| edit("1.0, 2.0", "1.0, 2.5")).contains("beside it differ"));
+        assert!(error(&|_| edit("\"linear\"", "\"forest\"")).contains("kind 'forest'"));
+        assert!(error(&|_| edit("kind:", "sort:")).contains("model.ron:"));
+        let cut = |place: &Path| std::fs::write(place.join(NUMBERS), "short").unwrap();
+        assert!(error(&cut).contains("damaged"));
+        let gone = |place: &Path| std::fs::remove_file(place.join(TEXT)).unwrap();
+        assert!(error(&gone).contains("run directory"));
+        let alone = error(&|place| {
+            std::fs::remove_file(place.join(NUMBERS)).unwrap();
+            edit("[3]", "[2]");
+        });
+        assert!(alone.contains("no model of the kind 'linear'"), "{alone}");
+    }
+
+    #[test]
+    fn the_text_alone_is_enough_and_says_so() {
+        let place = tempfile::tempdir().unwrap();
+        saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
+        std::fs::remove_file(place.path().join(NUMBERS)).unwrap();
+        assert_eq!(SavedModel::open(place.path()).unwrap().remarks.len(), 1);
+    }
+
+    #[test]
+    fn columns_are_found_under_the_names_of_the_raw_file() {
+        let place = tempfile::tempdir().unwrap();
+        saved(place.path(), &[1.0, 2.0, 3.0], Task::Regression);
+        let model = SavedModel::open(place.path()).unwrap();
+        let table = |text: &str| csv::read_bytes("raw.csv", text.as_bytes()).ok().unwrap();
+        let names =
+            |text: &str| model.under_its_names(table(text), &BTreeMap::new()).ok().unwrap().names;
+        assert_eq!(names("x,old\n1,2\n"), ["x", "z"]);
+        assert_eq!(names("z,old\n1,2\n"), ["z", "old"]);
+        let further = [("first".to_owned(), "x".to_owned())].into();
+        let table = model.under_its_names(table("first,old\n1,2\n"), &further).ok().unwrap();
+        assert_eq!(table.names, ["x", "z"]);
+    }
+}

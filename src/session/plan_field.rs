@@ -1,0 +1,119 @@
+//! The fields of a plan under the names that people read: the common ones and the
+//! method's own, from its `Spec`. Forms, comparisons and reports speak of a plan with
+//! these words.
+
+use super::file::PlanDefinition;
+use crate::adapt::{self, Field};
+use crate::data::preparation::{FeatureScaling, LabelRange};
+
+#[derive(Debug, Clone, Copy)]
+pub enum PlanField {
+    Name,
+    Method,
+    Private,
+    Public,
+    Epsilon,
+    Delta,
+    Setting(&'static Field),
+    Features,
+    Labels,
+    Intercept,
+    Holdout,
+    Seed,
+    LargeDelta,
+}
+
+/// The fields of a plan, in the order of the form.
+pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
+    use PlanField as F;
+    let mut fields = vec![F::Name, F::Method, F::Private, F::Public, F::Epsilon, F::Delta];
+    if let Ok(method) = adapt::method(&plan.method) {
+        fields.extend(method.spec().fields.iter().map(F::Setting));
+    }
+    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Seed, F::LargeDelta]);
+    fields
+}
+
+impl PlanField {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Name => "plan",
+            Self::Method => "method",
+            Self::Private => "private data",
+            Self::Public => "public data",
+            Self::Epsilon => "ε of this run",
+            Self::Delta => "δ of this run",
+            Self::Setting(field) => field.name,
+            Self::Features => "features",
+            Self::Labels => "label range",
+            Self::Intercept => "intercept",
+            Self::Holdout => "hold-out share",
+            Self::Seed => "seed",
+            Self::LargeDelta => "allow δ ≥ 1/n",
+        }
+    }
+
+    /// The unit of a value as [`Self::value`] shows it; words have none.
+    pub fn unit(self, value: &str) -> &'static str {
+        match self {
+            Self::Setting(field) if value.parse::<f64>().is_ok() => field.unit,
+            _ => "",
+        }
+    }
+
+    pub fn value(self, plan: &PlanDefinition) -> String {
+        let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        match self {
+            Self::Name => plan.name.clone(),
+            Self::Method => plan.method.clone(),
+            Self::Private => plan.private.clone(),
+            Self::Public => plan.public.join(" + "),
+            Self::Epsilon => plan.target.epsilon.to_string(),
+            Self::Delta => format!("{:e}", plan.target.delta),
+            Self::Setting(field) => {
+                let given = plan.settings.get(field.key).cloned();
+                field.kind.words(&given.unwrap_or(field.kind.default_value()))
+            }
+            Self::Features => match plan.preparation.features {
+                FeatureScaling::Public => "public".to_owned(),
+                FeatureScaling::Declared(norm) => norm.to_string(),
+            },
+            Self::Labels => match plan.preparation.labels {
+                LabelRange::Public => "public".to_owned(),
+                LabelRange::Declared(low, high) => format!("{low} {high}"),
+            },
+            Self::Intercept => flag(plan.preparation.intercept),
+            Self::Holdout => plan.holdout.to_string(),
+            Self::Seed => plan.seed.to_string(),
+            Self::LargeDelta => flag(plan.allow_large_delta),
+        }
+    }
+
+    /// Its value with its unit, as a table shows it.
+    pub fn shown(self, plan: &PlanDefinition) -> String {
+        let value = self.value(plan);
+        format!("{value} {}", self.unit(&value)).trim().to_owned()
+    }
+}
+
+/// What differs between plans: a name, and a value for each of them. A plan that could
+/// not be read, or that lacks the field, has a dash.
+pub fn differences(plans: &[Option<&PlanDefinition>]) -> Vec<(String, Vec<String>)> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for field in plans.iter().flatten().flat_map(|plan| fields(plan)) {
+        if !names.contains(&field.name()) {
+            names.push(field.name());
+        }
+    }
+    let value = |name: &str, plan: Option<&PlanDefinition>| {
+        let plan = plan?;
+        let field = fields(plan).into_iter().find(|field| field.name() == name)?;
+        Some(field.shown(plan))
+    };
+    let rows = names.into_iter().map(|name| {
+        let values = plans.iter().map(|plan| value(name, *plan));
+        (name.to_owned(), values.map(|it| it.unwrap_or_else(|| "–".to_owned())).collect())
+    });
+    rows.filter(|(_, values): &(_, Vec<String>)| values.windows(2).any(|it| it[0] != it[1]))
+        .collect()
+}

@@ -1,0 +1,220 @@
+//! The plots of a report: what changed over the steps, what was spent, and of several runs
+//! what utility each ε bought.
+
+use super::{Report, Reported};
+use crate::adapt::Series as Measured;
+use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::privacy::Watch;
+use crate::session::archive::{self, last};
+
+/// More curves than this in one plot cannot be told apart.
+pub(super) const MOST_CURVES: usize = 7;
+/// More points than this nobody can see.
+const MOST_POINTS: usize = 600;
+/// A curve that falls to less than this share of its largest value needs a log axis.
+const WIDE: f64 = 30.0;
+
+/// Series that belong in one plot.
+const GROUPS: [(&str, &str, &[Measured]); 7] = [
+    (
+        "Error on records held out",
+        "root mean squared error in label units, or share of wrong classes",
+        &[Measured::PublicError, Measured::PrivateError],
+    ),
+    ("Objective", "what the method minimises", &[Measured::Objective, Measured::ExactObjective]),
+    ("Loss of the training records", "mean loss", &[Measured::PublicLoss, Measured::PrivateLoss]),
+    (
+        "Stationarity gap",
+        "distance from a point that no step improves",
+        &[Measured::StationarityGap, Measured::ExactStationarityGap, Measured::ModelGap],
+    ),
+    (
+        "Moment discrepancy",
+        "spectral norm of the weighted moment difference",
+        &[Measured::MomentDiscrepancy, Measured::ExactMomentDiscrepancy],
+    ),
+    ("Effective sample", "public records that count", &[Measured::EffectiveSample]),
+    ("Weight on public records", "share of the total weight", &[Measured::PublicWeight]),
+];
+
+/// All plots for which there are numbers.
+pub(super) fn figures(report: &Report) -> Vec<Figure> {
+    let shown = &report.runs[..report.runs.len().min(MOST_CURVES)];
+    let curves = match shown {
+        [only] => GROUPS.iter().map(|group| of_one(only, group, &report.watch)).collect(),
+        several => of_several(several, &report.watch),
+    };
+    let utility = [Measured::PublicError, Measured::PrivateError];
+    let utility = utility.into_iter().filter_map(|error| utility_figure(report, error));
+    let has_points = |figure: &Figure| {
+        let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
+        series.any(|series| !series.points.is_empty())
+    };
+    utility.chain(curves).chain([spent(shown)]).filter(has_points).collect()
+}
+
+/// Everything of one kind that was measured in one run.
+fn of_one(only: &Reported, group: &(&str, &str, &[Measured]), watch: &Watch) -> Figure {
+    let (title, label, wanted) = group;
+    let curves = wanted.iter().filter_map(|series| {
+        let (points, exact) = measured(only, *series, watch)?;
+        let standing = if exact { " ◆" } else { "" };
+        Some(curve(&format!("{}{standing}", series.words()), points))
+    });
+    let mut curves: Vec<Series> = curves.collect();
+    // The title of the plot says what a single curve is.
+    if let [only] = curves.as_mut_slice()
+        && !only.name.ends_with('◆')
+    {
+        only.name.clear();
+    }
+    over_steps(title, label, curves)
+}
+
+/// One plot for each thing that was measured. A run has its place in all of them, so that
+/// it has the same colour in all of them.
+fn of_several(runs: &[Reported], watch: &Watch) -> Vec<Figure> {
+    let all =
+        GROUPS.iter().flat_map(|(_, label, wanted)| wanted.iter().map(move |it| (label, *it)));
+    let figures = all.map(|(label, series)| {
+        let mut standing = "";
+        let curves = runs.iter().map(|reported| {
+            let found = measured(reported, series, watch);
+            if found.is_some_and(|(_, exact)| exact) {
+                standing = " ◆";
+            }
+            curve(&reported.letter, found.map_or(&[], |(points, _)| points))
+        });
+        let curves = curves.collect();
+        let mut title = series.words().to_owned();
+        title[..1].make_ascii_uppercase();
+        over_steps(&format!("{title}{standing}"), label, curves)
+    });
+    figures.collect()
+}
+
+/// The course of a number, where there is one and it may be seen; and whether it is exact.
+fn measured<'a>(
+    reported: &'a Reported,
+    series: Measured,
+    watch: &Watch,
+) -> Option<(&'a [(f64, f64)], bool)> {
+    archive::curve(&reported.run, series, watch).map(|(points, exact)| (points.as_slice(), exact))
+}
+
+fn curve(name: &str, points: &[(f64, f64)]) -> Series {
+    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    let kept = points.iter().enumerate();
+    let kept = kept.filter(|(at, _)| at.is_multiple_of(every) || *at == last);
+    let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
+    // A single point is no line.
+    let mark = if points.len() > 1 { Mark::Curve } else { Mark::Points };
+    Series { name: name.to_owned(), mark, points }
+}
+
+fn over_steps(title: &str, label: &str, series: Vec<Series>) -> Figure {
+    let values = series.iter().flat_map(|series| &series.points).map(|point| point.y);
+    let (low, high) =
+        values.fold((f64::INFINITY, 0.0_f64), |(low, high), y| (low.min(y), high.max(y)));
+    let wide = low > 0.0 && high > WIDE * low;
+    figure(title, if wide { Side::log(label) } else { Side::linear(label) }, "step", series)
+}
+
+fn figure(title: &str, vertical: Side, horizontal: &str, series: Vec<Series>) -> Figure {
+    Figure {
+        title: title.to_owned(),
+        note: String::new(),
+        vertical,
+        panels: vec![Panel { title: String::new(), horizontal: Side::linear(horizontal), series }],
+    }
+}
+
+/// ε after every step, and what was allowed.
+fn spent(runs: &[Reported]) -> Figure {
+    let mut series: Vec<Series> = Vec::new();
+    let mut targets: Vec<f64> = Vec::new();
+    let mut longest = 1.0_f64;
+    for reported in runs {
+        if reported.run.epsilon.is_empty() {
+            series.push(curve(&reported.letter, &[]));
+            continue;
+        }
+        // Before its first step a run has spent nothing.
+        let points = [&[(0.0, 0.0)], reported.run.epsilon.as_slice()].concat();
+        let name = if reported.letter.is_empty() { "spent" } else { &reported.letter };
+        series.push(curve(name, &points));
+        longest = points.last().map_or(longest, |(step, _)| longest.max(*step));
+        let target = reported.run.plan.as_ref().map(|plan| plan.target.epsilon);
+        targets.extend(target.filter(|target| !targets.contains(target)));
+    }
+    // Many targets are a fan of lines that nobody can read.
+    for target in targets.iter().filter(|_| targets.len() <= 3) {
+        series.push(Series {
+            name: format!("allowed: {target}"),
+            mark: Mark::Level,
+            points: [0.0, longest].map(|step| Point::new(step, *target)).to_vec(),
+        });
+    }
+    figure("Privacy spent", Side::linear("ε so far"), "step", series)
+}
+
+/// The last error against ε, one series per method; runs that differ by chance alone are
+/// one point with its spread.
+fn utility_figure(report: &Report, error: Measured) -> Option<Figure> {
+    if report.runs.len() < 2 {
+        return None;
+    }
+    let mut found: Vec<(&str, f64, f64)> = Vec::new();
+    for reported in &report.runs {
+        let Some(plan) = &reported.run.plan else { continue };
+        let Some(guarantee) = reported.run.guarantee else { continue };
+        if let Some(error) = last(&reported.run, error, &report.watch) {
+            found.push((&plan.method, guarantee.epsilon, error));
+        }
+    }
+    let mut methods: Vec<&str> = found.iter().map(|(method, ..)| *method).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    let series = methods.into_iter().map(|method| {
+        let of_it = found.iter().filter(|(other, ..)| *other == method);
+        let mut of_it: Vec<(f64, f64)> = of_it.map(|(_, x, y)| (*x, *y)).collect();
+        of_it.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let alike = of_it.chunk_by(|a, b| (a.0 - b.0).abs() <= 1e-3 * b.0);
+        let points = alike.map(|alike| {
+            let errors: Vec<f64> = alike.iter().map(|(_, y)| *y).collect();
+            let (mean, spread) = mean_and_deviation(&errors);
+            Point { spread, ..Point::new(alike[0].0, mean) }
+        });
+        let points: Vec<Point> = points.collect();
+        let mark = if points.len() > 1 { Mark::Line } else { Mark::Points };
+        Series { name: method.to_owned(), mark, points }
+    });
+    let series: Vec<Series> = series.collect();
+    let points = || series.iter().flat_map(|series| &series.points);
+    let low = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let high = points().map(|point| point.x).fold(0.0, f64::max);
+    let repeated = points().any(|point| point.spread.is_some());
+    let standing = if error == Measured::PrivateError { " ◆" } else { "" };
+    let title = format!("Utility against ε{standing}");
+    let label = format!("last {} on records held out", error.words());
+    let mut figure = figure(&title, Side::linear(&label), "ε of the run", series);
+    if low > 0.0 && high > 8.0 * low {
+        figure.panels[0].horizontal = Side::log("ε of the run");
+    }
+    if repeated {
+        "runs of equal ε: mean ± standard deviation".clone_into(&mut figure.note);
+    }
+    Some(figure)
+}
+
+/// The spread of a single number is unknown.
+fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if values.len() < 2 {
+        return (mean, None);
+    }
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, Some((squares / (count - 1.0)).sqrt()))
+}

@@ -1,0 +1,156 @@
+//! A report on one run or several: one HTML file that needs nothing beside it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`figures`] | the plots |
+//! | [`page`] | the page, section by section |
+//! | `style.css` | how it looks: on a light screen, a dark one, and on paper |
+//!
+//! A report is made to be passed on. Everything in it is public or released, unless the
+//! curator's numbers were asked for by name: then it bears a stamp that says so. What
+//! people wrote or what may quote a cell of a private file (remarks on runs, error
+//! messages, paths of files) counts as the curator's, too.
+
+mod figures;
+mod page;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::archive::{self, ArchivedRun};
+use super::atomic;
+use super::certificate::Certificate;
+use super::file::Session;
+use super::workspace::{FOLDER, Workspace};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Composition, Guarantee};
+use crate::privacy::ledger::AccountId;
+use crate::privacy::{Event, Watch};
+
+/// Name of the report that every run leaves in its directory.
+pub const FILE: &str = "report.html";
+
+/// Runs in the order in which they are told of.
+#[derive(Debug)]
+pub struct Report {
+    pub runs: Vec<Reported>,
+    /// Under an open watch the curator's numbers are shown, and the report is stamped.
+    pub watch: Watch,
+    /// When it was made, UTC.
+    pub made: String,
+}
+
+/// One run and everything that its directory says about it.
+#[derive(Debug)]
+pub struct Reported {
+    /// A, B, … : its name in plots and tables; empty where there is only one run.
+    pub letter: String,
+    pub run: ArchivedRun,
+    pub certificate: Option<Certificate>,
+    pub session: Option<Session>,
+}
+
+/// What several runs on the same private data cost together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Together {
+    pub account: AccountId,
+    /// Letters of the runs.
+    pub runs: Vec<String>,
+    pub guarantee: Guarantee,
+}
+
+impl Report {
+    /// Reads the runs in these directories.
+    pub fn read(directories: &[PathBuf], watch: Watch) -> Result<Self> {
+        if directories.is_empty() {
+            return Err(Error::usage("there is no run to report on")
+                .cure("name run directories, or a workspace that has runs"));
+        }
+        let runs = directories.iter().enumerate().map(|(index, directory)| {
+            let letter = if directories.len() == 1 { String::new() } else { letter(index) };
+            Ok(Reported {
+                letter,
+                run: archive::read_run(directory),
+                certificate: Certificate::read(directory)?,
+                session: Session::open(&directory.join("run.ron")).ok(),
+            })
+        });
+        let runs = runs.collect::<Result<_>>()?;
+        let made = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
+        Ok(Self { runs, watch, made })
+    }
+
+    /// The page.
+    pub fn html(&self) -> Result<String> {
+        Ok(page::html(self, &figures::figures(self), &self.together()?))
+    }
+
+    /// Whether it shows numbers that are for the curator alone.
+    pub fn is_curators(&self) -> bool {
+        !self.watch.is_sealed()
+    }
+
+    /// Accounts that several of the runs have spent on, with the sum of these runs. It
+    /// holds although later runs may have been chosen after seeing earlier ones; at the
+    /// largest δ of the runs.
+    pub fn together(&self) -> Result<Vec<Together>> {
+        let mut accounts: BTreeMap<String, Vec<&Reported>> = BTreeMap::new();
+        for reported in &self.runs {
+            if let Some(certificate) = &reported.certificate {
+                accounts.entry(certificate.account.0.clone()).or_default().push(reported);
+            }
+        }
+        let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1);
+        let sums = shared.map(|(account, runs)| {
+            let certificates = runs.iter().filter_map(|reported| reported.certificate.as_ref());
+            let events: Vec<&Event> =
+                certificates.clone().flat_map(|certificate| &certificate.mechanisms).collect();
+            let deltas = certificates.map(|certificate| certificate.target.delta);
+            let guarantee = Composition::of(events)?.gate(deltas.fold(0.0, f64::max))?;
+            let runs = runs.iter().map(|reported| reported.letter.clone()).collect();
+            Ok(Together { account: AccountId(account), runs, guarantee })
+        });
+        sums.collect()
+    }
+}
+
+/// A, B, … Z, AA, AB, …
+fn letter(index: usize) -> String {
+    let last = char::from(b'A' + (index % 26) as u8);
+    match index / 26 {
+        0 => last.to_string(),
+        more => letter(more - 1) + &last.to_string(),
+    }
+}
+
+/// Leaves a report beside the other files of a run that has ended.
+pub fn leave(directory: &Path) -> Result<()> {
+    let report = Report::read(&[directory.to_path_buf()], Watch::sealed())?;
+    atomic::write(&directory.join(FILE), report.html()?.as_bytes())
+}
+
+/// The run directories that somebody means: a run directory, its `run.ron`, the name of a
+/// run in the workspace here, or a workspace for all of its runs, oldest first.
+pub fn directories(named: &Path) -> Result<Vec<PathBuf>> {
+    if named.is_file() && named.file_name().is_some_and(|name| name == "run.ron") {
+        return Ok(vec![named.parent().unwrap_or(Path::new(".")).to_path_buf()]);
+    }
+    if named.join("run.ron").is_file() {
+        return Ok(vec![named.to_path_buf()]);
+    }
+    if named.join(FOLDER).is_dir() || named.file_name().is_some_and(|name| name == FOLDER) {
+        let mut runs = archive::read(&Workspace::of(named)?)?;
+        runs.reverse();
+        return Ok(runs.into_iter().map(|run| run.directory).collect());
+    }
+    let here = Workspace::of(Path::new("."))?.folder().join("runs").join(named);
+    if here.join("run.ron").is_file() {
+        return Ok(vec![here]);
+    }
+    Err(Error::usage("there is no run here")
+        .at(named.display().to_string())
+        .cure("name a run directory, such as .halflight/runs/RUN, or a workspace"))
+}
+
+#[cfg(test)]
+mod tests;

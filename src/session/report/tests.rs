@@ -1,0 +1,224 @@
+use std::fs;
+
+use super::*;
+use crate::plot::svg::elements;
+use crate::privacy::Target;
+use crate::privacy::accountant::{Adjacency, Coverage, Mechanism};
+use crate::privacy::ledger::{Outcome, RunId};
+use crate::session::certificate::Facts;
+use crate::session::demo;
+
+const EXACT: &str = "7654.3";
+const REMARK: &str = "the exact error was lovely";
+
+/// The directory of a run as it would be after a run at this ε.
+fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
+    let name = format!("20260101-12000{number}-profiled_cnvx_adap-00");
+    let directory = place.join(FOLDER).join("runs").join(&name);
+    fs::create_dir_all(&directory).unwrap();
+    let mut session = demo::session("bikeshare").unwrap();
+    session.plans.truncate(1);
+    session.plans[0].target.epsilon = epsilon;
+    session.plans[0].name = format!("winter <{number}>");
+    for dataset in &mut session.datasets {
+        dataset.source = crate::data::Source::File("/home/someone/secret/bikes.csv".into());
+    }
+    session.save(&directory.join("run.ron")).unwrap();
+    let line = |step: u32| {
+        let error = 100.0 / f64::from(step);
+        format!(
+            "{{\"step\":{step},\"of\":3,\"phase\":\"a\",\"epsilon\":{},\"values\":{{\"public_error\":\
+             {{\"value\":{error},\"standing\":\"released\"}}}}}}\n",
+            epsilon * f64::from(step) / 3.0
+        )
+    };
+    fs::write(directory.join("events.jsonl"), (1..=3).map(line).collect::<String>()).unwrap();
+    let exact = format!("{{\"step\":3,\"values\":{{\"private_error\":{EXACT}}}}}\n");
+    fs::write(directory.join("curator.jsonl"), exact).unwrap();
+    fs::write(directory.join("tag.txt"), REMARK).unwrap();
+    let mechanism =
+        Mechanism::Gaussian { sensitivity: 1.0, sigma: 4.0 / epsilon, grid: 0.0, coordinates: 7 };
+    let certificate = Certificate::of(Facts {
+        run: RunId(name),
+        account: AccountId("acc-1".into()),
+        method: "profiled_cnvx_adap".into(),
+        outcome: Outcome::Finished,
+        records: 1654,
+        target: Target { epsilon, delta: 1e-6 },
+        guarantee: Guarantee {
+            epsilon,
+            epsilon_lower: epsilon,
+            delta: 1e-6,
+            adjacency: Adjacency::ReplaceOne,
+            covers: Coverage::FixedPlan,
+            bound: "exact Gaussian (GDP)".into(),
+        },
+        mechanisms: vec![Event {
+            label: "gradient".into(),
+            what: "a gradient".into(),
+            mechanism,
+            count: 3,
+            adjacency: Adjacency::ReplaceOne,
+        }],
+        peeked: number == 1,
+        allow_large_delta: false,
+    });
+    let text = serde_json::to_string(&certificate).unwrap();
+    fs::write(directory.join("certificate.json"), text).unwrap();
+    directory
+}
+
+fn html(directories: &[PathBuf], watch: Watch) -> String {
+    Report::read(directories, watch).unwrap().html().unwrap()
+}
+
+#[test]
+fn a_report_holds_released_numbers_and_nothing_of_the_curators() {
+    let place = tempfile::tempdir().unwrap();
+    let page = html(&[run(place.path(), 1, 1.0)], Watch::sealed());
+    for wanted in ["1.0000", "33.333", "1\u{202f}654", "winter &lt;1&gt;", "bikes.csv", "peeked"] {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+    assert!(page.contains("Released numbers only"));
+    for secret in ["7654", REMARK, "◆", "/home/someone", "winter <1>", "private error"] {
+        assert!(!page.contains(secret), "{secret} is there");
+    }
+}
+
+#[test]
+fn a_report_with_the_curators_numbers_is_stamped() {
+    let place = tempfile::tempdir().unwrap();
+    let page = html(&[run(place.path(), 1, 1.0)], Watch::open());
+    for wanted in ["7654.3 ◆", REMARK, "Curator only · do not pass on", "◆ CURATOR ONLY"] {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+    assert!(!page.contains("Released numbers only") && page.contains("private error ◆"));
+}
+
+/// Its elements close, and nothing in it asks for anything outside.
+#[test]
+fn a_report_is_whole_and_needs_nothing_beside_it() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [run(place.path(), 1, 1.0), run(place.path(), 2, 2.0)];
+    for page in [html(&runs[..1], Watch::sealed()), html(&runs, Watch::open())] {
+        let (head, rest) = page.split_once("<style>").unwrap();
+        let (style, body) = rest.split_once("</style>").unwrap();
+        let head = head.trim_start_matches("<!doctype html>").replace("\">\n<", "\"/>\n<");
+        let head = head.replacen("\"/>", "\">", 1);
+        let all = elements(&format!("{head}{body}")).unwrap();
+        for element in &all {
+            let name = element.split([' ', '/']).next().unwrap();
+            let stranger = ["script", "link", "img", "iframe", "object", "base", "a"];
+            assert!(!stranger.contains(&name), "{element}");
+            assert!(!element.contains("href") && !element.contains("src="), "{element}");
+        }
+        assert!(!style.contains("url(") && !style.contains("@import"));
+        assert_eq!(
+            page.matches("http").count(),
+            page.matches("http://www.w3.org/2000/svg").count() + page.matches("http-equiv").count()
+        );
+        assert!(all.iter().filter(|element| element.starts_with("svg")).count() >= 2);
+        assert!(!page.contains("NaN") && !page.contains("inf\""));
+    }
+}
+
+#[test]
+fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
+    let place = tempfile::tempdir().unwrap();
+    let runs: Vec<PathBuf> = [0.5, 1.0, 1.0]
+        .iter()
+        .zip(1..)
+        .map(|(epsilon, n)| run(place.path(), n, *epsilon))
+        .collect();
+    let report = Report::read(&runs, Watch::sealed()).unwrap();
+    let together = report.together().unwrap();
+    assert_eq!(together.len(), 1);
+    assert_eq!(together[0].runs, ["A", "B", "C"]);
+    // μ² = 3·((0.5/4)² + 2·(1/4)²), by hand.
+    let sum = &together[0].guarantee;
+    let mu = (3.0 * (0.125_f64.powi(2) + 2.0 * 0.25_f64.powi(2))).sqrt();
+    let one = Event {
+        label: String::new(),
+        what: String::new(),
+        mechanism: Mechanism::Gaussian {
+            sensitivity: 1.0,
+            sigma: 1.0 / mu,
+            grid: 0.0,
+            coordinates: 1,
+        },
+        count: 1,
+        adjacency: Adjacency::ReplaceOne,
+    };
+    let wanted = Composition::of([&one]).unwrap().gate(1e-6).unwrap().epsilon;
+    assert!((sum.epsilon / wanted - 1.0).abs() < 1e-9, "{} {wanted}", sum.epsilon);
+    let page = report.html().unwrap();
+    for wanted in [
+        "Utility against ε",
+        "What differs",
+        "ε of this run",
+        "Runs A, B, C used",
+        "B</b> <b class=\"letter\">C</b> <p>",
+    ] {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+    // Only the first was watched: its sentence bears its letter.
+    assert!(page.contains("(peeked) <b class=\"letter\">A</b>"));
+}
+
+/// So that a reader finds a run by its colour, whatever is missing in a plot.
+#[test]
+fn a_run_has_one_colour_in_all_plots() {
+    let place = tempfile::tempdir().unwrap();
+    let runs: Vec<PathBuf> = (1..=3).map(|n| run(place.path(), n, 1.0)).collect();
+    fs::write(runs[0].join("curator.jsonl"), "").unwrap();
+    let report = Report::read(&runs, Watch::open()).unwrap();
+    let figures = figures::figures(&report);
+    let over_steps: Vec<_> = figures
+        .iter()
+        .filter(|figure| figure.panels[0].horizontal.label == "step")
+        .map(|figure| {
+            let series = figure.panels[0].series.iter();
+            let names = series.map(|series| series.name.as_str()).take(3);
+            (figure.title.as_str(), names.collect::<Vec<_>>())
+        })
+        .collect();
+    let titles: Vec<&str> = over_steps.iter().map(|(title, _)| *title).collect();
+    assert_eq!(titles, ["Public error", "Private error ◆", "Privacy spent"]);
+    assert!(over_steps.iter().all(|(_, names)| *names == ["A", "B", "C"]), "{over_steps:?}");
+    let utility = figures.iter().filter(|figure| figure.title.starts_with("Utility")).count();
+    assert_eq!(utility, 2);
+}
+
+#[test]
+fn a_run_without_a_certificate_is_told_of_and_counts_as_nothing_proven() {
+    let place = tempfile::tempdir().unwrap();
+    let open = run(place.path(), 1, 1.0);
+    fs::remove_file(open.join("certificate.json")).unwrap();
+    let page = html(&[open], Watch::sealed());
+    assert!(page.contains("has no certificate"));
+    assert!(!page.contains("neighbouring data"));
+    let damaged = run(place.path(), 2, 1.0);
+    fs::write(damaged.join("certificate.json"), "{").unwrap();
+    let error = Report::read(&[damaged], Watch::sealed()).unwrap_err().to_string();
+    assert!(error.contains("certificate.json: not a certificate"), "{error}");
+}
+
+#[test]
+fn runs_are_found_by_directory_by_file_and_by_workspace() {
+    let place = tempfile::tempdir().unwrap();
+    let (first, second) = (run(place.path(), 1, 1.0), run(place.path(), 2, 1.0));
+    assert_eq!(directories(&first).unwrap(), std::slice::from_ref(&first));
+    assert_eq!(directories(&first.join("run.ron")).unwrap(), std::slice::from_ref(&first));
+    assert_eq!(directories(place.path()).unwrap(), [first.clone(), second.clone()]);
+    assert_eq!(directories(&place.path().join(FOLDER)).unwrap().len(), 2);
+    assert!(directories(&place.path().join("nowhere")).is_err());
+    assert!(Report::read(&[], Watch::sealed()).is_err());
+    leave(&first).unwrap();
+    assert!(fs::read_to_string(first.join(FILE)).unwrap().contains("Privacy report"));
+}
+
+#[test]
+fn letters_go_on_after_z() {
+    let letters = [0, 25, 26, 27, 51, 52, 702].map(letter);
+    assert_eq!(letters, ["A", "Z", "AA", "AB", "AZ", "BA", "AAA"]);
+}

@@ -1,0 +1,378 @@
+//! A whole piece of work without a terminal, from raw files to a report, in a directory of
+//! its own and with a home that cannot be written: inspect, run, predict, report.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/schema.rs"]
+mod schema;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A workspace with the demo's data as a raw file, and a home that must stay as it is.
+struct Place {
+    directory: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { directory: tempfile::tempdir().unwrap() };
+        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/bikeshare");
+        std::fs::create_dir(place.path("work")).unwrap();
+        std::fs::create_dir(place.path("home")).unwrap();
+        std::fs::set_permissions(place.path("home"), std::fs::Permissions::from_mode(0o555))
+            .unwrap();
+        std::fs::copy(assets.join("bikeshare.csv"), place.path("work/bikes.csv")).unwrap();
+        let session = std::fs::read_to_string(assets.join("session.ron")).unwrap();
+        let session = session.replace("builtin(\"bikeshare\")", "file(\"bikes.csv\")");
+        std::fs::write(place.path("work/session.ron"), session).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+        command.args(arguments).current_dir(self.path("work")).env("HOME", self.path("home"));
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn halflight(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// What it prints, after it succeeded.
+    fn text(&self, arguments: &[&str]) -> String {
+        let output = self.halflight(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What it prints as JSON, which must be as `halflight schema` says.
+    fn json(&self, schema: &str, arguments: &[&str]) -> Value {
+        let text = self.text(arguments);
+        let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let words: Vec<&str> = std::iter::once("schema").chain(schema.split(' ')).collect();
+        let schema = serde_json::from_str(&self.text(&words)).unwrap();
+        if let Some(flaw) = schema::flaw(&schema, &value) {
+            panic!("{arguments:?}: {flaw}");
+        }
+        value
+    }
+
+    /// One run of the first plan; its directory.
+    fn run(&self) -> String {
+        let plan = "winter from the other seasons";
+        let runs = self.json("run", &["run", "session.ron", "--plan", plan, "--json"]);
+        runs["runs"][0]["directory"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::set_permissions(self.path("home"), std::fs::Permissions::from_mode(0o755));
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home() {
+    let place = Place::new();
+    let inspected = place.json("data inspect", &["data", "inspect", "bikes.csv", "--json"]);
+    assert_eq!(inspected["tables"][0]["rows"], 8645);
+    place.json("data inspect", &["data", "inspect", "session.ron", "--show-values", "--json"]);
+    let run = place.run();
+
+    // A run directory and its model.ron mean the same; so do CSV, Parquet and JSON.
+    let arguments = ["predict", &run, "bikes.csv", "--score", "--json", "-o", "out.csv"];
+    let summary = place.json("predict", &arguments);
+    assert_eq!((&summary["rows"], &summary["without_prediction"]), (&8645.into(), &0.into()));
+    let rmse = summary["curator_only_score"]["value"].as_f64().unwrap();
+    assert!(rmse > 0.0 && rmse < 130.0, "{rmse}");
+    let csv = read(place.path("work/out.csv"));
+    let predictions: Vec<f64> = csv.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    assert_eq!(predictions.len(), 8645);
+    let model = format!("{run}/model.ron");
+    assert_eq!(place.text(&["predict", &model, "bikes.csv"]), csv);
+    place.text(&["predict", &model, "bikes.csv", "-o", "out.parquet", "--keep", "hr"]);
+    let again = place.json("data inspect", &["data", "inspect", "out.parquet", "--json"]);
+    let columns = again["tables"][0]["columns"].as_array().unwrap();
+    let names: Vec<_> = columns.iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["hr", "prediction"]);
+    let printed = place.json("predict", &["predict", &model, "bikes.csv", "--json"]);
+    let printed: Vec<f64> =
+        serde_json::from_value(printed["columns"]["prediction"].clone()).unwrap();
+    assert_eq!(printed, predictions);
+    // The winter of the session is the winter of the file.
+    let winter = place.json(
+        "predict",
+        &["predict", &model, "session.ron", "--dataset", "winter", "--score", "--json"],
+    );
+    let count = |rows: &str| rows.lines().filter(|line| line.starts_with("1,")).count();
+    let rows = winter["columns"]["prediction"].as_array().unwrap().len();
+    assert_eq!(winter["rows"], rows);
+    assert_eq!(rows, count(&read(place.path("work/bikes.csv"))));
+
+    let left = read(Path::new(&run).join("report.html"));
+    assert!(left.contains("Released numbers only") && !left.contains('◆'));
+    let second = place.run();
+    let both = ["report", &run, &second, "-o", "both.html", "--json"];
+    let summary = place.json("report", &both);
+    assert_eq!(summary["together"][0]["runs"].as_array().unwrap().len(), 2);
+    let page = read(place.path("work/both.html"));
+    assert!(page.contains("Runs A, B used") && !page.contains('◆'), "{page}");
+    let curators = ["report", ".", "-o", "mine.html", "--include-curator", "--json"];
+    assert_eq!(place.json("report", &curators)["curator_only"], true);
+    assert!(read(place.path("work/mine.html")).contains("do not pass it on"));
+
+    let ledger = place.json("ledger", &["ledger", "--json"]);
+    assert_eq!(ledger["accounts"][0]["runs"].as_array().unwrap().len(), 2);
+    let home = std::fs::read_dir(place.path("home")).unwrap().count();
+    assert_eq!(home, 0, "something was written into the home");
+}
+
+#[test]
+fn what_a_command_prints_as_json_is_as_its_schema_says() {
+    let place = Place::new();
+    place.json("ledger", &["ledger", "--json"]);
+    place.json("methods", &["methods", "--json"]);
+    place.json("account", &["account", "--sigma", "20", "--steps", "10,100", "--json"]);
+    place.json("account", &["account", "--target-epsilon", "1", "--json"]);
+    place.json("man", &["man", "--out", "pages", "--json"]);
+    place.json("schema", &["schema"]);
+    let run = ["run", "session.ron", "--json", "--include-curator"];
+    let runs = place.json("run", &run);
+    assert!(runs["runs"][0]["curator_only_private_rmse"]["model"].is_number());
+    place.json("ledger", &["ledger", "--json"]);
+    let rank = ["rank", "session.ron", "--repeats", "2", "--json"];
+    place.json("rank", &rank);
+    place.json("rank", &[&rank[..], &["--include-curator"]].concat());
+    let private = ["--private", "0.1", "--mechanism", "table"];
+    let table = place.json("rank", &[&rank[..], &private].concat());
+    assert!(table["released"][0]["energy"]["mean"].is_number());
+    place.json("ledger", &["ledger", "--json"]);
+    place.json("ledger verify", &["ledger", "verify", "--json"]);
+    let inspect = ["data", "inspect", "bikes.csv", "bikes.csv", "--json"];
+    place.json("data inspect", &inspect);
+    // Every schema that there is was used here or above, but for these, whose commands take long.
+    let schemas: Value = serde_json::from_str(&place.text(&["schema"])).unwrap();
+    let known: Vec<_> = schemas["schemas"].as_array().unwrap().iter().collect();
+    assert!(known.iter().any(|name| *name == "reproduce"), "{known:?}");
+}
+
+#[test]
+fn the_validator_of_these_tests_finds_what_is_wrong() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "a": { "type": "array", "items": { "$ref": "#/$defs/word" } },
+            "b": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+        },
+        "required": ["a"],
+        "$defs": { "word": { "enum": ["x", "y"] } },
+    });
+    let flaw = |text: &str| schema::flaw(&schema, &serde_json::from_str(text).unwrap());
+    assert_eq!(flaw(r#"{"a": ["x", "y"], "b": null}"#), None);
+    for (text, wanted) in [
+        (r#"{"b": 1}"#, "lacks 'a'"),
+        (r#"{"a": ["z"]}"#, "$.a[0] is \"z\""),
+        (r#"{"a": [], "b": 1.5}"#, "$.b is 1.5"),
+        (r#"{"a": [], "c": 1}"#, "$.c is not documented"),
+        ("[]", "not object"),
+    ] {
+        assert!(flaw(text).unwrap().contains(wanted), "{text}");
+    }
+}
+
+#[test]
+fn a_prediction_that_cannot_be_made_is_refused_with_names_and_leaves_no_file() {
+    let place = Place::new();
+    let run = place.run();
+    let refused = |arguments: &[&str], code: i32, wanted: &[&str]| {
+        let output = place.halflight(&[&["predict", run.as_str()], arguments].concat());
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        for wanted in wanted {
+            assert!(text.contains(wanted), "{arguments:?}: {wanted} is missing in:\n{text}");
+        }
+        assert!(text.contains("what to do"), "{arguments:?} names no cure:\n{text}");
+        assert!(output.stdout.is_empty());
+    };
+    let write =
+        |name: &str, text: &str| std::fs::write(place.path("work").join(name), text).unwrap();
+    let header = "hr,holiday,workingday,weathersit,temp,hum,windspeed,bikers";
+    write("short.csv", "hr,holiday,workingday,temp,humidity\n1,0,1,0.5,0.5\n");
+    refused(&["short.csv", "-o", "none.csv"], 1, &["'weathersit', 'hum', 'windspeed'", "--rename"]);
+    write("gap.csv", &format!("{header}\n1,0,1,clear,0.5,,0.1,3\n"));
+    refused(&["gap.csv", "-o", "none.csv"], 1, &["gap.csv:2, column 'hum'"]);
+    write("text.csv", &format!("{header}\n1,0,1,clear,warm,0.5,0.1,3\n"));
+    refused(&["text.csv", "-o", "none.csv"], 1, &["text.csv:2, column 'temp'", "'warm'"]);
+    refused(&["absent.csv", "-o", "none.csv"], 1, &["absent.csv"]);
+    refused(&["bikes.csv", "-o", "none.xlsx"], 2, &[".parquet"]);
+    refused(&["bikes.csv", "-o", "bikes.csv"], 2, &["there already"]);
+    refused(&["session.ron"], 2, &["--dataset"]);
+    refused(&["bikes.csv", "--keep", "hour"], 1, &["no column 'hour'"]);
+    refused(&["bikes.csv", "--rename", "bikers=temp"], 2, &["cannot be renamed"]);
+    assert!(!place.path("work/none.csv").exists());
+
+    // Gaps may be left out or filled, and columns renamed, where that is asked for.
+    let text = place.text(&["predict", &run, "gap.csv", "--missing", "drop", "--keep", "hr"]);
+    assert_eq!(text, "hr,prediction\n1,\n");
+    let text = place.text(&["predict", &run, "gap.csv", "--missing", "public-mean"]);
+    assert!(text.lines().nth(1).unwrap().parse::<f64>().is_ok(), "{text}");
+    let renamed = format!("{header}\n1,0,1,clear,0.5,0.5,0.1,3\n").replace("hum", "humidity");
+    write("named.csv", &renamed);
+    place.text(&["predict", &run, "named.csv", "--rename", "humidity=hum", "-o", "out.csv"]);
+    place.text(&[
+        "predict",
+        &run,
+        "named.csv",
+        "--rename",
+        "humidity=hum",
+        "-o",
+        "out.csv",
+        "--force",
+    ]);
+}
+
+#[test]
+fn a_model_reads_the_files_of_its_private_dataset_under_their_own_names() {
+    let place = Place::new();
+    let raw = read(place.path("work/bikes.csv")).replacen("hum", "humidity", 1);
+    std::fs::write(place.path("work/raw.csv"), raw).unwrap();
+    let session = read(place.path("work/session.ron"));
+    let renamed = session.replacen(
+        "source: file(\"bikes.csv\"),",
+        "source: file(\"raw.csv\"), rename: {\"humidity\": \"hum\"},",
+        1,
+    );
+    std::fs::write(place.path("work/session.ron"), renamed).unwrap();
+    let run = place.run();
+    let raw = place.text(&["predict", &run, "raw.csv"]);
+    assert_eq!(raw, place.text(&["predict", &run, "bikes.csv"]));
+}
+
+/// Python reads the model and computes the same predictions from what travels with it.
+#[test]
+fn python_reads_the_model_and_predicts_the_same() {
+    let python = std::env::var("HALFLIGHT_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has = Command::new(&python).args(["-c", "import safetensors, numpy"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: {python} has no safetensors and numpy, so no model was read there");
+        return;
+    }
+    let place = Place::new();
+    let run = place.run();
+    place.text(&["predict", &run, "bikes.csv", "-o", "out.csv"]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/predict.py");
+    let output = Command::new(&python)
+        .arg(script)
+        .arg(Path::new(&run).join("model.safetensors"))
+        .args([place.path("work/bikes.csv"), place.path("work/out.csv")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    assert!(text.contains("'(intercept)'") && text.contains("8645 rows"), "{text}");
+}
+
+/// `halflight … | head -1`, and the same for what goes to standard error.
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    let place = Place::new();
+    let run = place.run();
+    for arguments in [
+        vec!["predict", run.as_str(), "bikes.csv"],
+        vec!["methods"],
+        vec!["report", run.as_str(), "-o", "-"],
+        vec!["completions", "bash"],
+        vec!["man", "run"],
+        vec!["--help"],
+    ] {
+        let mut child = place
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::with_capacity(64, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("panicked"), "{arguments:?}: {}", stderr(&output));
+    }
+    let mut child = place
+        .command(&["run", "session.ron", "--json"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn quiet_says_nothing_beside_the_result_and_verbose_says_more() {
+    let place = Place::new();
+    let plan = ["--plan", "winter from the other seasons"];
+    let said = |flag: &[&str]| {
+        let output = place.halflight(&[&["run", "session.ron"], plan.as_slice(), flag].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(!output.stdout.is_empty());
+        stderr(&output)
+    };
+    assert_eq!(said(&["--quiet"]), "");
+    let (normal, verbose) = (said(&[]), said(&["-v"]));
+    assert!(normal.contains("step 60 of 60") && !normal.contains("step 2 of 60"), "{normal}");
+    assert!(verbose.contains("step 2 of 60") && verbose.contains("seed 1"), "{verbose}");
+}
+
+#[test]
+fn an_interrupted_run_ends_with_130_and_its_spend_is_in_the_ledger() {
+    let place = Place::new();
+    let plan = ["--plan", "winter from the other seasons", "--pace", "4"];
+    let arguments = [&["run", "session.ron", "--json"], plan.as_slice()].concat();
+    let mut child =
+        place.command(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.by_ref().map_while(Result::ok).any(|line| line.contains("step 1 of")));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let told: Vec<String> = lines.map_while(Result::ok).collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{told:?}");
+    let runs: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(runs["runs"][0]["outcome"], "stopped");
+    let ledger = place.json("ledger", &["ledger", "--json"]);
+    assert!(ledger["accounts"][0]["spent"]["epsilon"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn completions_are_scripts_that_their_shells_accept() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.path(shell);
+        std::fs::write(&script, place.text(&["completions", shell])).unwrap();
+        match Command::new(shell).arg("-n").arg(&script).output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {}", stderr(&output)),
+            Err(_) => eprintln!("SKIPPED: {shell} is not here to read its completions"),
+        }
+    }
+}
