@@ -101,12 +101,12 @@ fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
     assert!(ledger.contains("unprotected selection"), "{ledger}");
     let again = halflight(directory.path(), &["rank", "session.ron", "--json"]);
     let value = json(&again);
-    assert!(value["exact"].is_null(), "{value}");
+    assert!(value["curator_only"].is_null(), "{value}");
     let again =
         halflight(directory.path(), &["rank", "session.ron", "--json", "--include-curator"]);
     let value = json(&again);
-    assert_eq!(value["exact"]["datasets"][0]["name"], "near", "{value}");
-    assert!(value["exact"]["datasets"][0]["zero_shot"].is_number(), "{value}");
+    assert_eq!(value["curator_only"]["datasets"][0]["name"], "near", "{value}");
+    assert!(value["curator_only"]["datasets"][0]["zero_shot"].is_number(), "{value}");
     let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
     assert_eq!(ledger["accounts"][0]["unprotected"].as_array().unwrap().len(), 3, "{ledger}");
     assert!(ledger["accounts"][0]["spent"].is_null(), "{ledger}");
@@ -125,7 +125,7 @@ fn a_private_selection_spends_and_says_nothing_but_the_winner() {
         // 600 records, hundreds apart in energy: sure at ε = 1.
         assert_eq!(value["winner"], "near", "{value}");
         assert!(value["guarantee"]["epsilon"].as_f64().unwrap() <= 1.0, "{value}");
-        assert!(value.get("exact").is_none() && value.get("released").is_none());
+        assert!(value.get("curator_only").is_none() && value.get("released").is_none());
     }
     let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
     let account = &ledger["accounts"][0];

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
+use super::reading::Watched;
 use super::{print_json, print_line, signals, voice};
 use crate::engine::Control;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
@@ -26,8 +27,8 @@ use crate::session::{Session, Workspace, dataset};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rank session.ron
-  halflight rank session.ron --private 0.5 --json
-  halflight rank session.ron --private 2 --mechanism table --repeats 20")]
+  halflight rank session.ron --private 0.5
+  halflight rank session.ron --private 1 --mechanism table --json")]
 pub struct Rank {
     /// Session file (.ron).
     session: PathBuf,
@@ -84,7 +85,7 @@ impl Rank {
             if definition.name != private && !wanted.contains(&definition.name.as_str()) {
                 continue;
             }
-            match dataset::load(definition, &workspace) {
+            match dataset::load_watched(definition, &workspace, &mut Watched::default()) {
                 Ok(loaded) => {
                     voice::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
                     datasets.push(Arc::new(loaded));
@@ -286,7 +287,7 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
         Findings::Nothing => {}
         Findings::Curator(comparison) => {
             let exact = watch.and_then(|watch| comparison.as_ref()?.reveal(watch));
-            value["exact"] = exact.map_or(Value::Null, comparison_json);
+            value["curator_only"] = exact.map_or(Value::Null, comparison_json);
             value["ledger"] = json!("unprotected selection, ε unstated");
         }
         Findings::Private { disclosed, guarantee, run } => {

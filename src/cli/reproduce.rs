@@ -292,7 +292,7 @@ impl Labelled {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight reproduce ranking --quick
-  halflight reproduce ranking --data ../shared/data")]
+  halflight reproduce ranking --data ../shared/data --out tables")]
 struct Ranking {
     /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
     /// those inside the program.
