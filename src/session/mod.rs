@@ -7,8 +7,8 @@
 //! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
-//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | `features` | what networks made of records, kept |
+//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`resumption`] | what a run directory holds so that the run can go on |
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
@@ -36,6 +36,7 @@ pub mod prediction;
 pub mod preferences;
 pub mod ranking;
 pub mod report;
+pub mod resumption;
 pub mod run_directory;
 pub mod sweep;
 pub mod workspace;
