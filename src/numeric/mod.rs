@@ -5,8 +5,10 @@
 //! example per *column*, so an example is contiguous in memory.
 
 pub mod accelerated;
+pub mod angles;
 pub mod convolution;
 pub mod fused;
+pub mod leading;
 pub mod least_squares;
 pub mod principal;
 pub mod product;
@@ -14,6 +16,7 @@ pub mod projection;
 pub mod prox;
 pub mod rounding;
 pub mod special;
+pub mod student;
 pub mod symmetric;
 pub mod trust_region;
 

@@ -8,6 +8,7 @@ use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
 use super::atomic;
+use super::ranking::RankingDefinition;
 use super::workspace::Workspace;
 use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
@@ -31,6 +32,9 @@ pub struct Session {
     pub budgets: BTreeMap<String, Target>,
     #[serde(default)]
     pub plans: Vec<PlanDefinition>,
+    /// How the public datasets are ranked.
+    #[serde(default, skip_serializing_if = "RankingDefinition::is_default")]
+    pub ranking: RankingDefinition,
 }
 
 /// One run to be made.
@@ -83,6 +87,7 @@ impl Default for Session {
             datasets: Vec::new(),
             budgets: BTreeMap::new(),
             plans: Vec::new(),
+            ranking: RankingDefinition::default(),
         }
     }
 }
@@ -156,6 +161,7 @@ impl Session {
             self.check_plan(plan)
                 .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
         }
+        self.ranking.check(self)?;
         for name in self.budgets.keys() {
             self.dataset(name)?;
         }

@@ -7,6 +7,7 @@
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`labelled`] | labelled adaptation on real datasets |
+//! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated,
@@ -17,6 +18,7 @@ pub mod classification;
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;
+pub mod ranking;
 pub mod rehearsal;
 pub mod table;
 
