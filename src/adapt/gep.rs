@@ -42,6 +42,10 @@ use crate::privacy::{
 };
 use rand::RngExt;
 
+/// Directions and anchors where nothing else is said.
+const USUAL_BASIS: usize = 100;
+const USUAL_ANCHORS: usize = 400;
+
 const POWER_ITERATIONS: usize = 8;
 /// Directions with less than this share of the largest one's energy are left out of the basis.
 const LEAST_ENERGY: f64 = 1e-10;
@@ -68,8 +72,9 @@ static SPEC: Spec = Spec {
             key: "basis",
             name: "basis dimension k",
             unit: "directions",
-            help: "Of the anchor subspace. More keep more of the gradients and cost more noise.",
-            kind: FieldKind::Whole { min: 1, max: 2000, default: 100 },
+            help: "Of the anchor subspace. More keep more of the gradients and cost more noise. \
+                   Automatic takes 100, or as many as public records and parameters allow.",
+            kind: FieldKind::Automatic { whole: true, max: 2000.0 },
         },
         Field {
             key: "anchors",
@@ -164,7 +169,7 @@ impl Method for Gep {
             objective: design.objective,
             anchors: anchors(&problem, &design, settings)?,
             split: Split::new(settings)?,
-            directions: settings.whole("basis")? as usize,
+            directions: sizes(shape, settings)?.0,
             refresh: settings.whole("refresh")?,
             batch: batch(shape, settings)? as f64,
             drawn: 0,
@@ -193,23 +198,32 @@ fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
     Ok(PlannedDesign { trained: network.parameters(), remarks: design::remarks(&network) })
 }
 
-/// How many public records anchor the subspace.
-fn anchor_count(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
+/// How many directions the subspace has, and how many public records anchor it.
+fn sizes(shape: &ProblemShape, settings: &Settings) -> Result<(usize, usize)> {
+    let parameters = planned(shape, settings)?.trained;
     let (wanted, all) = (settings.whole("anchors")? as usize, shape.public_records);
-    let directions = settings.whole("basis")? as usize;
     if wanted > all {
         return Err(Error::usage(format!("{wanted} anchors are wanted of {all} public records"))
             .cure(format!("choose at most {all}, or 0 for automatic")));
     }
-    let count = if wanted == 0 { all.min(400.max(directions)) } else { wanted };
-    if directions > count {
+    let most = if wanted == 0 { all } else { wanted };
+    let chosen = settings.whole("basis")? as usize;
+    let directions = if chosen == 0 { USUAL_BASIS.min(most).min(parameters) } else { chosen };
+    let anchors = if wanted == 0 { all.min(USUAL_ANCHORS.max(directions)) } else { wanted };
+    if directions > anchors {
         return Err(Error::usage(format!(
-            "a basis of {directions} directions is wanted of the gradients of {count} public \
+            "a basis of {directions} directions is wanted of the gradients of {anchors} public \
              records"
         ))
         .cure("choose a smaller basis, or more anchors"));
     }
-    Ok(count)
+    if directions > parameters {
+        return Err(Error::usage(format!(
+            "a basis of {directions} directions is wanted of gradients of {parameters} numbers"
+        ))
+        .cure(format!("choose at most {parameters}")));
+    }
+    Ok((directions, anchors))
 }
 
 /// Whether the anchors have their own labels, which must then be of the private classes.
@@ -239,7 +253,7 @@ fn anchors(problem: &Problem, design: &Design, settings: &Settings) -> Result<Re
     let mut generator = generator(*seed, ANCHORS);
     let mut at: Vec<usize> = (0..records.len()).collect();
     rand::seq::SliceRandom::shuffle(at.as_mut_slice(), &mut generator);
-    at.truncate(anchor_count(shape, settings)?);
+    at.truncate(sizes(shape, settings)?.1);
     let class = |i: &usize| match records.classes.get(*i) {
         Some(class) => *class,
         None => generator.random_range(0..known as u32),
@@ -250,15 +264,8 @@ fn anchors(problem: &Problem, design: &Design, settings: &Settings) -> Result<Re
 
 fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
     let design = planned(shape, settings)?;
-    anchor_count(shape, settings)?;
-    let split = Split::new(settings)?;
-    let (directions, parameters) = (settings.whole("basis")? as usize, design.trained);
-    if directions > parameters {
-        return Err(Error::usage(format!(
-            "a basis of {directions} directions is wanted of gradients of {parameters} numbers"
-        ))
-        .cure(format!("choose at most {parameters}")));
-    }
+    let (directions, _) = sizes(shape, settings)?;
+    let (split, parameters) = (Split::new(settings)?, design.trained);
     let (batch, n) = (batch(shape, settings)?, shape.private_records);
     let steps = settings.whole("steps")?;
     let residual = if split.residual > 0.0 { parameters } else { 0 };

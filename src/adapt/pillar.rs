@@ -25,6 +25,9 @@ use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Calibrated, Target};
 
+/// Directions where nothing else is said.
+const USUAL_COMPONENTS: usize = 40;
+
 /// The learning rate without noise.
 const LARGEST_RATE: f64 = 16.0;
 
@@ -46,8 +49,9 @@ static SPEC: Spec = Spec {
             name: "components k",
             unit: "directions",
             help: "Principal directions of the public records that are kept. Fewer need less \
-                   noise and say less; the smaller n·ε, the fewer.",
-            kind: FieldKind::Whole { min: 1, max: 100_000, default: 40 },
+                   noise and say less; the smaller n·ε, the fewer. Automatic takes 40, or all if \
+                   there are fewer.",
+            kind: FieldKind::Automatic { whole: true, max: 1e5 },
         },
         Field {
             key: "centre",
@@ -104,7 +108,7 @@ impl Method for Pillar {
     ) -> Result<Plan> {
         shape.check_for(&SPEC, public)?;
         let mut design = planned(shape, settings)?;
-        design.remarks.push(explained(public, settings)?);
+        design.remarks.push(explained(public, components(shape, settings)?, settings)?);
         plan(shape, settings, &design)
     }
 
@@ -130,6 +134,9 @@ impl Method for Pillar {
 
 fn components(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
     let (wanted, dimension) = (settings.whole("components")? as usize, shape.dimension);
+    if wanted == 0 {
+        return Ok(USUAL_COMPONENTS.min(dimension).min(shape.public_records));
+    }
     if wanted > dimension {
         return Err(Error::usage(format!(
             "{wanted} components are wanted of records with {dimension} features"
@@ -180,8 +187,7 @@ fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Ve
 }
 
 /// What the choice of k keeps, in words.
-fn explained(public: &Dataset, settings: &Settings) -> Result<String> {
-    let count = settings.whole("components")? as usize;
+fn explained(public: &Dataset, count: usize, settings: &Settings) -> Result<String> {
     let (_, principal) = directions(public, 0, settings)?;
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     Ok(format!(

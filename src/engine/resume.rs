@@ -134,6 +134,7 @@ mod tests {
                 preparation: crate::data::PreparationSettings::default(),
                 holdout: 0.2,
                 seed: 1,
+                start: None,
                 allow_large_delta: false,
             });
         }

@@ -56,7 +56,7 @@ impl Order<'_> {
     pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
         let planned = variants.into_iter().map(|variant| {
-            let assembly = assemble(self.session, &variant.plan, &loaded)
+            let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
                 .map_err(|error| error.within(&variant.plan.name))?;
             let (calibrated, plan) = (assembly.calibrated, assembly.plan);
             Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
