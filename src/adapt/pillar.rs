@@ -171,19 +171,16 @@ fn head(inputs: usize, shape: &ProblemShape, settings: &Settings) -> Result<Arch
 
 /// The mean that is subtracted, and the directions.
 fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Vector, Principal)> {
-    let mut features = public.features.clone();
-    let mut mean = Vector::zeros(features.nrows());
-    if settings.flag("centre")? {
-        mean = features.column_mean();
-        for mut example in features.column_iter_mut() {
-            example -= &mean;
-        }
-    }
-    let principal = Principal::of(&features, count).ok_or_else(|| {
+    let found = if settings.flag("centre")? {
+        Principal::centred(&public.features, count)
+    } else {
+        let nothing = Vector::zeros(public.dimension());
+        Principal::of(&public.features, count).map(|principal| (nothing, principal))
+    };
+    found.ok_or_else(|| {
         Error::failed(format!("'{}' has no principal directions", public.name))
             .cure("check its features for values that are not numbers")
-    })?;
-    Ok((mean, principal))
+    })
 }
 
 /// What the choice of k keeps, in words.

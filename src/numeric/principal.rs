@@ -53,6 +53,16 @@ impl Principal {
         Some(Self { directions, energies })
     }
 
+    /// The same around the mean of the examples, which is told too.
+    pub fn centred(features: &Matrix, count: usize) -> Option<(Vector, Self)> {
+        let mean = features.column_mean();
+        let mut centred = features.clone();
+        for mut example in centred.column_iter_mut() {
+            example -= &mean;
+        }
+        Some((mean, Self::of(&centred, count)?))
+    }
+
     /// The share of the energy that the first `count` directions keep.
     pub fn explained(&self, count: usize) -> f64 {
         let total: f64 = self.energies.iter().sum();
@@ -65,11 +75,6 @@ impl Principal {
         let all = self.energies.len();
         (1..all).find(|count| self.explained(*count) >= share).unwrap_or(all)
     }
-}
-
-/// The mean of the columns.
-pub fn mean(features: &Matrix) -> Vector {
-    features.column_mean()
 }
 
 #[cfg(test)]

@@ -77,15 +77,7 @@ impl Material {
         let mut order: Vec<usize> = (0..self.train.len()).collect();
         order.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let (private, rest) = order.split_at(self.private);
-        let part = |at: &[usize]| {
-            let classes = self.train.classes.as_ref().map(|classes| Classes {
-                of: at.iter().map(|i| classes.of[*i]).collect(),
-                names: classes.names.clone(),
-            });
-            let features = self.train.features.select_columns(at);
-            Dataset { features, classes, ..self.train.clone() }
-        };
-        (part(&rest[..self.public]), part(private))
+        (chosen(&self.train, &rest[..self.public]), chosen(&self.train, private))
     }
 
     pub fn dimension(&self) -> usize {
@@ -156,7 +148,7 @@ fn digits(place: &Place<'_>) -> Result<Option<Material>> {
     };
     let (pixels, label) = table.columns.split_at(table.columns.len() - 1);
     let pixels = features(pixels, 16.0)?;
-    let all = labelled("digits", pixels, &part(&table, label)?, 8.0)?;
+    let all = labelled("digits", pixels, &part_of(&table, label)?, 8.0)?;
     let (train, test) = halves(&all, 1300);
     let (private, public) = (1000, 300);
     let last = train.dimension() - 1;
@@ -187,10 +179,6 @@ fn photographs(place: &Place<'_>) -> Result<Option<Material>> {
     let candidates = vec![("noise".to_owned(), noise)];
     let name = "CIFAR-10, EfficientNet features";
     Ok(Some(Material { name, train, test, private, public, candidates }))
-}
-
-fn part(table: &Table, columns: &[Column]) -> Result<Table> {
-    part_of(table, columns)
 }
 
 /// A table of some columns alone.
@@ -250,12 +238,13 @@ fn noise(dimension: usize, count: usize) -> Matrix {
 fn halves(all: &Dataset, count: usize) -> (Dataset, Dataset) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.shuffle(&mut ChaCha20Rng::seed_from_u64(0));
-    let part = |at: &[usize]| {
-        let classes = all.classes.as_ref().map(|classes| Classes {
-            of: at.iter().map(|i| classes.of[*i]).collect(),
-            names: classes.names.clone(),
-        });
-        Dataset { features: all.features.select_columns(at), classes, ..all.clone() }
-    };
-    (part(&order[..count]), part(&order[count..]))
+    (chosen(all, &order[..count]), chosen(all, &order[count..]))
+}
+
+fn chosen(all: &Dataset, at: &[usize]) -> Dataset {
+    let classes = all.classes.as_ref().map(|classes| Classes {
+        of: at.iter().map(|i| classes.of[*i]).collect(),
+        names: classes.names.clone(),
+    });
+    Dataset { features: all.features.select_columns(at), classes, ..all.clone() }
 }

@@ -238,19 +238,11 @@ impl Study {
             return None;
         }
         let (public, _) = self.material.split(*self.seeds.first()?);
-        let energy = |features: &crate::numeric::Matrix| {
-            let mean = features.column_mean();
-            let mut centred = features.clone();
-            for mut example in centred.column_iter_mut() {
-                example -= &mean;
-            }
-            Principal::of(&centred, 0)
-        };
         let sets = std::iter::once(("the same kind", &public.features)).chain(
             self.material.candidates.iter().map(|(name, data)| (name.as_str(), &data.features)),
         );
         let rows = sets.filter_map(|(name, features)| {
-            let principal = energy(features)?;
+            let (_, principal) = Principal::centred(features, 0)?;
             let cell = |k: &usize| Cell::of(vec![100.0 * principal.explained(*k)]);
             Some(Row { label: name.to_owned(), cells: self.components.iter().map(cell).collect() })
         });
