@@ -65,7 +65,7 @@ pub enum RankingMoment {
     /// With the table so far, where there is one for the curator.
     Stepped {
         step: RankStep,
-        comparison: Option<CuratorOnly<Comparison>>,
+        comparison: Option<Box<CuratorOnly<Comparison>>>,
     },
 }
 
@@ -149,7 +149,10 @@ fn curator(
             }
             let step = ranking.step(&job.watch)?;
             let done = step.done;
-            tell(RankingMoment::Stepped { step, comparison: ranking.comparison(&job.watch) });
+            tell(RankingMoment::Stepped {
+                step,
+                comparison: ranking.comparison(&job.watch).map(Box::new),
+            });
             if done {
                 return Ok(false);
             }
@@ -413,7 +416,7 @@ mod tests {
     fn images_of_another_size_are_resized_where_that_is_asked_for_and_told_where_not() {
         let (small, large) = (table(64, 5), table(3 * 1024, 4));
         let features = ["x".to_owned()];
-        let error = alike(&small, &large, &features, false).unwrap_err().to_string();
+        let error = alike(&small, &large, &features, false).err().unwrap().to_string();
         assert!(error.contains("resize: true") && error.contains("3072"), "{error}");
         let fitted = alike(&small, &large, &features, true).unwrap();
         assert_eq!(fitted.columns[0].width(), 64);
@@ -421,7 +424,8 @@ mod tests {
         // The same records still: what they are drawn from is told by their file.
         assert!(fitted.provenance().eq(large.provenance()));
         assert!(matches!(alike(&small, &small, &features, true), Ok(Cow::Borrowed(_))));
-        let error = alike(&small, &table(100 * 7, 2), &features, true).unwrap_err().to_string();
+        let other = table(100 * 7, 2);
+        let error = alike(&small, &other, &features, true).err().unwrap().to_string();
         assert!(error.contains("same extractor"), "{error}");
     }
 }

@@ -258,7 +258,7 @@ mod tests {
         let padded = Convolution { input, filters: 3, kernel: 3, stride: 2, padding: 1 };
         let plain = Convolution { input: framed, padding: 0, ..padded };
         assert_eq!(padded.output(), plain.output());
-        let parameters: Vec<f64> = (0..3 * 18 + 3).map(|i| ((i * 5) % 7) as f64 - 3.0).collect();
+        let parameters: Vec<f64> = (0..3 * 18 + 3).map(|i| f64::from((i * 5) % 7) - 3.0).collect();
         let forward = |convolution: &Convolution, image: &[f64]| {
             let mut outputs = vec![0.0; convolution.output().size()];
             convolution.forward(&parameters, image, &mut outputs);

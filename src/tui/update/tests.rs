@@ -133,7 +133,7 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
 fn rank_step(id: u64) -> Report {
     let words = "repeat 3 of 10".to_owned();
     let step = RankStep { index: 3, total: 11, words, done: false };
-    let comparison = Some(stage::exact(stage::comparison()));
+    let comparison = Some(Box::new(stage::exact(stage::comparison())));
     let moment = RankingMoment::Stepped { step, comparison };
     Report::Rank { id, news: RankNews::Moment(moment) }
 }
