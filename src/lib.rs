@@ -9,6 +9,7 @@
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
 //! | [`session`] | the RON session, run directories, atomic files, the demo |
+//! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
@@ -23,6 +24,7 @@ pub mod model;
 pub mod numeric;
 pub mod plot;
 pub mod privacy;
+pub mod rank;
 pub mod session;
 pub mod study;
 pub mod tui;

@@ -97,7 +97,6 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     let inspected = place.json("data inspect", &["data", "inspect", "bikes.csv", "--json"]);
     assert_eq!(inspected["tables"][0]["rows"], 8645);
     place.json("data inspect", &["data", "inspect", "session.ron", "--show-values", "--json"]);
-    // Between these two, `halflight rank` will order the public datasets.
     let run = place.run();
 
     // A run directory and its model.ron mean the same; so do CSV, Parquet and JSON.
@@ -160,6 +159,13 @@ fn what_a_command_prints_as_json_is_as_its_schema_says() {
     let run = ["run", "session.ron", "--json", "--include-curator"];
     let runs = place.json("run", &run);
     assert!(runs["runs"][0]["curator_only_private_rmse"]["model"].is_number());
+    place.json("ledger", &["ledger", "--json"]);
+    let rank = ["rank", "session.ron", "--repeats", "2", "--json"];
+    place.json("rank", &rank);
+    place.json("rank", &[&rank[..], &["--include-curator"]].concat());
+    let private = ["--private", "0.1", "--mechanism", "table"];
+    let table = place.json("rank", &[&rank[..], &private].concat());
+    assert!(table["released"][0]["energy"]["mean"].is_number());
     place.json("ledger", &["ledger", "--json"]);
     place.json("ledger verify", &["ledger", "verify", "--json"]);
     let inspect = ["data", "inspect", "bikes.csv", "bikes.csv", "--json"];

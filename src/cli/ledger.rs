@@ -191,6 +191,9 @@ fn as_text(account: &Account) -> Result<String> {
         )),
         None => lines.push(format!("  spent ε {spent} at δ {at:e}; no budget set")),
     }
+    if let Some(words) = account.beside_the_total() {
+        lines.push(format!("  and {words}"));
+    }
     for run in &account.runs {
         let delta = run.grant.target.delta;
         let spent = run.spent(delta)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
@@ -226,9 +229,15 @@ fn as_json(account: &Account) -> Result<Value> {
             "charged": run.charged, "state": state(run.state),
         }))
     });
+    let unprotected: Vec<Value> = account
+        .unprotected
+        .iter()
+        .map(|entry| json!({ "time": entry.time, "what": entry.what, "epsilon": Value::Null }))
+        .collect();
     Ok(json!({
         "account": account.id, "datasets": names(account), "budget": account.budget,
         "spent": account.spent(at)?, "unknown_past": account.unknown_past,
+        "unprotected": unprotected,
         "largest_epsilon": account.largest_epsilon(at)?,
         "runs": runs.collect::<Result<Vec<_>>>()?,
     }))

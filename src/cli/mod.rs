@@ -10,6 +10,7 @@
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
+//! | [`rank`] | `halflight rank SESSION` |
 //! | [`reproduce`] | `halflight reproduce` |
 //! | [`predict`] | `halflight predict MODEL DATA` |
 //! | [`report`] | `halflight report RUN...` |
@@ -37,6 +38,7 @@ mod open;
 mod picture;
 mod predict;
 mod progress;
+mod rank;
 mod reading;
 mod report;
 mod reproduce;
@@ -96,6 +98,8 @@ enum Command {
     Sweep(sweep::Sweep),
     Predict(predict::Predict),
     Report(report::ReportCommand),
+    /// Rank a session's public datasets: which can stand in for the private one?
+    Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -127,6 +131,7 @@ pub fn main() -> ExitCode {
         Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Report(report)) => report.execute(),
+        Some(Command::Rank(rank)) => rank.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),

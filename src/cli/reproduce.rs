@@ -11,10 +11,13 @@ use super::progress::Progress;
 use super::{print_json, print_line, signals, voice};
 use crate::data;
 use crate::error::{Error, Result};
+use crate::model::Activation;
 use crate::plot::Figure;
+use crate::rank::ProbeModel;
 use crate::session::{atomic, demo};
 use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, Problem};
+use crate::study::ranking;
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -35,6 +38,8 @@ enum Which {
     Discrepancy(Discrepancy),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
     Labelled(Labelled),
+    /// Which public images can stand in: orders, their certainty, private selection.
+    Ranking(Ranking),
 }
 
 impl Reproduce {
@@ -42,6 +47,7 @@ impl Reproduce {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
+            Which::Ranking(study) => study.execute(),
         }
     }
 }
@@ -279,5 +285,64 @@ impl Labelled {
         let name = case.file.split('/').next().unwrap_or_default();
         let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
         data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
+    }
+}
+
+/// Which image sets can stand in for half of Fashion-MNIST.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight reproduce ranking --quick
+  halflight reproduce ranking --data ../shared/data --out tables")]
+struct Ranking {
+    /// Directory of datasets: fashion_mnist/, mnist/, optdigits/ and so on. Without it,
+    /// those inside the program.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Records of a batch.
+    #[arg(long, default_value_t = 300)]
+    batch: usize,
+
+    /// Units of the hidden layer whose gradients are compared.
+    #[arg(long, default_value_t = 38)]
+    units: usize,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Ranking {
+    fn execute(&self) -> Result<()> {
+        let repeats = if self.manner.quick && self.manner.seeds.is_none() {
+            5
+        } else {
+            self.manner.seeds() as usize
+        };
+        let data = if self.manner.quick { None } else { self.data.as_deref() };
+        let model = ProbeModel::Perceptron(self.units, Activation::Relu);
+        let (study, missing) = ranking::Study::new(data, model, self.batch, repeats, 1)?;
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = self
+            .manner
+            .conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
+        let mut tables = study.tables(&harvest);
+        if harvest.done == harvest.tasks() {
+            tables.insert(1, study.selections(repeats.min(5))?);
+        }
+        let findings = Findings {
+            name: "ranking",
+            header: study.header(&missing),
+            tables,
+            figures: Vec::new(),
+        };
+        self.manner.publish(&findings)?;
+        if harvest.done == harvest.tasks() {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {} of {} repeats; the tables show what was done",
+            harvest.done,
+            harvest.tasks()
+        )))
     }
 }

@@ -11,6 +11,7 @@
 //! | [`extraction`] | features by a pretrained network |
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
+//! | [`images`] | images of one size made into another |
 //! | [`inspect`] | what a table is, before anybody has said what it is for |
 //! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
@@ -25,6 +26,7 @@ pub mod definition;
 pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
+pub mod images;
 pub mod inspect;
 pub mod missing;
 pub(crate) mod names;

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Assembly {
 }
 
 /// A row that stands on both sides would be used without any protection.
-fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     private.private()?.try_map(|rows| {
         let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
         match rows.provenance().position(|record| taken.contains(&record)) {
@@ -178,7 +178,10 @@ fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
 
 /// The classes that the datasets declare, or else those of all public records,
 /// held-out ones included; never those of the private ones.
-fn shared_classes(public: &Table, definitions: &[&DatasetDefinition]) -> Result<Vec<String>> {
+pub(super) fn shared_classes(
+    public: &Table,
+    definitions: &[&DatasetDefinition],
+) -> Result<Vec<String>> {
     let mut declaring = definitions.iter().filter(|definition| !definition.classes.is_empty());
     let Some(first) = declaring.next() else { return class_names(public, definitions[0]) };
     let classes = declared_classes(&first.classes)?;

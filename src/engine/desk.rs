@@ -16,6 +16,7 @@ use std::thread;
 use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
+use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
 use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
@@ -92,6 +93,14 @@ pub enum Request {
         watch: Watch,
         control: Control,
     },
+    /// Put the public datasets in order.
+    Rank {
+        id: JobId,
+        session: Session,
+        watch: Watch,
+        control: Control,
+        manner: Manner,
+    },
 }
 
 /// What an interface is told.
@@ -137,6 +146,10 @@ pub enum Report {
         id: JobId,
         news: News,
     },
+    Rank {
+        id: JobId,
+        news: RankNews,
+    },
     Trouble(Error),
     /// Something worth a line on the screen.
     Remark(String),
@@ -146,6 +159,12 @@ pub enum Report {
 pub enum News {
     Moment(Moment),
     Ended(Box<Result<Summary>>),
+}
+
+#[derive(Debug)]
+pub enum RankNews {
+    Moment(RankingMoment),
+    Ended(Box<Result<RankingSummary>>),
 }
 
 /// What a plan will cost, before anything is spent.
@@ -410,6 +429,15 @@ impl Clerk {
             Request::Launch { id, session, plan, watch, control } => {
                 self.launch(id, session, plan, watch, control);
             }
+            Request::Rank { id, session, watch, control, manner } => {
+                // Whoever could not be read is left out.
+                let names = session.ranking.public_names(&session).into_iter();
+                let names = names.chain(session.ranking.private_name(&session).ok());
+                let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
+                let workspace = self.workspace.clone();
+                let job = RankingJob { session, datasets, workspace, watch, control, manner };
+                self.rank(id, job);
+            }
         }
         Ok(())
     }
@@ -565,6 +593,23 @@ impl Clerk {
                     .cure("its whole grant stays charged until it is settled on the Ledger screen"))
             });
             end(&tray, result);
+            if let Ok(book) = job.workspace.book() {
+                tray.put(ledger_report(book));
+            }
+        });
+    }
+
+    fn rank(&self, id: JobId, job: RankingJob) {
+        let tray = Arc::clone(&self.tray);
+        thread::spawn(move || {
+            let mut tell = |moment| {
+                tray.put(Report::Rank { id, news: RankNews::Moment(moment) });
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| ranking::rank(&job, &mut tell)));
+            let result = result.unwrap_or_else(|_| {
+                Err(Error::failed("the ranking crashed").cure("please report the session"))
+            });
+            tray.put(Report::Rank { id, news: RankNews::Ended(Box::new(result)) });
             if let Ok(book) = job.workspace.book() {
                 tray.put(ledger_report(book));
             }

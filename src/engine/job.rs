@@ -485,7 +485,7 @@ impl Judge<'_> {
     }
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic
         .downcast_ref::<&str>()
         .map(ToString::to_string)

@@ -6,6 +6,7 @@
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
+//! | [`ranking`] | the public datasets put in order, for the curator or privately |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
@@ -17,6 +18,7 @@ pub mod assembly;
 pub mod control;
 pub mod desk;
 pub mod job;
+pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;
 pub mod shelf;
@@ -26,3 +28,4 @@ pub use assembly::Assembly;
 pub use control::Control;
 pub use desk::{Desk, Report, Request};
 pub use job::{Job, Moment, Summary};
+pub use ranking::{RankingJob, RankingMoment, RankingSummary};

@@ -230,6 +230,9 @@ pub fn certificate(account: &Account) -> Result<String> {
         "past_is_known": !account.unknown_past,
         "entries": entries,
         "not_covered": not_covered,
+        "outside_every_guarantee": account.unprotected.iter().map(|entry| {
+            json!({"time": entry.time, "what": entry.what, "epsilon": "unstated"})
+        }).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&certificate)
         .map(|text| text + "\n")

@@ -5,14 +5,17 @@
 //! example per *column*, so an example is contiguous in memory.
 
 pub mod accelerated;
+pub mod angles;
 pub mod convolution;
 pub mod fused;
+pub mod leading;
 pub mod least_squares;
 pub mod product;
 pub mod projection;
 pub mod prox;
 pub mod rounding;
 pub mod special;
+pub mod student;
 pub mod symmetric;
 pub mod trust_region;
 

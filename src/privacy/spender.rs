@@ -5,7 +5,7 @@ use super::ledger::{Ledger, Outcome, RunId, Unfinished};
 use super::mechanism::selection::largest;
 use super::mechanism::{
     DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
-    PoissonSample,
+    PermuteAndFlip, PoissonSample,
 };
 use super::transcript::Transcript;
 use crate::error::{Error, Result};
@@ -261,6 +261,14 @@ impl Spender {
                         None => largest(&scores),
                     }
                 }
+                Mechanism::PermuteAndFlip { scale, candidates, .. } => {
+                    let noise = spender.noise(scale, || PermuteAndFlip::with_scale(scale))?;
+                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
+                    match noise {
+                        Some(noise) => noise.select(&mut spender.generator, &scores),
+                        None => largest(&scores),
+                    }
+                }
                 Mechanism::NoisySelection { scale, candidates, .. } => {
                     let noise = spender.noise(scale, || NoisyMaximum::from_event(scale))?;
                     let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
@@ -414,7 +422,9 @@ mod tests {
 
     /// A release of every kind, five draws each.
     fn every_kind() -> Vec<PlannedRelease> {
-        use PlannedMechanism::{Gaussian, Laplace, NoisySelection, Selection, SubsampledGaussian};
+        use PlannedMechanism::{
+            Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection, SubsampledGaussian,
+        };
         let (coordinates, candidates) = (2, 3);
         vec![
             planned("gaussian", Gaussian { l2_sensitivity: 1.0, coordinates }, 5),
@@ -425,6 +435,7 @@ mod tests {
             ),
             planned("laplace", Laplace { l1_sensitivity: 1.0, coordinates }, 5),
             planned("selection", Selection { range: 1.0, candidates }, 5),
+            planned("flipped selection", PermuteAndFlip { range: 1.0, candidates }, 5),
             planned("noisy selection", NoisySelection { sensitivity: 1.0, candidates }, 5),
         ]
     }
@@ -442,7 +453,9 @@ mod tests {
                 Mechanism::Laplace { scale, grid, .. } => {
                     (*scale, *grid) = (laplace.scale(), laplace.grid());
                 }
-                Mechanism::Selection { scale, .. } => *scale = 1.0,
+                Mechanism::Selection { scale, .. } | Mechanism::PermuteAndFlip { scale, .. } => {
+                    *scale = 1.0;
+                }
                 Mechanism::NoisySelection { scale, .. } => {
                     *scale = NoisyMaximum::at_least(1.0).unwrap().scale();
                 }

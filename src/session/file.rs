@@ -8,6 +8,7 @@ use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
 use super::atomic;
+use super::ranking::RankingDefinition;
 use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -30,6 +31,9 @@ pub struct Session {
     pub budgets: BTreeMap<String, Target>,
     #[serde(default)]
     pub plans: Vec<PlanDefinition>,
+    /// How the public datasets are ranked.
+    #[serde(default, skip_serializing_if = "RankingDefinition::is_default")]
+    pub ranking: RankingDefinition,
 }
 
 /// One run to be made.
@@ -70,6 +74,7 @@ impl Default for Session {
             datasets: Vec::new(),
             budgets: BTreeMap::new(),
             plans: Vec::new(),
+            ranking: RankingDefinition::default(),
         }
     }
 }
@@ -143,6 +148,7 @@ impl Session {
             self.check_plan(plan)
                 .map_err(|error| error.within(&format!("plan '{}'", plan.name)))?;
         }
+        self.ranking.check(self)?;
         for name in self.budgets.keys() {
             self.dataset(name)?;
         }

@@ -8,6 +8,7 @@
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | `features` | what networks made of records, kept |
+//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`resumption`] | what a run directory holds so that the run can go on |
 //! | [`sweep`] | the directory of a sweep: grants, claims, results |
@@ -33,6 +34,7 @@ pub mod model_file;
 pub mod plan_field;
 pub mod prediction;
 pub mod preferences;
+pub mod ranking;
 pub mod report;
 pub mod resumption;
 pub mod run_directory;
@@ -46,6 +48,7 @@ pub use file::{PlanDefinition, Session};
 pub use model_file::SavedModel;
 pub use prediction::Predictions;
 pub use preferences::{Config, State};
+pub use ranking::RankingDefinition;
 pub use report::Report;
 pub use run_directory::RunDirectory;
 pub use workspace::Workspace;

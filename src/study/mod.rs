@@ -6,6 +6,7 @@
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`labelled`] | labelled adaptation on real datasets |
+//! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated,
@@ -15,6 +16,7 @@
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;
+pub mod ranking;
 pub mod rehearsal;
 pub mod table;
 

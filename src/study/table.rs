@@ -43,6 +43,7 @@ pub struct Cell {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wanted {
     AtMost(f64),
+    AtLeast(f64),
     /// Within this share of a reference number.
     About(f64, f64),
 }
@@ -51,6 +52,7 @@ impl Wanted {
     fn is_met(self, mean: f64) -> bool {
         match self {
             Self::AtMost(bound) => mean <= bound,
+            Self::AtLeast(bound) => mean >= bound,
             Self::About(reference, share) => (mean - reference).abs() <= share * reference.abs(),
         }
     }
@@ -58,6 +60,7 @@ impl Wanted {
     pub fn words(self) -> String {
         match self {
             Self::AtMost(bound) => format!("≤ {}", (bound * 1e4).round() / 1e4),
+            Self::AtLeast(bound) => format!("≥ {}", (bound * 1e4).round() / 1e4),
             Self::About(reference, _) => format!("≈ {reference}"),
         }
     }

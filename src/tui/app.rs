@@ -11,6 +11,7 @@ use super::history::History;
 use super::lens::Lens;
 use super::plan_form::{self, PlanField};
 use super::popup::Popup;
+use super::rank::RankScreen;
 use super::runs::RunView;
 use super::theme::{Glyphs, Theme};
 use super::widgets::field::Field as TextField;
@@ -70,6 +71,8 @@ pub enum Pane {
     Runs,
     Charts,
     Log,
+    /// Ranked datasets.
+    Candidates,
     /// Archived runs.
     Archive,
     Accounts,
@@ -96,6 +99,7 @@ pub struct App {
     pub theme: Theme,
     pub glyphs: Glyphs,
     pub data: DataScreen,
+    pub rank: RankScreen,
     pub plan: PlanScreen,
     pub run: RunScreen,
     pub compare: CompareScreen,
@@ -236,6 +240,7 @@ impl App {
             theme,
             glyphs,
             data: DataScreen::default(),
+            rank: RankScreen::default(),
             plan: PlanScreen::default(),
             run: RunScreen::default(),
             compare: CompareScreen::default(),
@@ -291,7 +296,7 @@ impl App {
     pub fn panes(&self) -> Vec<Pane> {
         let mut panes = match self.tab {
             Tab::Data => vec![Pane::Datasets, Pane::Rows],
-            Tab::Rank => Vec::new(),
+            Tab::Rank => vec![Pane::Candidates],
             Tab::Plan => vec![Pane::Fields, Pane::Queue],
             Tab::Run => vec![Pane::Charts, Pane::Runs, Pane::Log],
             Tab::Compare => vec![Pane::Archive, Pane::Charts],
@@ -348,6 +353,7 @@ impl App {
                 (0..plan.map_or(0, |plan| plan_form::fields(plan).len())).collect()
             }
             Pane::Queue => (0..self.plan.queue.len()).collect(),
+            Pane::Candidates => (0..self.rank.rows(&self.watch).len()).collect(),
             Pane::Runs | Pane::Charts if self.tab == Tab::Run => (0..self.run.runs.len()).collect(),
             Pane::Runs | Pane::Charts | Pane::Archive => {
                 self.compare.order(self.filter(), &self.watch)
@@ -431,7 +437,8 @@ impl App {
     }
 
     pub fn working(&self) -> usize {
-        self.run.runs.iter().filter(|run| !run.has_ended()).count()
+        let runs = self.run.runs.iter().filter(|run| !run.has_ended()).count();
+        runs + usize::from(self.rank.work.is_some())
     }
 
     pub fn names_with(&self, role: Role) -> Vec<String> {

@@ -16,6 +16,7 @@ use super::view::ledger::{ENTRY_HEADER, entry_cells};
 use super::view::view;
 use crate::error::{Error, Result};
 use crate::privacy::Watch;
+use crate::rank::comparison::Mean;
 
 /// Rows of text under a header.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -54,8 +55,26 @@ pub fn sheet(app: &App, exact: bool) -> Option<Sheet> {
         Tab::Compare => app.compare.runs.as_ref().map(|_| runs_table(app, &watch)),
         Tab::Run => app.selected_run().map(|run| curves(app, run, &watch)),
         Tab::Ledger => entries(app),
-        Tab::Data | Tab::Rank | Tab::Plan => None,
+        Tab::Rank => candidates(app, &watch),
+        Tab::Data | Tab::Plan => None,
     }
+}
+
+/// The ranked datasets as they are sorted; released ones, or exact ones under an open watch.
+fn candidates(app: &App, watch: &Watch) -> Option<Sheet> {
+    app.rank.shown.as_ref()?;
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+    let mean = |it: Option<Mean>| [number(it.map(|it| it.mean)), number(it.map(|it| it.deviation))];
+    let rows = app.rank.rows(watch).into_iter().map(|row| {
+        let [energy, energy_sd] = mean(row.energy);
+        let [distance, distance_sd] = mean(row.distance);
+        let others = [row.unlabelled, row.labelled, row.zero_shot].map(number);
+        let [unlabelled, labelled, zero_shot] = others;
+        let first = [row.rank.to_string(), row.name, energy, energy_sd, distance, distance_sd];
+        first.into_iter().chain([unlabelled, labelled, zero_shot, row.verdict]).collect()
+    });
+    let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,zero_shot,verdict";
+    Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
 }
 
 fn runs_table(app: &App, watch: &Watch) -> Sheet {

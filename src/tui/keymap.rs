@@ -44,6 +44,12 @@ pub enum Action {
     ShowRows,
     ColumnLeft,
     ColumnRight,
+    // Rank
+    Rank,
+    RankPrivately,
+    RankTable,
+    CancelRanking,
+    TakeCandidate,
     // Plan
     EditField,
     FieldLeft,
@@ -144,6 +150,7 @@ const fn also(
 use Action as A;
 use Scope::{Everywhere as Any, On};
 const DATA: Scope = On(Tab::Data);
+const RANK: Scope = On(Tab::Rank);
 const PLAN: Scope = On(Tab::Plan);
 const RUN: Scope = On(Tab::Run);
 const COMPARE: Scope = On(Tab::Compare);
@@ -159,6 +166,13 @@ pub const BINDINGS: &[Binding] = &[
     show(DATA, &["o"], A::ShowRows, "rows", "show or hide private rows (◆)"),
     also(DATA, &["left"], A::ColumnLeft, "columns left", "scroll the preview to the left"),
     also(DATA, &["right"], A::ColumnRight, "columns right", "scroll the preview to the right"),
+    show(RANK, &["r"], A::Rank, "rank", "rank the public datasets by exact numbers (◆); the ledger notes it"),
+    show(RANK, &["p"], A::RankPrivately, "privately", "release the best dataset's name under differential privacy"),
+    show(RANK, &["t"], A::RankTable, "noisy table", "release every dataset's scores under differential privacy"),
+    show(RANK, &["c"], A::CancelRanking, "cancel", "cancel the ranking; the table keeps the repeats so far"),
+    show(RANK, &["enter"], A::TakeCandidate, "take", "take the selected dataset into the plan"),
+    show(RANK, &["s"], A::SortNext, "sort", "sort by the next column"),
+    also(RANK, &["S"], A::SortReverse, "reverse", "reverse the order"),
     show(PLAN, &["l"], A::Launch, "launch", "launch this plan"),
     show(PLAN, &["enter", "e"], A::EditField, "edit", "edit the field, or take the next choice"),
     also(PLAN, &["left"], A::FieldLeft, "less", "previous choice, or a smaller number"),

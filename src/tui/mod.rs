@@ -26,6 +26,7 @@ pub mod picker;
 pub mod picture;
 pub mod plan_form;
 pub mod popup;
+pub mod rank;
 pub mod runs;
 #[cfg(test)]
 mod stage;

@@ -49,6 +49,10 @@ pub struct Prompt {
 pub enum Wanted {
     /// A remark on this run.
     Tag(RunId),
+    /// ε of a private ranking, of the whole table or of the best alone.
+    Ranking {
+        table: bool,
+    },
     /// Values for the chosen field of the plan.
     Sweep,
     Certificate(AccountId),

@@ -10,6 +10,7 @@ use super::dataset_form::DatasetForm;
 use super::picker::{self, Files};
 use super::plan_form;
 use super::popup::{Answer, ExportForm, Popup};
+use super::rank::{Shown, Work};
 use super::runs::{Ended, RunView};
 use super::theme::{Glyphs, Theme};
 use super::widgets::field::Field as TextField;
@@ -25,6 +26,9 @@ use crate::privacy::ledger::{
     Account, AccountId, Book, DatasetRecord, Grant, Outcome, RunId, RunRecord, RunState,
 };
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::rank::ReleasedLine;
+use crate::rank::alongside::Alongside;
+use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
 use crate::session::dataset::ColumnKind;
 use crate::session::{Loaded, Workspace, dataset, demo};
 
@@ -160,6 +164,68 @@ pub fn summary() -> Summary {
         peeked: true,
         trouble: None,
     }
+}
+
+fn scores(energy: f64, distance: f64) -> crate::rank::comparison::Summary {
+    let mean = |mean: f64| Mean { mean, deviation: 0.04 * mean };
+    let angles = (0..6).map(|i| distance * (0.6 + 0.15 * f64::from(i))).collect();
+    crate::rank::comparison::Summary { energy: mean(energy), distance: mean(distance), angles }
+}
+
+/// A ranking of made-up numbers.
+pub fn comparison() -> Comparison {
+    let line = |name: &str, place, energy: f64, verdict: &str| Line {
+        name: name.to_owned(),
+        records: 2000,
+        place,
+        summary: (place != Place::Broken).then(|| scores(energy, 1.0 - energy)),
+        behind: Some(Paired::of(&[0.515, 0.525, 0.52], &[energy, energy + 0.002, energy - 0.004])),
+        as_floor: false,
+        as_noise: false,
+        alongside: Some(Alongside {
+            unlabelled: Some(2.0 * (1.0 - energy)),
+            labelled: None,
+            zero_shot: Some(energy + 0.2),
+        }),
+        verdict: verdict.to_owned(),
+        trouble: None,
+    };
+    Comparison {
+        lines: vec![
+            line("autumn", Place::Best, 0.52, "best"),
+            line("spring", Place::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
+            line("summer", Place::Behind, 0.31, "behind the best"),
+            line("airline", Place::Broken, 0.0, "left out: it lacks the columns 'hum' and 'windspeed'"),
+        ],
+        floor: scores(0.55, 0.42),
+        ceiling: scores(0.12, 0.9),
+        order: crate::rank::Order::Energy,
+        repeats: 10,
+        batch: 500,
+        directions: 16,
+        verdict: "use autumn; spring cannot be told apart from it (12 more repeats would); airline was left out".to_owned(),
+        remarks: vec!["model: 37 inputs → linear 32 → relu → linear 1".to_owned()],
+    }
+}
+
+pub fn ranked() -> App {
+    let mut app = loaded();
+    app.tab = Tab::Rank;
+    app.rank.shown = Some(Shown::Exact(Box::new(exact(comparison()))));
+    app
+}
+
+fn ranking(mut app: App) -> App {
+    app.tab = Tab::Rank;
+    app.rank.work = Some(Work {
+        id: 1,
+        control: Control::default(),
+        done: 4,
+        total: 13,
+        words: "repeat 4 of 10".to_owned(),
+        privately: false,
+    });
+    app
 }
 
 /// One run finished, one refused, one under way.
@@ -361,6 +427,29 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             }),
         ),
         ("rank", on(Tab::Rank)),
+        ("rank_working", ranking(loaded())),
+        ("rank_streaming", ranking(ranked())),
+        ("rank_exact", with(ranked(), &|app| app.rank.selected = 2)),
+        ("rank_sorted", with(ranked(), &|app| app.rank.sort = super::rank::Column::Distance)),
+        ("rank_sealed", seal(ranked())),
+        (
+            "rank_winner",
+            with(on(Tab::Rank), &|app| {
+                app.rank.shown = Some(Shown::Winner("autumn".to_owned(), summary().guarantee));
+            }),
+        ),
+        (
+            "rank_released",
+            with(on(Tab::Rank), &|app| {
+                let line = |name: &str, energy: f64| ReleasedLine {
+                    name: name.to_owned(),
+                    energy: Some(Mean { mean: energy, deviation: 0.03 }),
+                    distance: Some(Mean { mean: 1.0 - energy, deviation: 0.05 }),
+                };
+                let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
+                app.rank.shown = Some(Shown::Table(lines, summary().guarantee));
+            }),
+        ),
         ("plan_waiting", with(on(Tab::Plan), &|app| app.plan.waiting = true)),
         ("plan_none", with(on(Tab::Plan), &|app| app.session.plans.clear())),
         ("plan_priced", priced()),

@@ -57,6 +57,11 @@ fn dominating_mechanism(
             let epsilon = ratio(range, scale, 0.0, "the scale")?;
             (epsilon > 0.0).then_some((Pair::BoundedRange { epsilon }, 0.0))
         }
+        // Pure, and nothing more is claimed: any mechanism of ε₀ is dominated by a response.
+        Mechanism::PermuteAndFlip { range, scale, candidates: _ } => {
+            let epsilon = ratio(range, scale, 0.0, "the scale")?;
+            (epsilon > 0.0).then_some((Pair::Response { epsilon }, 0.0))
+        }
         Mechanism::NoisySelection { sensitivity, scale, candidates: _ } => {
             let epsilon = 2.0 * ratio(sensitivity, scale, 0.0, "b")?;
             (epsilon > 0.0).then_some((Pair::Laplace { epsilon }, 0.0))

@@ -34,7 +34,9 @@ use super::gaussian;
 use super::guarantee::{Coverage, Guarantee};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
-use crate::privacy::mechanism::{DiscreteGaussian, ExponentialMechanism, NoisyMaximum};
+use crate::privacy::mechanism::{
+    DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
+};
 
 const LARGEST_EPSILON: f64 = 1e4;
 /// How far inside the target the bisection aims, so that rounding cannot lift the
@@ -266,7 +268,8 @@ fn size(mechanism: &PlannedMechanism) -> (f64, u64) {
             (l2_sensitivity, coordinates)
         }
         PlannedMechanism::Laplace { l1_sensitivity, coordinates } => (l1_sensitivity, coordinates),
-        PlannedMechanism::Selection { range, candidates } => (range, candidates),
+        PlannedMechanism::Selection { range, candidates }
+        | PlannedMechanism::PermuteAndFlip { range, candidates } => (range, candidates),
         PlannedMechanism::NoisySelection { sensitivity, candidates } => (sensitivity, candidates),
     }
 }
@@ -339,6 +342,12 @@ fn with_noise(planned: &PlannedMechanism, noise: Noise) -> Result<Mechanism> {
             ExponentialMechanism::with_scale(scale)?;
             let range = (range + ExponentialMechanism::range_slack(scale)) * ROUNDED_UP;
             Ok(Mechanism::Selection { range, scale, candidates })
+        }
+        PlannedMechanism::PermuteAndFlip { range, candidates } => {
+            let scale = scale_for(range, 1.0, noise);
+            PermuteAndFlip::with_scale(scale)?;
+            let range = (range + PermuteAndFlip::range_slack(scale)) * ROUNDED_UP;
+            Ok(Mechanism::PermuteAndFlip { range, scale, candidates })
         }
         PlannedMechanism::NoisySelection { sensitivity, candidates } => {
             let noise = NoisyMaximum::at_least(scale_for(sensitivity, 2.0, noise))?;
@@ -530,7 +539,8 @@ mod tests {
                     assert!(DiscreteLaplace::from_event(scale, grid).is_ok());
                     assert!(sensitivity >= 2.0 + 5.0 * grid);
                 }
-                Mechanism::Selection { scale, range, .. } => {
+                Mechanism::Selection { scale, range, .. }
+                | Mechanism::PermuteAndFlip { scale, range, .. } => {
                     assert!(range >= 0.3 + ExponentialMechanism::range_slack(scale));
                 }
                 Mechanism::NoisySelection { scale, sensitivity, .. } => {

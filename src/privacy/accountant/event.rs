@@ -91,6 +91,13 @@ pub enum PlannedMechanism {
         range: f64,
         candidates: u64,
     },
+    /// Permute-and-flip: one of `candidates`, the larger its score the likelier; at an equal
+    /// guarantee never worse than the exponential mechanism.
+    PermuteAndFlip {
+        /// As in [`Self::Selection`].
+        range: f64,
+        candidates: u64,
+    },
     /// The candidate with the largest score plus Laplace noise, as some papers print it.
     NoisySelection {
         /// Largest change of any one score.
@@ -120,6 +127,9 @@ impl PlannedMechanism {
             }
             Self::Selection { range, candidates } => {
                 Mechanism::Selection { range, scale: 0.0, candidates }
+            }
+            Self::PermuteAndFlip { range, candidates } => {
+                Mechanism::PermuteAndFlip { range, scale: 0.0, candidates }
             }
             Self::NoisySelection { sensitivity, candidates } => {
                 Mechanism::NoisySelection { sensitivity, scale: 0.0, candidates }
@@ -159,6 +169,8 @@ pub enum Mechanism {
     Laplace { sensitivity: f64, scale: f64, grid: f64, coordinates: u64 },
     /// The exponential mechanism, P(i) ∝ exp(scoreᵢ/scale): ε₀ = range/scale.
     Selection { range: f64, scale: f64, candidates: u64 },
+    /// Permute-and-flip with acceptance exp((scoreᵢ − largest)/scale): pure ε₀ = range/scale.
+    PermuteAndFlip { range: f64, scale: f64, candidates: u64 },
     /// The largest score plus Laplace noise of this scale: ε₀ = 2·sensitivity/scale.
     NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
     /// Anything that is ε-differentially private; for accounts, never drawn.
@@ -172,6 +184,7 @@ impl Mechanism {
             Self::Gaussian { sigma, .. } | Self::SubsampledGaussian { sigma, .. } => sigma,
             Self::Laplace { scale, .. }
             | Self::Selection { scale, .. }
+            | Self::PermuteAndFlip { scale, .. }
             | Self::NoisySelection { scale, .. } => scale,
             Self::Pure { epsilon } => 1.0 / epsilon,
         }
@@ -184,9 +197,10 @@ impl Mechanism {
                 self.scale() * (coordinates as f64).sqrt()
             }
             Self::Laplace { coordinates, .. } => self.scale() * (2.0 * coordinates as f64).sqrt(),
-            Self::Selection { .. } | Self::NoisySelection { .. } | Self::Pure { .. } => {
-                self.scale()
-            }
+            Self::Selection { .. }
+            | Self::PermuteAndFlip { .. }
+            | Self::NoisySelection { .. }
+            | Self::Pure { .. } => self.scale(),
         }
     }
 
@@ -197,7 +211,7 @@ impl Mechanism {
             | Self::SubsampledGaussian { sensitivity, .. }
             | Self::Laplace { sensitivity, .. }
             | Self::NoisySelection { sensitivity, .. } => sensitivity,
-            Self::Selection { range, .. } => range,
+            Self::Selection { range, .. } | Self::PermuteAndFlip { range, .. } => range,
             Self::Pure { .. } => 1.0,
         }
     }
@@ -211,9 +225,9 @@ impl Mechanism {
             Self::SubsampledGaussian { coordinates, rate, .. } => {
                 format!("{coordinates} numbers of a sample (rate {rate:.4})")
             }
-            Self::Selection { candidates, .. } | Self::NoisySelection { candidates, .. } => {
-                format!("one of {candidates}")
-            }
+            Self::Selection { candidates, .. }
+            | Self::PermuteAndFlip { candidates, .. }
+            | Self::NoisySelection { candidates, .. } => format!("one of {candidates}"),
             Self::Pure { epsilon } => format!("an output of ε {epsilon}"),
         }
     }
@@ -238,6 +252,10 @@ impl Mechanism {
             (
                 Planned::Selection { range, candidates: planned },
                 Self::Selection { candidates, .. },
+            ) => (range, candidates == planned),
+            (
+                Planned::PermuteAndFlip { range, candidates: planned },
+                Self::PermuteAndFlip { candidates, .. },
             ) => (range, candidates == planned),
             (
                 Planned::NoisySelection { sensitivity, candidates: planned },

@@ -53,8 +53,17 @@ pub struct Account {
     pub datasets: Vec<DatasetRecord>,
     pub budget: Option<Budget>,
     pub runs: Vec<RunRecord>,
+    /// What was done with exact numbers, for which no ε can be stated.
+    pub unprotected: Vec<Unprotected>,
     /// Lines were lost and nobody has accepted that yet.
     pub unknown_past: bool,
+}
+
+/// Something outside every guarantee that was done with the records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unprotected {
+    pub time: String,
+    pub what: String,
 }
 
 impl Account {
@@ -110,6 +119,20 @@ impl Account {
         Composition::of(&all)
     }
 
+    /// What must be said beside every total: a sum of ε alone would look as if the rest had
+    /// been free.
+    pub fn beside_the_total(&self) -> Option<String> {
+        let last = self.unprotected.last()?;
+        let times = match self.unprotected.len() {
+            1 => "once".to_owned(),
+            many => format!("{many} times"),
+        };
+        Some(format!(
+            "{times} outside every guarantee, ε unstated: {} (last {})",
+            last.what, last.time
+        ))
+    }
+
     /// The weakest adjacency among the entries: the one the totals hold for.
     pub fn adjacency(&self) -> Adjacency {
         let events = self.charged_events();
@@ -128,6 +151,7 @@ impl Account {
             datasets: vec![dataset.clone()],
             budget: None,
             runs: Vec::new(),
+            unprotected: Vec::new(),
             unknown_past: lines_lost,
         }
     }
@@ -381,6 +405,9 @@ impl Book {
                 }
             }
             Entry::Damage { .. } => {}
+            Entry::Unprotected { account, .. } => {
+                self.place(account)?;
+            }
             Entry::Accept { account, .. } => {
                 if !self.known(account)?.unknown_past {
                     return Err(Error::usage(format!(
@@ -405,6 +432,7 @@ impl Book {
                     datasets: vec![dataset],
                     budget: None,
                     runs: Vec::new(),
+                    unprotected: Vec::new(),
                     unknown_past: self.lines_lost,
                 }),
             },
@@ -437,6 +465,11 @@ impl Book {
                 record.state = RunState::Settled { outcome, peeked };
             }
             Entry::Damage { .. } => self.lose_lines(),
+            Entry::Unprotected { account, what } => {
+                let index = self.place(&account)?;
+                let time = time.to_owned();
+                self.accounts[index].unprotected.push(Unprotected { time, what });
+            }
             Entry::Accept { account, .. } => {
                 let index = self.place(&account)?;
                 self.accounts[index].unknown_past = false;
@@ -511,6 +544,8 @@ impl Account {
         };
         self.runs.extend(other.runs);
         self.runs.sort_by(|a, b| a.time.cmp(&b.time));
+        self.unprotected.extend(other.unprotected);
+        self.unprotected.sort_by(|a, b| a.time.cmp(&b.time));
         self.unknown_past |= other.unknown_past;
     }
 }

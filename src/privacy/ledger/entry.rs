@@ -92,6 +92,12 @@ pub enum Entry {
         lost_after: u64,
         why: String,
     },
+    /// Exact numbers about the records decided, or may have decided, something: an ε cannot
+    /// be stated for it.
+    Unprotected {
+        account: AccountId,
+        what: String,
+    },
     /// The curator accepts an unknown past and goes on.
     Accept {
         account: AccountId,

@@ -194,6 +194,14 @@ impl Ledger {
         Ok(())
     }
 
+    /// Writes down that exact numbers about the records are about to be looked at for a
+    /// decision.
+    pub fn record_unprotected(&mut self, account: &AccountId, what: &str) -> Result<()> {
+        let lock = self.begin()?;
+        let account = self.present_id(account)?;
+        self.write(&lock, &Entry::Unprotected { account, what: what.to_owned() })
+    }
+
     /// Settles an open run whose process is gone at what it had reserved.
     pub fn abandon(&mut self, run: &RunId) -> Result<()> {
         let lock = self.begin()?;

@@ -3,7 +3,9 @@
 //! to it on neighbours that are as far apart as planned, and exceed it when the noise is
 //! deliberately halved: an audit that could not fail would show nothing.
 
-use super::{DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum};
+use super::{
+    DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
+};
 use crate::numeric::special::{least, log_normal_cdf};
 use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
 use crate::privacy::{Calibrated, Private, Spender};
@@ -208,6 +210,18 @@ fn a_selection_keeps_its_promise_and_at_half_the_scale_would_not() {
         audit(mechanism, 0.0, selection_neighbours(), first_selected)
     };
     assert_tight(1.0, shown(2.0), shown(1.0));
+}
+
+#[test]
+fn permute_and_flip_keeps_its_promise_and_at_half_the_scale_would_not() {
+    let shown = |scale: f64| {
+        let range = 2.0 + PermuteAndFlip::range_slack(scale);
+        let mechanism = Mechanism::PermuteAndFlip { range, scale, candidates: 20 };
+        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+    };
+    let (right, half) = (shown(2.0), shown(1.0));
+    assert!(right <= 1.0 && right > 0.5, "{right}");
+    assert!(half > 1.0, "{half}");
 }
 
 /// The noisy maximum falls short of its own bound: 2·sensitivity is reached at the far

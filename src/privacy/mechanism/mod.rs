@@ -9,6 +9,7 @@
 //! | `Gaussian`, `SubsampledGaussian` | [`DiscreteGaussian::at_least`] → `sigma()`, `grid()` | Δ₂ + [`sensitivity_slack`](DiscreteGaussian::sensitivity_slack)(d) = Δ₂ + grid·√d | `from_event(sigma, grid)` |
 //! | `Laplace` | [`DiscreteLaplace::at_least`] → `scale()`, `grid()` | Δ₁ + [`sensitivity_slack`](DiscreteLaplace::sensitivity_slack)(d) = Δ₁ + grid·d | `from_event(scale, grid)` |
 //! | `Selection` | any scale | range + [`ExponentialMechanism::range_slack`]`(scale)` = range + 3·2⁻⁴⁰·scale | `with_scale(scale)` |
+//! | `PermuteAndFlip` | any | range + [`range_slack`](PermuteAndFlip::range_slack)`(scale)` | `with_scale(scale)` |
 //! | `NoisySelection` | [`NoisyMaximum::at_least`] → `scale()` | Δ + [`sensitivity_slack`](NoisyMaximum::sensitivity_slack)`()` = Δ + 1.5·grid ≤ Δ + 1.5·2⁻²⁸·scale | `from_event(scale)` |
 //!
 //! (all times 1 + 4·2⁻⁵² for the sum's own rounding). For a selection of ε₀ = range/scale that
@@ -36,4 +37,4 @@ pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use generator::NoiseGenerator;
 pub use poisson::PoissonSample;
-pub use selection::{ExponentialMechanism, NoisyMaximum};
+pub use selection::{ExponentialMechanism, NoisyMaximum, PermuteAndFlip};

@@ -477,6 +477,7 @@ fn mechanism(event: &Event) -> Vec<String> {
         Mechanism::SubsampledGaussian { .. } => "discrete Gaussian on a Poisson sample",
         Mechanism::Laplace { .. } => "discrete Laplace",
         Mechanism::Selection { .. } => "exponential mechanism",
+        Mechanism::PermuteAndFlip { .. } => "permute-and-flip",
         Mechanism::NoisySelection { .. } => "largest noisy score",
         Mechanism::Pure { .. } => "pure differential privacy",
     };

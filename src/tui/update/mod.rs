@@ -6,7 +6,7 @@
 //! | this one | dispatch, moving about, filters |
 //! | `popups` | keys in windows over a screen, and what their answers mean |
 //! | `session` | saving, opening, undo, leaving |
-//! | `data`, `plan`, `queue`, `run`, `compare`, `ledger` | one screen each (the queue belongs to Plan) |
+//! | `data`, `rank`, `plan`, `queue`, `run`, `compare`, `ledger` | one screen each (the queue belongs to Plan) |
 //! | `charts` | zoom, pan, cursor: the same on Run and Compare |
 //! | `export` | files and the clipboard |
 //! | `reports` | what the engine's desk tells |
@@ -21,6 +21,7 @@ mod mouse;
 mod plan;
 mod popups;
 mod queue;
+mod rank;
 mod reports;
 mod run;
 mod session;
@@ -165,7 +166,7 @@ pub fn act(app: &mut App, action: Action) -> Vec<Effect> {
                 Tab::Run => run::act(app, action),
                 Tab::Compare => compare::act(app, action),
                 Tab::Ledger => ledger::act(app, action),
-                Tab::Rank => Vec::new(),
+                Tab::Rank => rank::act(app, action),
             };
         }
     }
@@ -287,6 +288,7 @@ fn selected(app: &mut App, pane: Pane) -> &mut usize {
     match pane {
         Pane::Datasets => &mut app.data.selected,
         Pane::Rows => &mut app.data.row,
+        Pane::Candidates => &mut app.rank.selected,
         Pane::Fields => &mut app.plan.field,
         Pane::Queue => &mut app.plan.queued,
         Pane::Runs | Pane::Charts | Pane::Log if app.tab == Tab::Run => &mut app.run.selected,

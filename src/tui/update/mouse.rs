@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::{Effect, act, charts, go_to, popups, select_in, select_row};
-use crate::tui::app::{App, Pane, Tab};
+use crate::tui::app::{App, Pane};
 use crate::tui::keymap::Action;
 use crate::tui::popup::Popup;
 use crate::tui::view::Hits;
@@ -129,7 +129,7 @@ fn wheel(app: &mut App, at: Position, down: bool, hits: &Hits) -> Vec<Effect> {
         return Vec::new();
     }
     let under = hits.lists.iter().find(|list| list.area.contains(at)).map(|list| list.pane);
-    let pane = under.or(app.pane()).filter(|_| app.tab != Tab::Rank);
+    let pane = under.or(app.pane());
     if let Some(pane) = pane {
         select_in(app, pane, if pane == Pane::Rows { 3 * by } else { by });
     }

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{act, data, export, go_to, plan, prompt, queue, select, session};
+use super::{act, data, export, go_to, plan, prompt, queue, rank, select, session};
 use crate::engine::Request;
 use crate::tui::app::{App, Effect, Level, Tab, one_line};
 use crate::tui::picker::{Files, Picked};
@@ -178,6 +178,7 @@ fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
             Ok(vec![Effect::ask(Request::Certify { account, path })])
         }
         Wanted::Sweep => queue::sweep(app, &text),
+        Wanted::Ranking { table } => rank::privately(app, &text, *table),
         Wanted::Budget(dataset) => parse_budget(&text)
             .map(|budget| {
                 app.session.budgets.insert(dataset.clone(), budget);

@@ -1,6 +1,6 @@
 //! What the engine's desk tells.
 
-use super::queue;
+use super::{queue, rank};
 use crate::data::Role;
 use crate::engine::desk::{News, suggest};
 use crate::engine::{Report, Request};
@@ -10,6 +10,7 @@ use crate::tui::dataset_form::DatasetForm;
 use crate::tui::history::History;
 use crate::tui::picker::{Files, Item, Picked, Picker};
 use crate::tui::popup::Popup;
+use crate::tui::rank::RankScreen;
 
 pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
     match report {
@@ -20,6 +21,11 @@ pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
             app.unsaved = false;
             app.demo = None;
             app.run.pace = None;
+            if let Some(work) = &app.rank.work {
+                work.control.stop();
+            }
+            // Numbers go on: news of another session's ranking must not be taken for this one's.
+            app.rank = RankScreen { started: app.rank.started, ..RankScreen::default() };
             (app.data, app.plan) = Default::default();
             app.compare.runs = None;
             let mut effects = app.first_requests();
@@ -112,6 +118,7 @@ pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
             effects.extend(app.ask_preview());
             return effects;
         }
+        Report::Rank { id, news } => rank::heard(app, id, news),
         Report::Trouble(error) => app.complain(&error),
         Report::Remark(text) => app.say(Level::Info, text),
     }

@@ -110,4 +110,7 @@ pub(super) fn leave(app: &mut App) {
     for run in &app.run.runs {
         run.control.stop();
     }
+    if let Some(work) = &app.rank.work {
+        work.control.stop();
+    }
 }

@@ -183,10 +183,13 @@ fn totals<'a>(app: &App, account: &Account, digest: &Digest) -> Vec<Line<'a>> {
         },
         _ => String::new(),
     };
-    vec![
-        Line::styled(total, app.theme.text),
-        Line::styled(format!("{fits}{what_if} Open runs count in full."), app.theme.muted),
-    ]
+    let beside = account.beside_the_total().map(|words| {
+        let sign = app.glyphs.curator;
+        Line::styled(format!("{sign} And {words}."), app.theme.warning)
+    });
+    let total = Line::styled(total, app.theme.text);
+    let fits = Line::styled(format!("{fits}{what_if} Open runs count in full."), app.theme.muted);
+    std::iter::once(total).chain(beside).chain([fits]).collect()
 }
 
 /// What a run drew, and what came of it.

@@ -81,7 +81,7 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     tabs(app, frame, head, &mut hits);
     match app.tab {
         Tab::Data => data::view(app, frame, body, &mut hits),
-        Tab::Rank => rank::view(app, frame, body),
+        Tab::Rank => rank::view(app, frame, body, &mut hits),
         Tab::Plan => plan::view(app, frame, body, &mut hits),
         Tab::Run => run::view(app, frame, body, &mut hits),
         Tab::Compare => compare::view(app, frame, body, &mut hits),

@@ -1,24 +1,327 @@
-//! Rank: not built yet, and it says so.
+//! Rank: which public data can stand in for the private.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Wrap};
 
-use super::{boxed, empty};
-use crate::tui::app::App;
+use super::{Hits, boxed, empty, pairs, pane, table};
+use crate::privacy::accountant::round_up;
+use crate::rank::comparison::{Comparison, Mean, Summary};
+use crate::tui::app::{App, Pane};
+use crate::tui::rank::{Column, Row, Shown};
+use crate::tui::widgets::chart::{Chart, SeriesView};
+use crate::tui::widgets::number::compact;
+use crate::tui::widgets::series::Point;
+use crate::tui::widgets::track::TrackView;
+use crate::tui::widgets::whiskers::Whiskers;
 
-pub fn view(app: &App, frame: &mut Frame, area: Rect) {
-    let inner = boxed(app, frame, area, "Rank · not built yet");
+pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
+    let [state, body] = area.layout(&Layout::vertical([
+        Constraint::Length(u16::from(app.rank.work.is_some())),
+        Constraint::Fill(1),
+    ]));
+    progress(app, frame, state);
+    match &app.rank.shown {
+        None => nothing(app, frame, body),
+        Some(Shown::Exact(_)) => match app.rank.exact(&app.watch) {
+            Some(comparison) => exact(app, frame, body, comparison, hits),
+            None => sealed(app, frame, body),
+        },
+        Some(Shown::Winner(name, guarantee)) => {
+            let inner = boxed(app, frame, body, "Rank · selected privately");
+            let lines = vec![
+                Line::from(vec![
+                    Span::styled("use ", app.theme.text),
+                    Span::styled(name.clone(), app.theme.good),
+                ]),
+                Line::raw(""),
+                Line::styled(
+                    format!(
+                        "Released at ε {}, δ {:e}: that it won, and not by how much. Enter takes it into the plan.",
+                        round_up(guarantee.epsilon, 4),
+                        guarantee.delta
+                    ),
+                    app.theme.muted,
+                ),
+            ];
+            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
+        }
+        Some(Shown::Table(_, guarantee)) => {
+            let title = format!(
+                "Rank · released at ε {}, δ {:e} · ± what the noise makes of it",
+                round_up(guarantee.epsilon, 4),
+                guarantee.delta
+            );
+            let inner = pane(app, frame, body, &title, Pane::Candidates);
+            candidates(app, frame, inner, [None, None], hits);
+        }
+    }
+}
+
+fn progress(app: &App, frame: &mut Frame, area: Rect) {
+    let Some(work) = &app.rank.work else { return };
+    let share = work.done as f64 / work.total.max(1) as f64;
+    let bar = Whiskers { mean: share, deviation: 1.0, full: 1.0, marks: [None, None] };
+    let mut spans = vec![Span::raw(" ")];
+    spans.extend(bar.spans(24, &app.glyphs, (app.theme.accent, app.theme.muted, app.theme.muted)));
+    let manner = if work.privately { "privately" } else { "by exact numbers" };
+    let text = format!(" {} · {manner} · c cancels", work.words);
+    spans.push(Span::styled(text, app.theme.text));
+    frame.render_widget(Line::from(spans), area);
+}
+
+fn nothing(app: &App, frame: &mut Frame, area: Rect) {
+    let inner = boxed(app, frame, area, "Rank");
+    if app.rank.work.is_some() {
+        empty(app, frame, inner, &["The table begins with the second repeat."]);
+        return;
+    }
+    let settings = &app.session.ranking.settings;
+    let about = format!(
+        "Set: {}, k near {}, m up to {}, {} repeats.",
+        settings.model.words(),
+        settings.directions,
+        settings.batch,
+        settings.repeats
+    );
+    let sign = app.glyphs.curator;
+    let ways = [
+        format!(
+            "  r   by exact numbers ({sign}), with uncertainty: for your eyes; the ledger notes it"
+        ),
+        "  p   privately: releases the name of the best dataset and nothing else".to_owned(),
+        "  t   privately: releases every dataset's scores, with noise".to_owned(),
+    ];
+    let lines = [
+        "Which public dataset can stand in for the private one? A small model",
+        "turns every dataset into gradients. The share of the private gradients'",
+        "energy that lies in a dataset's leading subspace says how useful it is.",
+        "",
+        &ways[0],
+        &ways[1],
+        &ways[2],
+        "",
+        &about,
+    ];
+    empty(app, frame, inner, &lines);
+}
+
+fn sealed(app: &App, frame: &mut Frame, area: Rect) {
+    let inner = boxed(app, frame, area, "Rank · sealed");
     empty(
         app,
         frame,
         inner,
         &[
-            "This screen will order the public datasets by how well they can stand in for the",
-            "private one: Gradient Subspace Distance and captured gradient energy, with their",
-            "uncertainty, and a private way to choose.",
-            "",
-            "It does not exist in this version. Until then the public data of a plan are",
-            "chosen by hand: press 3 for the plan.",
+            "The ranking is made of exact numbers, and the view is sealed.",
+            "v unseals it; p selects the best dataset privately.",
         ],
     );
+}
+
+fn exact(app: &App, frame: &mut Frame, area: Rect, comparison: &Comparison, hits: &mut Hits) {
+    let rows = comparison.lines.len() as u16 + 3;
+    let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
+    let [above, words, below] = area.layout(&Layout::vertical([
+        Constraint::Length(rows.clamp(5, least.max(5))),
+        Constraint::Length(if area.height >= 28 { 3 } else { 2 }),
+        Constraint::Fill(1),
+    ]));
+    let title = format!(
+        "{} by {} · {} repeats, m {}, k {}",
+        app.glyphs.curator,
+        comparison.order.words(),
+        comparison.repeats,
+        comparison.batch,
+        comparison.directions
+    );
+    let inner = pane(app, frame, above, &title, Pane::Candidates);
+    let marks = [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some);
+    candidates(app, frame, inner, marks, hits);
+    let mut verdict = vec![Line::styled(format!(" {}", comparison.verdict), app.theme.curator)];
+    verdict.extend(
+        comparison.remarks.iter().map(|it| Line::styled(format!(" note: {it}"), app.theme.muted)),
+    );
+    frame.render_widget(Paragraph::new(verdict).wrap(Wrap { trim: false }), words);
+    let [left, right] = below.layout(&Layout::horizontal([
+        Constraint::Length((below.width * 11 / 20).max(34)),
+        Constraint::Fill(1),
+    ]));
+    spectrum(app, frame, left, comparison);
+    details(app, frame, right, comparison);
+}
+
+/// What a column needs, bars and verdicts aside.
+fn width_of(column: Column) -> u16 {
+    match column {
+        Column::Rank => 2,
+        Column::Name => 18,
+        Column::Energy | Column::Distance => 13,
+        Column::Unlabelled | Column::Labelled | Column::ZeroShot => 9,
+        Column::Verdict => 0,
+    }
+}
+
+/// The columns that fit beside a bar and a verdict.
+fn columns_that_fit(room: u16) -> Vec<Column> {
+    let mut left = room.saturating_sub(14 + 20);
+    let by_weight = [
+        Column::Rank,
+        Column::Name,
+        Column::Energy,
+        Column::Distance,
+        Column::ZeroShot,
+        Column::Unlabelled,
+        Column::Labelled,
+    ];
+    let mut fitting: Vec<Column> = by_weight
+        .into_iter()
+        .take_while(|column| {
+            let width = width_of(*column) + 1;
+            let fits = width <= left;
+            left = left.saturating_sub(width);
+            fits
+        })
+        .collect();
+    fitting.push(Column::Verdict);
+    fitting.sort_by_key(|column| Column::ALL.iter().position(|other| other == column));
+    fitting
+}
+
+fn candidates(app: &App, frame: &mut Frame, area: Rect, marks: [Option<f64>; 2], hits: &mut Hits) {
+    let rows = app.rank.rows(&app.watch);
+    let full = rows
+        .iter()
+        .filter_map(|row| row.energy.map(|energy| energy.mean + energy.deviation))
+        .chain(marks.into_iter().flatten())
+        .fold(1e-9_f64, f64::max);
+    let columns = columns_that_fit(area.width);
+    let bar = 14 + area.width.saturating_sub(120) / 6;
+    let is_exact = matches!(app.rank.shown, Some(Shown::Exact(_)));
+    let style = if is_exact { app.theme.curator } else { app.theme.text };
+    let mut header = Vec::new();
+    let mut widths = Vec::new();
+    for column in &columns {
+        let mark = match (*column == app.rank.sort, app.rank.reverse) {
+            (true, true) => "▼",
+            (true, false) => "▲",
+            _ => "",
+        };
+        header.push(Line::raw(format!("{}{mark}", column.title())));
+        widths.push(match column {
+            Column::Verdict => Constraint::Fill(1),
+            column => Constraint::Length(width_of(*column)),
+        });
+        if *column == Column::Energy {
+            header.push(Line::raw(""));
+            widths.push(Constraint::Length(bar));
+        }
+    }
+    let row = |place: usize| {
+        let row: &Row = &rows[place];
+        let mut cells = Vec::new();
+        for column in &columns {
+            let text = match column {
+                Column::Rank => row.rank.to_string(),
+                Column::Name => row.name.clone(),
+                Column::Energy => row.energy.map_or_else(none, with_deviation),
+                Column::Distance => row.distance.map_or_else(none, with_deviation),
+                Column::Unlabelled => row.unlabelled.map_or_else(none, compact),
+                Column::Labelled => row.labelled.map_or_else(none, compact),
+                Column::ZeroShot => row.zero_shot.map_or_else(none, compact),
+                Column::Verdict => row.verdict.clone(),
+            };
+            let own = if *column == Column::Name { app.theme.text } else { style };
+            cells.push(Cell::from(Span::styled(text, own)));
+            if *column == Column::Energy {
+                let spans = row.energy.map(|energy| {
+                    let Mean { mean, deviation } = energy;
+                    let whiskers = Whiskers { mean, deviation, full, marks };
+                    whiskers.spans(bar, &app.glyphs, (style, style, app.theme.warning))
+                });
+                cells.push(Cell::from(Line::from(spans.unwrap_or_default())));
+            }
+        }
+        TableRow::new(cells)
+    };
+    let selected = app.rank.selected.min(rows.len().saturating_sub(1));
+    let list = (Pane::Candidates, rows.len(), Some(selected));
+    hits.lists.push(table(app, frame, area, (header, widths), list, row));
+}
+
+fn none() -> String {
+    "–".to_owned()
+}
+
+fn with_deviation(mean: Mean) -> String {
+    format!("{:.3} ± {:.3}", mean.mean, mean.deviation)
+}
+
+/// The principal angles of the selected candidate against the best, between other private
+/// records and noise.
+fn spectrum(app: &App, frame: &mut Frame, area: Rect, comparison: &Comparison) {
+    let points = |summary: &Summary| -> Vec<Point> {
+        let degrees = summary.angles.iter().enumerate();
+        degrees.map(|(index, angle)| ((index + 1) as f64, angle.to_degrees())).collect()
+    };
+    let chosen = app.rank.chosen(&app.watch);
+    let of = |name: Option<&str>| {
+        let line = comparison.lines.iter().find(|line| Some(line.name.as_str()) == name)?;
+        Some((line.name.as_str(), points(line.summary.as_ref()?)))
+    };
+    let best = of(comparison.lines.first().map(|line| line.name.as_str()));
+    let chosen = of(chosen.as_deref());
+    let mut curves: Vec<(&str, Vec<Point>)> = Vec::new();
+    curves.extend(chosen);
+    if best.as_ref().map(|(name, _)| *name) != curves.first().map(|(name, _)| *name) {
+        curves.extend(best);
+    }
+    curves.push(("more private data", points(&comparison.floor)));
+    curves.push(("noise", points(&comparison.ceiling)));
+    let inner = boxed(app, frame, area, "");
+    let mut chart = Chart::new("principal angles, degrees", &app.theme, &app.glyphs)
+        .x_axis("direction", true)
+        .empty("no angles");
+    for (slot, (name, points)) in curves.iter().enumerate() {
+        chart = chart.series(SeriesView {
+            name,
+            style: app.theme.series(slot),
+            curator: true,
+            points: TrackView::from(points),
+            slot,
+        });
+    }
+    let _ = chart.draw(inner, frame.buffer_mut());
+}
+
+fn details(app: &App, frame: &mut Frame, area: Rect, comparison: &Comparison) {
+    let inner = boxed(app, frame, area, "Selected dataset");
+    let chosen = app.rank.chosen(&app.watch);
+    let line = comparison.lines.iter().find(|line| Some(&line.name) == chosen.as_ref());
+    let Some(line) = line else { return };
+    let mut facts = vec![("dataset", line.name.clone()), ("records", line.records.to_string())];
+    if let Some(summary) = &line.summary {
+        facts.push(("energy", with_deviation(summary.energy)));
+        facts.push(("distance", with_deviation(summary.distance)));
+    }
+    if let Some(behind) = line.behind.filter(|behind| behind.mean > 0.0) {
+        let text = format!("{:.4} ± {:.4} (95 %)", behind.mean, behind.half_width);
+        facts.push(("behind the best", text));
+    }
+    let references =
+        format!("{:.3} to {:.3}", comparison.ceiling.energy.mean, comparison.floor.energy.mean);
+    facts.push(("noise to private", references));
+    let alongside = line.alongside.clone().unwrap_or_default();
+    for (name, number) in [
+        ("discrepancy", alongside.unlabelled),
+        ("labelled discr.", alongside.labelled),
+        ("zero-shot", alongside.zero_shot),
+    ] {
+        facts.extend(number.map(|number| (name, compact(number))));
+    }
+    facts.push(("verdict", line.verdict.clone()));
+    let mut lines = pairs(app, &facts);
+    lines.push(Line::styled("Enter takes it into the plan.", app.theme.muted));
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
 }

@@ -44,7 +44,10 @@ fn sealed_no_scene_shows_an_exact_number() {
         for (columns, rows) in SIZES {
             let text = text_of(&buffer(&app, columns, rows));
             // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
-            for number in ["103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "61 ", "north"] {
+            for number in [
+                "103 ◆", "91.5", "88.8", "1.11k", "1.12k", "1.13k", "61 ", "north", "0.520",
+                "12 more",
+            ] {
                 let browsing = name == "data_browser";
                 assert!(browsing || !text.contains(number), "{name} shows {number}:\n{text}");
             }

@@ -7,6 +7,7 @@ pub mod field;
 pub mod gauge;
 pub mod series;
 pub mod track;
+pub mod whiskers;
 
 pub use crate::plot::number;
 

@@ -1,0 +1,347 @@
+//! `halflight rank SESSION`: which public data can stand in for the private.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::reading::Watched;
+use super::{print_json, print_line, signals, voice};
+use crate::engine::Control;
+use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
+use crate::privacy::{Guarantee, Target, Watch};
+use crate::rank::comparison::{Comparison, Line, Mean, Place, Summary};
+use crate::rank::{Disclosed, ReleasedLine, Selector};
+use crate::session::{Session, Workspace, dataset};
+
+/// Rank the public datasets of a session: which can stand in for the private one?
+///
+/// Without --private the numbers are exact (◆): for the curator's eyes, and the ledger says
+/// that they were looked at. With --private EPSILON only the best dataset is released; with
+/// --mechanism table every dataset's scores, with noise.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight rank session.ron
+  halflight rank session.ron --private 0.5
+  halflight rank session.ron --private 1 --mechanism table --json")]
+pub struct Rank {
+    /// Session file (.ron).
+    session: PathBuf,
+
+    /// Rank under differential privacy with this ε.
+    #[arg(long, value_name = "EPSILON")]
+    private: Option<f64>,
+
+    /// δ of a private ranking; that of the budget, or 1e-6.
+    #[arg(long, requires = "private")]
+    delta: Option<f64>,
+
+    /// What is released privately, and how.
+    #[arg(long, value_enum, default_value = "permute-and-flip", requires = "private")]
+    mechanism: Mechanism,
+
+    /// Repeats, in place of the session's.
+    #[arg(long)]
+    repeats: Option<usize>,
+
+    /// Print JSON; exact numbers only with --include-curator.
+    #[arg(long)]
+    json: bool,
+
+    /// Put exact numbers about private data into the JSON.
+    #[arg(long, requires = "json", conflicts_with = "private")]
+    include_curator: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mechanism {
+    /// The best dataset alone, by permute-and-flip.
+    PermuteAndFlip,
+    /// The best dataset alone, by the exponential mechanism.
+    Exponential,
+    /// The scores of all, with Gaussian noise.
+    Table,
+}
+
+impl Rank {
+    pub fn execute(&self) -> Result<()> {
+        let mut session = Session::open(&self.session)?;
+        if let Some(repeats) = self.repeats {
+            session.ranking.settings.repeats = repeats;
+            session.check()?;
+        }
+        let workspace = Workspace::of_session(&self.session)?;
+        let private = session.ranking.private_name(&session)?.to_owned();
+        let manner = self.manner(&session, &private)?;
+        let mut datasets = Vec::new();
+        let mut unread = Vec::new();
+        let wanted = session.ranking.public_names(&session);
+        for definition in &session.datasets {
+            if definition.name != private && !wanted.contains(&definition.name.as_str()) {
+                continue;
+            }
+            match dataset::load_watched(definition, &workspace, &mut Watched::default()) {
+                Ok(loaded) => {
+                    voice::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
+                    datasets.push(Arc::new(loaded));
+                }
+                Err(error) if definition.name == private => return Err(error),
+                // A candidate that cannot be read does not stop the others.
+                Err(error) => {
+                    voice::tell(format_args!("left out: {error}"));
+                    unread.push((definition.name.clone(), error));
+                }
+            }
+        }
+        let control = Control::default();
+        let stopped = control.clone();
+        let interrupted = signals::on_first(move || stopped.stop())?;
+        let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
+        let job = RankingJob { session, datasets, workspace, watch, control, manner };
+        let mut progress = None;
+        let summary = rank(&job, &mut |moment| match moment {
+            RankingMoment::Begun { total, remarks } => {
+                for remark in remarks {
+                    voice::tell(format_args!("note: {remark}"));
+                }
+                progress = Some(Progress::new("ranking", total));
+            }
+            RankingMoment::Stepped { step, .. } => {
+                if let Some(progress) = &mut progress {
+                    progress.tell(step.index);
+                }
+            }
+        });
+        if let Some(progress) = progress {
+            progress.end();
+        }
+        let mut summary = summary?;
+        summary.left_out.extend(unread);
+        if self.json {
+            print_json(&as_json(&summary, self.include_curator.then_some(&job.watch)))?;
+        } else {
+            print_line(&as_text(&summary, &job.watch))?;
+            voice::tell(format_args!("ledger: {}", job.workspace.folder().display()));
+        }
+        if summary.stopped && interrupted.load(Ordering::Relaxed) {
+            return Err(Error::interrupted("stopped by a signal"));
+        }
+        Ok(())
+    }
+
+    fn manner(&self, session: &Session, private: &str) -> Result<Manner> {
+        let Some(epsilon) = self.private else { return Ok(Manner::Curator) };
+        let of_budget = session.budgets.get(private).map(|budget| budget.delta);
+        let delta = self.delta.or(of_budget).unwrap_or(1e-6);
+        let target = Target { epsilon, delta };
+        Ok(match self.mechanism {
+            Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
+            Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
+            Mechanism::Table => Manner::Table(target),
+        })
+    }
+}
+
+fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
+    let mut lines = Vec::new();
+    match &summary.findings {
+        Findings::Curator(comparison) => {
+            match comparison.as_ref().and_then(|comparison| comparison.reveal(watch)) {
+                Some(comparison) => lines.push(table(comparison)),
+                None => lines.push("stopped before two repeats were done: no table".to_owned()),
+            }
+        }
+        Findings::Nothing => lines.push("stopped before anything was drawn".to_owned()),
+        Findings::Private { disclosed, guarantee, run } => {
+            match disclosed {
+                Disclosed::Winner(winner) => lines.push(format!("use {}", winner.get())),
+                Disclosed::Table(table) => lines.push(released_table(table.get())),
+            }
+            lines.push(format!("  {}, as {}", guaranteed(guarantee), run.0));
+        }
+    }
+    for (name, error) in &summary.left_out {
+        lines.push(format!("  left out: {name}: {}", error.what()));
+    }
+    lines.join("\n")
+}
+
+fn guaranteed(guarantee: &Guarantee) -> String {
+    format!(
+        "ε = {}, δ = {:e} ({}, {})",
+        round_up(guarantee.epsilon, 4),
+        guarantee.delta,
+        guarantee.adjacency.words(),
+        guarantee.bound
+    )
+}
+
+/// The columns of the table; all of its numbers are exact.
+pub fn table(comparison: &Comparison) -> String {
+    let mut lines = vec![
+        format!(
+            "by {}, {} repeats, m = {}, k = {}   (◆ exact, for the curator)",
+            comparison.order.words(),
+            comparison.repeats,
+            comparison.batch,
+            comparison.directions
+        ),
+        String::new(),
+        format!(
+            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>9} {:>9} {:>9}  verdict",
+            "rank",
+            "dataset",
+            "energy",
+            "distance",
+            "behind the best",
+            "discrep.",
+            "labelled",
+            "zero-shot"
+        ),
+    ];
+    let reference = |name: &str, summary: &Summary| {
+        format!(
+            "  {:>4} {name:<22} {} {}",
+            "",
+            with_deviation(&summary.energy),
+            with_deviation(&summary.distance)
+        )
+    };
+    lines.push(reference("· more private data", &comparison.floor));
+    for (index, line) in comparison.lines.iter().enumerate() {
+        lines.push(row(index + 1, line));
+    }
+    lines.push(reference("· noise", &comparison.ceiling));
+    lines.push(String::new());
+    lines.push(format!("  {}", comparison.verdict));
+    lines.extend(comparison.remarks.iter().map(|remark| format!("  note: {remark}")));
+    lines.join("\n")
+}
+
+fn row(rank: usize, line: &Line) -> String {
+    let number = |number: Option<f64>| {
+        number.map_or_else(|| format!("{:>9}", "–"), |number| format!("{number:>9.4}"))
+    };
+    let alongside = line.alongside.clone().unwrap_or_default();
+    let (energy, distance) = match &line.summary {
+        Some(summary) => (with_deviation(&summary.energy), with_deviation(&summary.distance)),
+        None => (format!("{:>15}", "–"), format!("{:>15}", "–")),
+    };
+    let behind = match (line.place, &line.behind) {
+        (Place::Behind | Place::Tied(_), Some(behind)) => {
+            format!("{:>7.4} ± {:.4}", behind.mean, behind.half_width)
+        }
+        _ => String::new(),
+    };
+    let rank = if line.place == Place::Broken { "–".to_owned() } else { rank.to_string() };
+    format!(
+        "  {rank:>4} {:<22} {energy} {distance} {behind:>16} {} {} {}  {}",
+        line.name,
+        number(alongside.unlabelled),
+        number(alongside.labelled),
+        number(alongside.zero_shot),
+        line.verdict
+    )
+    .trim_end()
+    .to_owned()
+}
+
+fn with_deviation(mean: &Mean) -> String {
+    format!("{:>6.4} ± {:.4}", mean.mean, mean.deviation)
+}
+
+fn released_table(lines: &[ReleasedLine]) -> String {
+    let mut text = vec![format!(
+        "  {:>4} {:<22} {:>15} {:>15}   (released; ± what the noise makes of it)",
+        "rank", "dataset", "energy", "distance"
+    )];
+    for (index, line) in lines.iter().enumerate() {
+        let numbers = match (&line.energy, &line.distance) {
+            (Some(energy), Some(distance)) => {
+                format!("{} {}", with_deviation(energy), with_deviation(distance))
+            }
+            _ => "left out".to_owned(),
+        };
+        text.push(format!("  {:>4} {:<22} {numbers}", index + 1, line.name));
+    }
+    text.join("\n")
+}
+
+/// With a watch, exact numbers are in it.
+fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
+    let left_out: Vec<Value> = summary
+        .left_out
+        .iter()
+        .map(|(name, error)| json!({ "name": name, "why": error.what() }))
+        .collect();
+    let mut value = json!({
+        "private": summary.private, "stopped": summary.stopped, "remarks": summary.remarks,
+        "left_out": left_out,
+    });
+    match &summary.findings {
+        Findings::Nothing => {}
+        Findings::Curator(comparison) => {
+            let exact = watch.and_then(|watch| comparison.as_ref()?.reveal(watch));
+            value["curator_only"] = exact.map_or(Value::Null, comparison_json);
+            value["ledger"] = json!("unprotected selection, ε unstated");
+        }
+        Findings::Private { disclosed, guarantee, run } => {
+            value["run"] = json!(run);
+            value["guarantee"] = json!(guarantee);
+            match disclosed {
+                Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),
+                Disclosed::Table(table) => {
+                    let lines = table.get().iter().map(|line| {
+                        json!({
+                            "name": line.name,
+                            "energy": line.energy.map(mean_json),
+                            "distance": line.distance.map(mean_json),
+                        })
+                    });
+                    value["released"] = lines.collect();
+                }
+            }
+        }
+    }
+    value
+}
+
+fn mean_json(mean: Mean) -> Value {
+    json!({ "mean": mean.mean, "deviation": mean.deviation })
+}
+
+fn summary_json(summary: &Summary) -> Value {
+    json!({
+        "energy": mean_json(summary.energy), "distance": mean_json(summary.distance),
+        "angles": summary.angles,
+    })
+}
+
+fn comparison_json(comparison: &Comparison) -> Value {
+    let lines = comparison.lines.iter().map(|line| {
+        let alongside = line.alongside.clone().unwrap_or_default();
+        json!({
+            "name": line.name, "records": line.records,
+            "scores": line.summary.as_ref().map(summary_json),
+            "behind": line.behind.map(|it| json!({ "mean": it.mean, "half_width": it.half_width })),
+            "tied": matches!(line.place, Place::Tied(_)),
+            "more_repeats": match line.place { Place::Tied(more) => more, _ => None },
+            "no_better_than_noise": line.as_noise,
+            "unlabelled_discrepancy": alongside.unlabelled,
+            "labelled_discrepancy": alongside.labelled,
+            "zero_shot": alongside.zero_shot,
+            "verdict": line.verdict,
+        })
+    });
+    json!({
+        "order": comparison.order, "repeats": comparison.repeats, "batch": comparison.batch,
+        "directions": comparison.directions, "datasets": lines.collect::<Vec<_>>(),
+        "floor": summary_json(&comparison.floor), "ceiling": summary_json(&comparison.ceiling),
+        "verdict": comparison.verdict,
+    })
+}

@@ -1,0 +1,427 @@
+//! The public datasets of a session put in order, on the calling thread: for the curator, or
+//! privately through the ledger.
+//!
+//! A ranking for the curator is made of exact numbers. Whoever chooses a dataset by them acts
+//! outside every guarantee, so the ledger gets an *unprotected* entry, without an ε, before
+//! the first number is computed. A private one reserves its release, draws, and settles, like
+//! a run.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::assembly::{refuse_overlap, shared_classes};
+use super::control::Control;
+use super::job::{new_run_id, open_budget, panic_message};
+use crate::data::selection::{resolved, used_columns};
+use crate::data::{
+    Column, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings,
+    Table, Task, Values, Vectors, images,
+};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Composition, calibrate};
+use crate::privacy::ledger::{Grant, Outcome, RunId};
+use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
+use crate::rank::ranking::RankStep;
+use crate::rank::{
+    Candidate, Comparison, Disclosed, Lineup, PrivateRanking, PrivateSelection, PrivateTable,
+    Ranking, Selector,
+};
+use crate::session::{Loaded, RankingDefinition, Session, Workspace};
+
+/// What the ledger says of a ranking for the curator.
+const UNPROTECTED: &str = "unprotected selection: public datasets ranked by exact numbers";
+
+/// A ranking to be made.
+#[derive(Debug, Clone)]
+pub struct RankingJob {
+    pub session: Session,
+    pub datasets: Vec<Arc<Loaded>>,
+    pub workspace: Workspace,
+    pub watch: Watch,
+    pub control: Control,
+    pub manner: Manner,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Manner {
+    /// Exact numbers, for the curator's eyes.
+    Curator,
+    /// The best dataset under this guarantee, and nothing else.
+    Winner(Selector, Target),
+    /// Every dataset's scores, with noise.
+    Table(Target),
+}
+
+/// What a ranking tells while it works.
+#[derive(Debug, Clone)]
+pub enum RankingMoment {
+    Begun {
+        total: usize,
+        remarks: Vec<String>,
+    },
+    /// With the table so far, where there is one for the curator.
+    Stepped {
+        step: RankStep,
+        comparison: Option<CuratorOnly<Comparison>>,
+    },
+}
+
+/// A ranking that has ended.
+#[derive(Debug, Clone)]
+pub struct RankingSummary {
+    /// Name of the private dataset.
+    pub private: String,
+    pub findings: Findings,
+    pub remarks: Vec<String>,
+    /// Candidates that were left out, and why.
+    pub left_out: Vec<(String, Error)>,
+    /// It was stopped before its end.
+    pub stopped: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum Findings {
+    /// `None` if it was stopped before the second repeat.
+    Curator(Option<CuratorOnly<Comparison>>),
+    Private {
+        disclosed: Disclosed,
+        guarantee: Guarantee,
+        run: RunId,
+    },
+    /// A private one that was stopped before it drew anything.
+    Nothing,
+}
+
+/// The datasets of a ranking, prepared alike.
+pub struct Field {
+    pub lineup: Lineup,
+    pub private: Private<Arc<Dataset>>,
+    /// n; public under replace-one.
+    pub private_records: usize,
+}
+
+/// Ranks. Errors before anything was looked at leave no trace in the ledger.
+pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<RankingSummary> {
+    let definition = &job.session.ranking;
+    let name = definition.private_name(&job.session)?.to_owned();
+    let private = find(&job.datasets, &name)?;
+    let Field { lineup, private: data, private_records } =
+        prepare(&job.session, definition, &job.datasets)?;
+    let repeats = definition.settings.repeats;
+    match job.manner {
+        Manner::Curator => curator(job, private, lineup, data, tell),
+        Manner::Winner(selector, target) => {
+            let work = PrivateSelection::new(selector, lineup, repeats, &data, private_records);
+            privately(job, private, Box::new(work), target, tell)
+        }
+        Manner::Table(target) => {
+            let work = PrivateTable::new(lineup, repeats, &data, private_records)?;
+            privately(job, private, Box::new(work), target, tell)
+        }
+    }
+}
+
+fn curator(
+    job: &RankingJob,
+    private: &Loaded,
+    lineup: Lineup,
+    data: Private<Arc<Dataset>>,
+    tell: &mut dyn FnMut(RankingMoment),
+) -> Result<RankingSummary> {
+    if job.watch.is_sealed() {
+        return Err(Error::refused(
+            "the view is sealed, and this ranking is made of exact numbers",
+        )
+        .cure("unseal it, or rank privately (--private EPSILON)"));
+    }
+    let mut ledger = job.workspace.ledger()?;
+    let account = private.register(&mut ledger)?;
+    ledger.record_unprotected(&account, UNPROTECTED)?;
+    let mut ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
+    tell(RankingMoment::Begun { total: ranking.total(), remarks: ranking.lineup().remarks() });
+    let stopped = guarded(|| {
+        loop {
+            if !job.control.proceed() {
+                return Ok(true);
+            }
+            let step = ranking.step(&job.watch)?;
+            let done = step.done;
+            tell(RankingMoment::Stepped { step, comparison: ranking.comparison(&job.watch) });
+            if done {
+                return Ok(false);
+            }
+        }
+    })?;
+    let findings = Findings::Curator(ranking.comparison(&job.watch));
+    Ok(summary(private, findings, ranking.lineup(), stopped))
+}
+
+fn privately(
+    job: &RankingJob,
+    private: &Loaded,
+    mut work: Box<dyn PrivateRanking>,
+    target: Target,
+    tell: &mut dyn FnMut(RankingMoment),
+) -> Result<RankingSummary> {
+    let calibrated = calibrate(&[work.plan()?], target)?;
+    let mut ledger = job.workspace.ledger()?;
+    let account = private.register(&mut ledger)?;
+    let name = &private.definition.name;
+    open_budget(&mut ledger, &account, job.session.budgets.get(name))?;
+    let run = new_run_id(work.method());
+    ledger.grant(Grant {
+        run: run.clone(),
+        account,
+        method: work.method().to_owned(),
+        target,
+        events: calibrated.events.clone(),
+        allow_large_delta: false,
+    })?;
+    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?);
+    let total = job.session.ranking.settings.repeats;
+    tell(RankingMoment::Begun { total, remarks: work.lineup().remarks() });
+    let stopped = guarded(|| {
+        loop {
+            if !job.control.proceed() {
+                return Ok(true);
+            }
+            let step = work.step()?;
+            let done = step.done;
+            tell(RankingMoment::Stepped { step, comparison: None });
+            if done {
+                return Ok(false);
+            }
+        }
+    });
+    let about = summary(private, Findings::Nothing, work.lineup(), !matches!(stopped, Ok(false)));
+    let disclosed = match stopped {
+        Ok(false) => guarded(|| work.finish(&mut spender)).map(Some),
+        Ok(true) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let drawn = spender.drawn();
+    let outcome = match &disclosed {
+        Ok(Some(_)) => Outcome::Finished,
+        Ok(None) => Outcome::Stopped,
+        Err(_) => Outcome::Failed,
+    };
+    // No exact number was computed: nobody can have peeked.
+    spender.settle(outcome, false)?;
+    let Some(disclosed) = disclosed? else { return Ok(about) };
+    let guarantee = Composition::of_run(&drawn, &calibrated.events, target.delta)?;
+    Ok(RankingSummary { findings: Findings::Private { disclosed, guarantee, run }, ..about })
+}
+
+/// A panic must not take the interface or the ledger's settlement with it.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(panic_message(panic.as_ref()).within("ranking")))
+}
+
+fn summary(private: &Loaded, findings: Findings, lineup: &Lineup, stopped: bool) -> RankingSummary {
+    let left_out = lineup.candidates().iter();
+    RankingSummary {
+        private: private.definition.name.clone(),
+        findings,
+        remarks: lineup.remarks(),
+        left_out: left_out
+            .filter_map(|candidate| {
+                Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
+            })
+            .collect(),
+        stopped,
+    }
+}
+
+fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Loaded> {
+    datasets
+        .iter()
+        .map(Arc::as_ref)
+        .find(|loaded| loaded.definition.name == name)
+        .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+}
+
+/// Brings the private dataset and every candidate that fits into the same features, with
+/// constants of the candidates. A candidate that does not fit is in the line-up with what it
+/// lacks; one that is not loaded is not.
+pub fn prepare(
+    session: &Session,
+    definition: &RankingDefinition,
+    datasets: &[Arc<Loaded>],
+) -> Result<Field> {
+    let private = find(datasets, definition.private_name(session)?)?;
+    let publics: Vec<&Loaded> = definition
+        .public_names(session)
+        .into_iter()
+        .filter_map(|name| find(datasets, name).ok())
+        .collect();
+    let reference = reference(private, &publics)?;
+    let task = reference.task;
+    let label = reference.label.clone().unwrap_or_default();
+    let table = find(datasets, &reference.name)?.public()?;
+    let features: Vec<String> =
+        used_columns(&reference, table)?.into_iter().filter(|name| *name != label).collect();
+    let needed: HashSet<&str> = features.iter().map(String::as_str).collect();
+    private.private()?.try_map(|private| {
+        Compatibility::between(table, private).check_for(|name| needed.contains(name))
+    })?;
+
+    // Who has all columns of the right kinds and no row of the private dataset.
+    let fits = |other: &Table| {
+        Compatibility::between(table, other).check_for(|name| needed.contains(name))?;
+        refuse_overlap(private, &[other], &private.definition.name)
+    };
+    let tables: Vec<Result<Cow<'_, Table>>> = publics
+        .iter()
+        .map(|public| {
+            let other = alike(table, public.public()?, &features, definition.resize)?;
+            fits(&other).map(|()| other)
+        })
+        .collect();
+    let fitted: Vec<&Table> = tables
+        .iter()
+        .filter_map(|table| table.as_deref().ok())
+        .filter(|table| table.has(&label))
+        .collect();
+    let columns: Vec<String> = features.iter().cloned().chain([label.clone()]).collect();
+    let pooled = Table::concat_columns(&fitted, &columns)?;
+
+    let mut definition_of_all = resolved(&reference, table)?;
+    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+    definition_of_all.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+    if task == Task::Classification {
+        // Another candidate's classes may differ: then it is ranked without its labels.
+        let all = [&definition_of_all, &private.definition];
+        definition_of_all.classes = shared_classes(&pooled, &all)?;
+    }
+    let settings = PreparationSettings { intercept: false, ..definition.preparation.clone() };
+    let preparation = Preparation::fit(&pooled, &definition_of_all, &settings)?;
+    let candidates = publics.iter().zip(tables).map(|(public, table)| {
+        let name = public.definition.name.clone();
+        let data = table.and_then(|table| {
+            let own = preparation.under(&public.definition);
+            // Without usable labels it is ranked all the same.
+            let with_labels = table.has(&label).then(|| own.apply(&table, &name, true));
+            with_labels.and_then(Result::ok).map_or_else(|| own.apply(&table, &name, false), Ok)
+        });
+        Candidate { name, data }
+    });
+    let candidates: Vec<Candidate> = candidates.collect();
+    let with_label = private.definition.label.as_deref() == Some(label.as_str());
+    let own = preparation.under(&private.definition);
+    let data = private
+        .private()?
+        .try_map(|table| own.apply(table, "private", with_label).map(Arc::new))?;
+    let classes = (task == Task::Classification).then(|| preparation.class_names().len());
+    let shape = (private.rows, preparation.dimension());
+    let lineup =
+        Lineup::new(&definition.settings, candidates, shape, classes, preparation.bounds())?;
+    Ok(Field { lineup, private: data, private_records: private.rows })
+}
+
+/// A candidate's table, its images brought to the size of the reference's where that is asked
+/// for.
+fn alike<'a>(
+    reference: &Table,
+    other: &'a Table,
+    features: &[String],
+    resize: bool,
+) -> Result<Cow<'a, Table>> {
+    let same = Ok(Cow::Borrowed(other));
+    let [name] = features else { return same };
+    let (Ok(Column::Vectors(ours)), Some(at)) =
+        (reference.column(name), other.names.iter().position(|it| it == name))
+    else {
+        return same;
+    };
+    let Column::Vectors(theirs) = &other.columns[at] else { return same };
+    if ours.width() == theirs.width() {
+        return same;
+    }
+    let told = |error: Error| error.at(format!("{}, column '{name}'", other.origin));
+    let (from, to) = (images::square(theirs.width()), images::square(ours.width()));
+    let what = format!("its vectors have {} numbers, and {}", theirs.width(), ours.width());
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(told(
+            Error::failed(format!("{what} are wanted"))
+                .cure("use features of the same extractor, or images of the same size"),
+        ));
+    };
+    if !resize {
+        return Err(told(
+            Error::failed(format!("{what} are wanted: images of another size"))
+                .cure("set `resize: true` in the session's `ranking`"),
+        ));
+    }
+    let rows = (0..theirs.len()).flat_map(|row| {
+        let image: Vec<f64> = theirs.row(row).numbers().collect();
+        images::resized(&image, from, to)
+    });
+    let mut table = other.clone();
+    if let Some(vectors) = Vectors::new(ours.width(), Values::F64(rows.collect())) {
+        table.columns[at] = Column::Vectors(vectors);
+    }
+    Ok(Cow::Owned(table))
+}
+
+/// The definition whose columns are compared: that of the first candidate with a label of
+/// which the private dataset has every feature, by name.
+fn reference(private: &Loaded, publics: &[&Loaded]) -> Result<DatasetDefinition> {
+    let Some(first) = publics.first() else {
+        return Err(Error::usage("there is no public dataset to rank")
+            .cure("add one on the Data screen, or to the session"));
+    };
+    let known: HashSet<&str> = private.columns.iter().map(|column| column.name.as_str()).collect();
+    let width = |loaded: &Loaded, name: &str| {
+        loaded.columns.iter().find(|column| column.name == name).map(|column| column.width)
+    };
+    for public in publics.iter().filter(|public| public.definition.label.is_some()) {
+        let Ok(columns) = used_columns(&public.definition, public.public()?) else { continue };
+        let label = public.definition.label.as_deref();
+        let mut features = columns.iter().filter(|name| Some(name.as_str()) != label);
+        if features.all(|name| {
+            known.contains(name.as_str()) && width(public, name) == width(private, name)
+        }) {
+            return Ok(public.definition.clone());
+        }
+    }
+    if publics.iter().all(|public| public.definition.label.is_none()) {
+        return Err(Error::usage("no public dataset has a label column")
+            .cure("choose the label of at least one on the Data screen: it fixes the task"));
+    }
+    let table = first.public()?;
+    private.private()?.try_map(|private| Compatibility::between(table, private).check())?;
+    Err(Error::failed("no public dataset has the columns of the private one")
+        .at(first.definition.name.clone())
+        .cure("choose the features that all have, or another public dataset"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(width: usize, rows: usize) -> Table {
+        let values = (0..width * rows).map(|i| (i % width) as f64).collect();
+        let vectors = Vectors::new(width, Values::F64(values)).unwrap();
+        Table::of_rows("t.npy", vec!["x".to_owned()], vec![Column::Vectors(vectors)]).unwrap()
+    }
+
+    #[test]
+    fn images_of_another_size_are_resized_where_that_is_asked_for_and_told_where_not() {
+        let (small, large) = (table(64, 5), table(3 * 1024, 4));
+        let features = ["x".to_owned()];
+        let error = alike(&small, &large, &features, false).err().unwrap().to_string();
+        assert!(error.contains("resize: true") && error.contains("3072"), "{error}");
+        let fitted = alike(&small, &large, &features, true).unwrap();
+        assert_eq!(fitted.columns[0].width(), 64);
+        assert_eq!(fitted.rows(), 4);
+        // The same records still: what they are drawn from is told by their file.
+        assert!(fitted.provenance().eq(large.provenance()));
+        assert!(matches!(alike(&small, &small, &features, true), Ok(Cow::Borrowed(_))));
+        let error = alike(&small, &table(100 * 7, 2), &features, true).err().unwrap().to_string();
+        assert!(error.contains("same extractor"), "{error}");
+    }
+}

@@ -1,0 +1,350 @@
+//! The candidates side by side, and the public half of every repeat.
+//!
+//! In a repeat all datasets get the same weights, the same labels (label i goes to record i
+//! of every batch) and batches of one size: the distance is strongly biased in m, and what
+//! the candidates share cancels in their differences.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::index;
+use rand_distr::{Distribution, StandardNormal, Uniform};
+
+use super::settings::{RankingSettings, directions};
+use super::subspace::Subspace;
+use crate::data::{Bounds, Dataset};
+use crate::error::{Error, Result};
+use crate::model::{Architecture, Classifier, Gradients, Labels};
+use crate::numeric::Matrix;
+
+/// An eigengap below this is worth a warning.
+const SMALL_GAP: f64 = 0.05;
+/// Records under which a batch says nothing.
+const LEAST_BATCH: usize = 8;
+
+/// One public dataset that may stand in for the private one.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub name: String,
+    /// Prepared like the private data; or why it cannot be.
+    pub data: Result<Dataset>,
+}
+
+/// What a ranking compares, with everything public about it decided.
+#[derive(Debug)]
+pub struct Lineup {
+    candidates: Vec<Candidate>,
+    architecture: Architecture,
+    /// `None` of a regression.
+    classes: Option<usize>,
+    bounds: Bounds,
+    batch: usize,
+    directions: usize,
+    seed: u64,
+    remarks: Vec<String>,
+    /// Smallest eigengap of every candidate so far.
+    gaps: Vec<f64>,
+}
+
+/// What a repeat shares between the datasets: weights and labels.
+#[derive(Debug)]
+pub struct Conditions {
+    model: Classifier,
+    classes: Option<usize>,
+    bounds: Bounds,
+    seed: u64,
+    repeat: usize,
+}
+
+/// The public half of a repeat.
+#[derive(Debug)]
+pub struct Round {
+    pub conditions: Conditions,
+    /// k
+    pub directions: usize,
+    /// Of every candidate; `None` of a broken one.
+    pub spans: Vec<Option<Subspace>>,
+    /// Of noise, the worst that data can be.
+    pub noise: Subspace,
+}
+
+/// Private records whose gradients are held at once.
+const BLOCK: usize = 1000;
+
+/// Independent streams of one repeat.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Weights,
+    Labels,
+    Noise,
+    PrivateBatch,
+    Batch,
+}
+
+impl Lineup {
+    /// For private data of `private_records` records with `dimension` features.
+    pub fn new(
+        settings: &RankingSettings,
+        mut candidates: Vec<Candidate>,
+        (private_records, dimension): (usize, usize),
+        classes: Option<usize>,
+        bounds: Bounds,
+    ) -> Result<Self> {
+        settings.check()?;
+        if candidates.is_empty() {
+            return Err(Error::usage("there is no public dataset to rank")
+                .cure("add one on the Data screen, or to the session"));
+        }
+        if classes.is_some_and(|classes| classes < 2) {
+            return Err(Error::failed("there is only one class: random labels would say nothing")
+                .cure("declare the `classes`, or make the task a regression"));
+        }
+        for candidate in &mut candidates {
+            if let Err(error) = check(candidate, dimension) {
+                candidate.data = Err(error);
+            }
+        }
+        let architecture = settings.architecture(dimension, classes.unwrap_or(1))?;
+        let mut remarks = Vec::new();
+        let batch = equal_batch(settings.batch, &candidates, private_records, &mut remarks)?;
+        let most = (batch / 2).min(architecture.parameters() / 2);
+        let (directions, why) = directions(settings.directions, classes, most);
+        remarks.extend(why);
+        remarks.push(format!("model: {}", architecture.words()));
+        let gaps = vec![1.0; candidates.len()];
+        Ok(Self {
+            candidates,
+            architecture,
+            classes,
+            bounds,
+            batch,
+            directions,
+            seed: settings.seed,
+            remarks,
+            gaps,
+        })
+    }
+
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// m
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// k
+    pub fn directions(&self) -> usize {
+        self.directions
+    }
+
+    /// With a k of its own, whatever it cuts: for studies.
+    pub(crate) fn with_directions(self, directions: usize) -> Self {
+        Self { directions, ..self }
+    }
+
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    pub fn classes(&self) -> Option<usize> {
+        self.classes
+    }
+
+    /// What was decided otherwise than wished for, and warnings so far.
+    pub fn remarks(&self) -> Vec<String> {
+        let close: Vec<&str> = self
+            .candidates
+            .iter()
+            .zip(&self.gaps)
+            .filter(|(candidate, gap)| candidate.data.is_ok() && **gap < SMALL_GAP)
+            .map(|(candidate, _)| candidate.name.as_str())
+            .collect();
+        let warning = (!close.is_empty()).then(|| {
+            format!(
+                "small eigengap at k = {} ({}): the order by distance may be chance there; captured energy does not suffer from it",
+                self.directions,
+                close.join(", ")
+            )
+        });
+        self.remarks.iter().cloned().chain(warning).collect()
+    }
+
+    /// The public half of repeat number `repeat`. A candidate that fails is out from here on;
+    /// the others go on.
+    pub fn round(&mut self, repeat: usize) -> Result<Round> {
+        let conditions = self.conditions(repeat)?;
+        let noise = conditions.gradients(&self.noise(repeat))?;
+        let noise = Subspace::of(&noise, self.directions)?;
+        let mut spans = Vec::new();
+        for (candidate, gap) in self.candidates.iter_mut().zip(&mut self.gaps) {
+            let Ok(data) = &candidate.data else {
+                spans.push(None);
+                continue;
+            };
+            let mut generator = stream(self.seed, repeat, Purpose::Batch, &candidate.name);
+            let chosen = index::sample(&mut generator, data.len(), self.batch).into_vec();
+            let span = conditions
+                .gradients(&data.features.select_columns(&chosen))
+                .and_then(|gradients| Subspace::of(&gradients, self.directions));
+            match span {
+                Ok(span) => {
+                    *gap = gap.min(span.eigengap());
+                    spans.push(Some(span));
+                }
+                Err(error) => {
+                    candidate.data = Err(error.within(&candidate.name));
+                    spans.push(None);
+                }
+            }
+        }
+        if spans.iter().all(Option::is_none) {
+            return Err(Error::failed("no public dataset can be ranked")
+                .cure("the table says for each of them why"));
+        }
+        Ok(Round { conditions, directions: self.directions, spans, noise })
+    }
+
+    fn conditions(&self, repeat: usize) -> Result<Conditions> {
+        let mut weights = stream(self.seed, repeat, Purpose::Weights, "");
+        let parameters = self.architecture.initial(&mut weights);
+        let model = Classifier::new(self.architecture.clone(), parameters)?;
+        let (classes, bounds, seed) = (self.classes, self.bounds, self.seed);
+        Ok(Conditions { model, classes, bounds, seed, repeat })
+    }
+
+    /// A batch of noise as long as records may be.
+    fn noise(&self, repeat: usize) -> Matrix {
+        let mut generator = stream(self.seed, repeat, Purpose::Noise, "");
+        let dimension = self.architecture.inputs();
+        let size = self.bounds.feature_norm / (dimension as f64).sqrt();
+        Matrix::from_fn(dimension, self.batch, |_, _| {
+            let normal: f64 = StandardNormal.sample(&mut generator);
+            size * normal
+        })
+    }
+}
+
+impl Conditions {
+    /// The gradients of records, one per column. Features are brought from the ball of the
+    /// declared bound to entries of about 1, where the first weights are made for; the factor
+    /// is a declared constant.
+    pub fn gradients(&self, features: &Matrix) -> Result<Gradients> {
+        self.gradients_from(0, features)
+    }
+
+    /// The same of records of which the first is number `first`: a record's label depends on
+    /// its number alone.
+    pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
+        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
+        let (dimension, count) = features.shape();
+        let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
+        match self.classes {
+            Some(classes) => {
+                let uniform = Uniform::new(0, classes as u32).map_err(|error| {
+                    Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
+                })?;
+                let labels: Vec<u32> =
+                    (0..first + count).map(|_| uniform.sample(&mut labels)).collect();
+                self.model.gradients(&features, Labels::Classes(&labels[first..]))
+            }
+            None => {
+                let labels: Vec<f64> =
+                    (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
+                self.model.gradients(&features, Labels::Numbers(&labels[first..]))
+            }
+        }
+    }
+
+    /// Gives the gradients of all of `data` to `work`, some thousand at a time.
+    pub fn in_blocks(&self, data: &Dataset, mut work: impl FnMut(&Gradients)) -> Result<()> {
+        let mut first = 0;
+        while first < data.len() {
+            let count = BLOCK.min(data.len() - first);
+            let features = data.features.columns(first, count).into_owned();
+            work(&self.gradients_from(first, &features)?);
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// `count` of so many private records, in random order. Which ones depends on their
+    /// number and the seed alone.
+    pub fn private_batch(&self, records: usize, count: usize) -> Vec<usize> {
+        let mut generator = stream(self.seed, self.repeat, Purpose::PrivateBatch, "");
+        index::sample(&mut generator, records, count.min(records)).into_vec()
+    }
+}
+
+/// A generator of its own for every repeat, purpose and name (FNV-1a).
+fn stream(seed: u64, repeat: usize, purpose: Purpose, name: &str) -> ChaCha20Rng {
+    let purpose = purpose as u8;
+    let parts = seed.to_le_bytes().into_iter().chain((repeat as u64).to_le_bytes());
+    let bytes = parts.chain([purpose]).chain(name.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    ChaCha20Rng::seed_from_u64(hash)
+}
+
+/// Refuses what cannot be compared.
+fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
+    let data = candidate.data.as_ref().map_err(Clone::clone)?;
+    let place = format!("public dataset '{}'", candidate.name);
+    if data.dimension() != dimension {
+        return Err(Error::failed(format!(
+            "it has {} features where the private data have {dimension}",
+            data.dimension()
+        ))
+        .at(place)
+        .cure("prepare both with the same columns; images can be resized"));
+    }
+    if data.len() < LEAST_BATCH {
+        return Err(Error::failed(format!(
+            "it has {} records; at least {LEAST_BATCH} are needed",
+            data.len()
+        ))
+        .at(place)
+        .cure("widen its row filter, or leave it out"));
+    }
+    if !data.features.iter().all(|number| number.is_finite()) {
+        return Err(Error::failed("a feature is missing or not a finite number")
+            .at(place)
+            .cure("drop or fill missing values"));
+    }
+    Ok(())
+}
+
+/// m: the wish, or what the smallest candidate and half of the private data allow.
+fn equal_batch(
+    wish: usize,
+    candidates: &[Candidate],
+    private_records: usize,
+    remarks: &mut Vec<String>,
+) -> Result<usize> {
+    let sizes = candidates
+        .iter()
+        .filter_map(|candidate| Some((candidate.data.as_ref().ok()?.len(), candidate)));
+    let smallest = sizes.min_by_key(|(size, _)| *size);
+    let half = private_records / 2;
+    if half < LEAST_BATCH {
+        return Err(Error::failed(format!(
+            "the private dataset has {private_records} records; at least {} are needed",
+            2 * LEAST_BATCH
+        ))
+        .cure("widen its row filter, or mark a larger dataset as private"));
+    }
+    let Some((size, candidate)) = smallest else {
+        return Ok(wish.min(half));
+    };
+    let batch = wish.min(half).min(size);
+    if batch < wish {
+        let reason = if size <= half {
+            format!("'{}' has no more records", candidate.name)
+        } else {
+            "two batches of private records are compared with each other".to_owned()
+        };
+        remarks.push(format!("m is {batch} for all in place of {wish}: {reason}"));
+    }
+    Ok(batch)
+}

@@ -1,0 +1,322 @@
+//! Repeats one by one: the scores of every candidate, for the curator alone.
+
+use std::sync::Arc;
+
+use super::alongside::{self, Alongside};
+use super::comparison::Comparison;
+use super::lineup::{Lineup, Round};
+use super::settings::RankingSettings;
+use super::subspace::{Score, Subspace};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::privacy::{CuratorOnly, Private, Watch};
+
+/// The scores of one repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repeat {
+    /// In the order of the candidates; `None` of a broken one.
+    pub scores: Vec<Option<Score>>,
+    /// Of other private records: as good as data can be at this m.
+    pub floor: Score,
+    /// Of noise.
+    pub ceiling: Score,
+}
+
+/// A ranking at work: repeats first, then what the gradients are blind to.
+pub struct Ranking {
+    lineup: Lineup,
+    settings: RankingSettings,
+    private: Private<Arc<Dataset>>,
+    repeats: Vec<CuratorOnly<Repeat>>,
+    /// `None` where a seal came between.
+    alongside: Vec<Option<CuratorOnly<Alongside>>>,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankStep {
+    /// Counts from 1.
+    pub index: usize,
+    pub total: usize,
+    /// `repeat 3 of 10`, or the candidate that is looked at.
+    pub words: String,
+    pub done: bool,
+}
+
+impl RankStep {
+    pub(super) fn repeat(index: usize, total: usize) -> Self {
+        Self { index, total, words: format!("repeat {index} of {total}"), done: index == total }
+    }
+}
+
+impl std::fmt::Debug for Ranking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ranking").field("repeats", &self.repeats.len()).finish_non_exhaustive()
+    }
+}
+
+impl Ranking {
+    pub fn new(settings: &RankingSettings, lineup: Lineup, private: Private<Arc<Dataset>>) -> Self {
+        let settings = settings.clone();
+        let (repeats, alongside) = (Vec::new(), Vec::new());
+        Self { lineup, settings, private, repeats, alongside }
+    }
+
+    pub fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    /// Steps in all.
+    pub fn total(&self) -> usize {
+        self.settings.repeats + self.lineup.candidates().len()
+    }
+
+    /// One repeat, or the other columns of one candidate. Needs an open watch: there is
+    /// nothing in here but exact numbers.
+    pub fn step(&mut self, watch: &Watch) -> Result<RankStep> {
+        if watch.is_sealed() {
+            return Err(Error::refused(
+                "the view is sealed: this ranking shows exact numbers only",
+            )
+            .cure("unseal it (v), or select privately (--private EPSILON)"));
+        }
+        let words = if self.repeats.len() < self.settings.repeats {
+            let round = self.lineup.round(self.repeats.len())?;
+            let repeat =
+                self.private.try_map(|data| Repeat::of(&round, data, self.lineup.batch()))?;
+            self.repeats.extend(repeat.curator(watch, Clone::clone));
+            format!("repeat {} of {}", self.repeats.len(), self.settings.repeats)
+        } else {
+            let candidate = &self.lineup.candidates()[self.alongside.len()];
+            let words = format!("looking at {}", candidate.name);
+            let found =
+                alongside::of(candidate, &self.lineup, &self.settings, &self.private, watch);
+            self.alongside.push(found);
+            words
+        };
+        let index = self.repeats.len() + self.alongside.len();
+        let total = self.total();
+        Ok(RankStep { index, total, words, done: index == total })
+    }
+
+    /// The table of the repeats so far; none before the second repeat, or under a seal.
+    pub fn comparison(&self, watch: &Watch) -> Option<CuratorOnly<Comparison>> {
+        let repeats: Option<Vec<&Repeat>> =
+            self.repeats.iter().map(|repeat| repeat.reveal(watch)).collect();
+        let repeats = repeats?;
+        if repeats.len() < 2 {
+            return None;
+        }
+        let alongside = (0..self.lineup.candidates().len()).map(|index| {
+            let found = self.alongside.get(index)?.as_ref()?;
+            found.reveal(watch).cloned()
+        });
+        let alongside: Vec<Option<Alongside>> = alongside.collect();
+        let table = Comparison::of(&self.lineup, &repeats, &alongside, self.settings.order);
+        // Exact numbers in, exact numbers out: the standing goes with them.
+        let first = self.repeats.first()?.clone();
+        Some(first.map(|_| table))
+    }
+}
+
+impl Repeat {
+    /// The private half of a repeat: exact.
+    pub(crate) fn of(round: &Round, data: &Dataset, batch: usize) -> Result<Self> {
+        let chosen = round.conditions.private_batch(data.len(), 2 * batch);
+        let (first, second) = chosen.split_at(chosen.len() / 2);
+        let gradients =
+            |chosen: &[usize]| round.conditions.gradients(&data.features.select_columns(chosen));
+        let (private, other) = (gradients(first)?, gradients(second)?);
+        let within = |error: Error| error.within("private data");
+        let span = Subspace::of(&private, round.directions).map_err(within)?;
+        let floor = Subspace::of(&other, round.directions).map_err(within)?;
+        let score = |candidate: &Subspace| span.score(candidate, &private);
+        Ok(Self {
+            scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
+            floor: score(&floor),
+            ceiling: score(&round.noise),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha20Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use super::*;
+    use crate::data::{Bounds, Classes};
+    use crate::numeric::Matrix;
+    use crate::rank::comparison::Place;
+    use crate::rank::{Candidate, Comparison, ProbeModel};
+
+    const DIMENSION: usize = 12;
+
+    /// Records that vary along the first coordinates, turned towards others by `turned`.
+    fn records(count: usize, turned: f64, seed: u64) -> Dataset {
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        let (sine, cosine) = turned.sin_cos();
+        let mut features = Matrix::zeros(DIMENSION, count);
+        for mut column in features.column_iter_mut() {
+            for axis in 0..4 {
+                let along: f64 = StandardNormal.sample(&mut generator);
+                let along = (0.5 + 0.2 * along) / (1.0 + axis as f64);
+                column[axis] = cosine * along;
+                column[axis + 4] = sine * along;
+            }
+            for slot in column.iter_mut() {
+                let noise: f64 = StandardNormal.sample(&mut generator);
+                *slot += 0.02 * noise;
+            }
+        }
+        Dataset {
+            name: "d".to_owned(),
+            features,
+            feature_names: (0..DIMENSION).map(|i| i.to_string()).collect(),
+            target: None,
+            classes: Some(Classes {
+                of: (0..count as u32).map(|i| i % 3).collect(),
+                names: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+            }),
+            bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+            clipped: 0,
+        }
+    }
+
+    fn candidate(name: &str, data: Dataset) -> Candidate {
+        Candidate { name: name.to_owned(), data: Ok(data) }
+    }
+
+    fn settings() -> RankingSettings {
+        RankingSettings { batch: 60, repeats: 6, directions: 4, ..RankingSettings::default() }
+    }
+
+    fn rank(settings: &RankingSettings, candidates: Vec<Candidate>) -> Result<Comparison> {
+        let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+        let lineup = Lineup::new(settings, candidates, (400, DIMENSION), Some(3), bounds)?;
+        let watch = Watch::open();
+        let mut ranking =
+            Ranking::new(settings, lineup, Private::new(Arc::new(records(400, 0.0, 1))));
+        assert!(ranking.comparison(&watch).is_none());
+        for index in 1..=ranking.total() {
+            let step = ranking.step(&watch)?;
+            assert_eq!((step.index, step.done), (index, index == ranking.total()));
+        }
+        let comparison = ranking.comparison(&watch).unwrap();
+        let sealed = Watch::sealed();
+        assert!(comparison.reveal(&sealed).is_none() && ranking.step(&sealed).is_err());
+        Ok(comparison.reveal(&watch).unwrap().clone())
+    }
+
+    #[test]
+    fn the_nearer_a_candidate_the_better_its_place() {
+        for order in [super::super::Order::Energy, super::super::Order::Distance] {
+            for model in [ProbeModel::Linear, settings().model] {
+                let settings = RankingSettings { order, model, ..settings() };
+                let table = rank(
+                    &settings,
+                    vec![
+                        candidate("far", records(300, 1.4, 2)),
+                        candidate("near", records(300, 0.3, 3)),
+                        candidate("itself", records(300, 0.0, 4)),
+                        candidate("middle", records(300, 0.8, 5)),
+                    ],
+                )
+                .unwrap();
+                let names: Vec<&str> = table.lines.iter().map(|line| line.name.as_str()).collect();
+                assert_eq!(names, ["itself", "near", "middle", "far"]);
+                assert!(table.lines[0].as_floor && !table.lines[3].as_floor);
+                assert_eq!(table.lines[3].place, Place::Behind);
+                let energy = |line: &super::super::Line| line.summary.as_ref().unwrap().energy.mean;
+                assert!(energy(&table.lines[0]) > table.ceiling.energy.mean);
+                assert!(table.verdict.starts_with("use itself"), "{}", table.verdict);
+                let discrepancy = |line: &super::super::Line| {
+                    line.alongside.as_ref().unwrap().unlabelled.unwrap()
+                };
+                assert!(discrepancy(&table.lines[0]) < discrepancy(&table.lines[3]));
+            }
+        }
+    }
+
+    #[test]
+    fn twins_cannot_be_told_apart() {
+        let twins =
+            vec![candidate("a", records(300, 0.3, 6)), candidate("b", records(300, 0.3, 7))];
+        let table = rank(&settings(), twins).unwrap();
+        assert!(matches!(table.lines[1].place, Place::Tied(_)), "{:?}", table.lines[1]);
+        assert!(table.verdict.contains("cannot be told apart"), "{}", table.verdict);
+    }
+
+    #[test]
+    fn broken_candidates_do_not_stop_the_others() {
+        let mut missing = records(300, 0.0, 2);
+        missing.features[(3, 7)] = f64::NAN;
+        let mut wide = records(300, 0.0, 2);
+        wide.features = Matrix::zeros(DIMENSION + 1, 300);
+        let mut constant = records(300, 0.0, 2);
+        constant.features.fill(0.25);
+        let mut huge = records(300, 0.0, 2);
+        huge.features.fill(1e300);
+        let unreadable = Candidate {
+            name: "unreadable".to_owned(),
+            data: Err(Error::failed("the file is gone")),
+        };
+        let table = rank(
+            &settings(),
+            vec![
+                candidate("missing", missing),
+                candidate("wide", wide),
+                candidate("few", records(3, 0.0, 2)),
+                unreadable,
+                candidate("constant", constant),
+                candidate("huge", huge),
+                candidate("good", records(300, 0.2, 3)),
+                candidate("small", records(30, 0.2, 3)),
+            ],
+        )
+        .unwrap();
+        let line = |name: &str| table.lines.iter().find(|line| line.name == name).unwrap();
+        for (name, words) in [
+            ("missing", "not a finite number"),
+            ("wide", "13 features"),
+            ("few", "3 records"),
+            ("unreadable", "gone"),
+            ("huge", "finite"),
+        ] {
+            let line = line(name);
+            assert_eq!(line.place, Place::Broken, "{name}");
+            assert!(line.verdict.contains(words), "{}", line.verdict);
+        }
+        assert_eq!(table.batch, 30);
+        assert!(table.remarks.iter().any(|remark| remark.contains("'small' has no more records")));
+        assert!(table.lines[0].name == "good" || table.lines[0].name == "small");
+        // Constant features span few directions, and are ranked with those.
+        let numbers = line("constant").summary.as_ref().unwrap();
+        assert!(numbers.energy.mean.is_finite() && numbers.distance.mean.is_finite());
+    }
+
+    #[test]
+    fn repeats_are_the_same_with_the_same_seed_whatever_else_is_ranked() {
+        let alone = rank(&settings(), vec![candidate("a", records(300, 0.3, 6))]).unwrap();
+        let more: Vec<Candidate> = (0..40)
+            .map(|i| candidate(&format!("n{i}"), records(100, 1.0, 100 + i)))
+            .chain([candidate("a", records(300, 0.3, 6))])
+            .collect();
+        let among = rank(&settings(), more).unwrap();
+        assert_eq!(alone.lines[0].summary, among.lines[0].summary);
+    }
+
+    #[test]
+    fn private_data_that_span_nothing_are_told_as_theirs() {
+        let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+        let candidates = vec![candidate("a", records(300, 0.3, 6))];
+        let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
+        let mut nothing = records(400, 0.0, 1);
+        nothing.features.fill(f64::NAN);
+        let mut ranking =
+            Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(nothing)));
+        let error = ranking.step(&Watch::open()).unwrap_err().to_string();
+        assert!(error.starts_with("private data: "), "{error}");
+    }
+}

@@ -1,0 +1,402 @@
+//! The whole table, released under differential privacy at once.
+//!
+//! In every repeat the candidates' spans together span s public directions Q. The private
+//! gradients are turned into directions uᵢ = Qᵀgᵢ/‖gᵢ‖, shorter than 1, and the second moment
+//! S = (1/n)Σ uᵢuᵢᵀ is released with Gaussian noise, all repeats together. Everything else is
+//! post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ) with Cⱼ = QᵀVⱼ, the mean share
+//! of a gradient inside its span, and the private span is that of the leading eigenvectors of
+//! S, as far as it lies in Q.
+//!
+//! *Sensitivity.* ‖uuᵀ − vvᵀ‖_F ≤ √2 for vectors of norm at most 1, attained by orthogonal
+//! ones, so one of n records moves the R moments, stacked, by at most √(2R)/n. Packed as in
+//! [`crate::numeric::symmetric::pack`], the ℓ₂ norm is the Frobenius norm.
+//!
+//! *Spread.* Noise of scale σ moves an energy by σ√k in each repeat, independently.
+
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::comparison::Mean;
+use super::lineup::{Lineup, Round};
+use super::ranking::RankStep;
+use super::{Disclosed, PrivateRanking};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+use crate::numeric::leading::leading;
+use crate::numeric::product::inner_products;
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
+use crate::numeric::symmetric::{self, pack, packed_length, unpack, weighted_outer_sum};
+use crate::privacy::accountant::event::PlannedMechanism;
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Spender};
+
+const MOMENTS: &str = "moments";
+/// Public directions at most; beyond it those that the candidates share most.
+const MOST_DIRECTIONS: usize = 128;
+/// Of the spans' common second moment; less is no direction of its own.
+const NOTHING: f64 = 1e-9;
+/// Noisy copies by which the spread of distances is found.
+const COPIES: usize = 12;
+
+/// The public side of one repeat.
+struct Frame {
+    /// p × s, orthonormal.
+    directions: Matrix,
+    /// Cⱼ, s × k, of every candidate that is not broken.
+    spans: Vec<Option<Matrix>>,
+}
+
+/// One candidate of the released table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleasedLine {
+    pub name: String,
+    /// `None` of a broken candidate. The deviations are what the noise alone makes of them.
+    pub energy: Option<Mean>,
+    pub distance: Option<Mean>,
+}
+
+/// The public part of a private table; made before anything is drawn.
+pub struct PrivateTable {
+    lineup: Lineup,
+    frames: Vec<Frame>,
+    rounds: Vec<Round>,
+    held: Private<(Arc<Dataset>, Vec<f64>)>,
+    done: usize,
+    n: usize,
+}
+
+impl std::fmt::Debug for PrivateTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PrivateTable").field("done", &self.done).finish_non_exhaustive()
+    }
+}
+
+impl Frame {
+    fn of(round: &Round) -> Result<Self> {
+        let spans: Vec<_> = round.spans.iter().flatten().collect();
+        let columns: Vec<_> = spans.iter().flat_map(|span| span.basis().column_iter()).collect();
+        let stack = Matrix::from_columns(&columns);
+        let found = leading(&inner_products(&stack, &stack), MOST_DIRECTIONS.min(stack.ncols()))
+            .ok_or_else(|| Error::failed("the candidates' spans are not made of numbers"))?;
+        let largest = found.values.first().copied().unwrap_or(0.0);
+        let kept = found.values.iter().take_while(|value| **value > NOTHING * largest).count();
+        let mut mixtures = found.vectors.columns(0, kept).into_owned();
+        for (mut column, value) in mixtures.column_iter_mut().zip(&found.values) {
+            column /= value.sqrt();
+        }
+        let directions = stack * mixtures;
+        let spans = round
+            .spans
+            .iter()
+            .map(|span| span.as_ref().map(|span| inner_products(&directions, span.basis())));
+        Ok(Self { spans: spans.collect(), directions })
+    }
+
+    /// (1/n)Σ uuᵀ, packed.
+    fn moment(&self, round: &Round, data: &Dataset) -> Result<Vec<f64>> {
+        let share = 1.0 / data.len() as f64;
+        let size = self.directions.ncols();
+        let mut moment = Matrix::zeros(size, size);
+        round.conditions.in_blocks(data, |gradients| {
+            let coordinates = gradients.project(&self.directions);
+            let norms = gradients.squared_norms();
+            let weights: Vec<f64> = coordinates
+                .column_iter()
+                .zip(&norms)
+                .map(|(column, norm)| weight(column.norm(), norm.sqrt()) * share)
+                .collect();
+            moment += weighted_outer_sum(&coordinates, &weights);
+        })?;
+        Ok(pack(&moment))
+    }
+}
+
+/// What uuᵀ is of the coordinates' own: 1/‖g‖², less where rounding made the projection the
+/// longer; 0 of what is not made of numbers.
+fn weight(inside: f64, norm: f64) -> f64 {
+    if inside.is_finite() && norm.is_finite() && norm > 0.0 && inside > 0.0 {
+        (shrink_factor(inside / norm, 1.0) / norm).powi(2)
+    } else {
+        0.0
+    }
+}
+
+impl PrivateTable {
+    /// Computes the public side of every repeat.
+    pub fn new(
+        mut lineup: Lineup,
+        repeats: usize,
+        private: &Private<Arc<Dataset>>,
+        private_records: usize,
+    ) -> Result<Self> {
+        let mut rounds =
+            (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
+        let frames = rounds.iter().map(Frame::of).collect::<Result<Vec<_>>>()?;
+        // The frames hold what is needed of the spans.
+        rounds.iter_mut().for_each(|round| round.spans.clear());
+        let held = private.map(|data| (Arc::clone(data), Vec::new()));
+        Ok(Self { lineup, frames, rounds, held, done: 0, n: private_records })
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        self.frames.iter().map(|frame| frame.directions.ncols())
+    }
+
+    fn table(&self, packed: &[f64], sigma: f64) -> Vec<ReleasedLine> {
+        let mut moments = Vec::new();
+        let mut rest = packed;
+        for size in self.sizes() {
+            let (own, others) = rest.split_at(packed_length(size));
+            moments.push(unpack(own, size));
+            rest = others;
+        }
+        let mut generator = ChaCha20Rng::seed_from_u64(self.lineup.directions() as u64);
+        let copies: Vec<Vec<Matrix>> = (0..COPIES)
+            .map(|_| moments.iter().map(|moment| noisier(moment, sigma, &mut generator)).collect())
+            .collect();
+        let line = |(index, candidate): (usize, &super::Candidate)| {
+            let k = self.frames[0].spans[index].as_ref().map(Matrix::ncols);
+            let energy = self.mean(index, &moments, energy).map(|mean| Mean {
+                mean,
+                deviation: sigma * (k.unwrap_or(0) as f64 / self.frames.len() as f64).sqrt(),
+            });
+            let far = self.mean(index, &moments, distance).map(|mean| {
+                let copies: Vec<f64> = copies
+                    .iter()
+                    .filter_map(|moments| self.mean(index, moments, distance))
+                    .collect();
+                Mean { mean, deviation: Mean::of(&copies).deviation }
+            });
+            ReleasedLine { name: candidate.name.clone(), energy, distance: far }
+        };
+        let mut lines: Vec<_> = self.lineup.candidates().iter().enumerate().map(line).collect();
+        let key = |line: &ReleasedLine| line.energy.map_or(f64::NEG_INFINITY, |energy| energy.mean);
+        lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        lines
+    }
+
+    /// Over the repeats; `None` of a candidate that broke in one.
+    fn mean(
+        &self,
+        candidate: usize,
+        moments: &[Matrix],
+        number: impl Fn(&Matrix, &Matrix) -> Option<f64>,
+    ) -> Option<f64> {
+        let values = self
+            .frames
+            .iter()
+            .zip(moments)
+            .map(|(frame, moment)| number(frame.spans[candidate].as_ref()?, moment));
+        let values: Option<Vec<f64>> = values.collect();
+        values.map(|values| Mean::of(&values).mean)
+    }
+}
+
+impl PrivateRanking for PrivateTable {
+    fn method(&self) -> &'static str {
+        "private_table"
+    }
+
+    fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    fn plan(&self) -> Result<PlannedRelease> {
+        let coordinates: usize = self.sizes().map(packed_length).sum();
+        let repeats = self.frames.len() as f64;
+        let rounding = summation_error(self.n + MOST_DIRECTIONS + 16);
+        let exact = (2.0 * repeats).sqrt() / self.n as f64;
+        Ok(PlannedRelease {
+            label: MOMENTS,
+            what: "second moments of the private gradients' directions, in the public spans"
+                .to_owned(),
+            mechanism: PlannedMechanism::Gaussian {
+                l2_sensitivity: exact + 2.0 * rounding * repeats.sqrt(),
+                coordinates: coordinates as u64,
+            },
+            count: 1,
+            noise: Allotment::Share(1.0),
+            adjacency: Adjacency::ReplaceOne,
+        })
+    }
+
+    fn step(&mut self) -> Result<RankStep> {
+        let (round, frame) = (&self.rounds[self.done], &self.frames[self.done]);
+        self.held = self.held.try_map(|(data, moments)| {
+            let mut moments = moments.clone();
+            moments.extend(frame.moment(round, data)?);
+            Ok((Arc::clone(data), moments))
+        })?;
+        self.done += 1;
+        Ok(RankStep::repeat(self.done, self.frames.len()))
+    }
+
+    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed> {
+        if self.done < self.frames.len() {
+            return Err(Error::failed("the private table is not complete"));
+        }
+        let sigma = spender.scale(MOMENTS)?;
+        let moments =
+            self.held.release_gaussian(spender, MOMENTS, |(_, moments)| moments.clone())?;
+        Ok(Disclosed::Table(moments.map(|moments| self.table(&moments, sigma))))
+    }
+}
+
+/// tr(CᵀSC), which is in [0, 1] without noise.
+fn energy(span: &Matrix, moment: &Matrix) -> Option<f64> {
+    Some(symmetric::quadratic_forms(span, moment).sum())
+}
+
+/// √(k − Σcos²θ)/√k between the span and that of the leading eigenvectors of the moment.
+fn distance(span: &Matrix, moment: &Matrix) -> Option<f64> {
+    let k = span.ncols().min(moment.nrows());
+    let cosines = inner_products(&leading(moment, k)?.vectors, span).norm_squared();
+    Some((1.0 - cosines / k as f64).clamp(0.0, 1.0).sqrt())
+}
+
+fn noisier(moment: &Matrix, sigma: f64, generator: &mut ChaCha20Rng) -> Matrix {
+    let mut packed = pack(moment);
+    for number in &mut packed {
+        let normal: f64 = StandardNormal.sample(generator);
+        *number += sigma * normal;
+    }
+    unpack(&packed, moment.nrows())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Bounds;
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Calibrated, Target};
+    use crate::rank::{ProbeModel, RankingSettings};
+
+    const DIMENSION: usize = 60;
+    const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+    const RECORDS: usize = 400;
+
+    /// Records along a few axes, the first most.
+    fn records(first: usize, count: usize, seed: u64) -> Dataset {
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        let mut features = Matrix::zeros(DIMENSION, count);
+        for mut column in features.column_iter_mut() {
+            for axis in 0..4 {
+                let normal: f64 = StandardNormal.sample(&mut generator);
+                column[first + axis] = 0.4 * normal / (1.0 + axis as f64);
+            }
+            let norm = column.norm().max(1.0);
+            column /= norm;
+        }
+        Dataset {
+            name: "d".to_owned(),
+            features,
+            feature_names: Vec::new(),
+            target: None,
+            classes: None,
+            bounds: BOUNDS,
+            clipped: 0,
+        }
+    }
+
+    fn lineup() -> Lineup {
+        let settings = RankingSettings {
+            model: ProbeModel::Linear,
+            batch: 40,
+            directions: 3,
+            ..RankingSettings::default()
+        };
+        let candidates = [(0, "same"), (2, "half"), (20, "other")].map(|(first, name)| {
+            super::super::Candidate {
+                name: name.to_owned(),
+                data: Ok(records(first, 100, 7 + first as u64)),
+            }
+        });
+        Lineup::new(&settings, candidates.into(), (RECORDS, DIMENSION), None, BOUNDS).unwrap()
+    }
+
+    fn table(private: &Private<Arc<Dataset>>) -> Box<PrivateTable> {
+        let mut table = PrivateTable::new(lineup(), 2, private, RECORDS).unwrap();
+        while !table.step().unwrap().done {}
+        Box::new(table)
+    }
+
+    fn lines(disclosed: Disclosed) -> Vec<ReleasedLine> {
+        let Disclosed::Table(table) = disclosed else { panic!() };
+        table.into_inner()
+    }
+
+    #[test]
+    fn without_noise_the_table_holds_the_mean_shares_and_with_noise_stays_near_them() {
+        let data = records(0, RECORDS, 1);
+        let private = Private::new(Arc::new(data.clone()));
+        let exact = table(&private);
+        let plan = [exact.plan().unwrap()];
+        let noiseless = Calibrated::noiseless(&plan, 1e-6);
+        let exact = lines(exact.finish(&mut Spender::rehearsal(&noiseless, 0)).unwrap());
+        assert_eq!(exact[0].name, "same");
+        assert_eq!(exact[2].name, "other");
+        let mut lineup = lineup();
+        let mut shares = 0.0;
+        for repeat in 0..2 {
+            let round = lineup.round(repeat).unwrap();
+            let gradients = round.conditions.gradients(&data.features).unwrap();
+            let of = round.spans[0].as_ref().unwrap().shares(&gradients);
+            shares += of.iter().sum::<f64>() / (2 * RECORDS) as f64;
+        }
+        assert!((exact[0].energy.unwrap().mean - shares).abs() < 1e-9);
+
+        let calibrated = calibrate(&plan, Target { epsilon: 4.0, delta: 1e-5 }).unwrap();
+        let seeds = 0..20;
+        let mut off = Vec::new();
+        for seed in seeds {
+            let noisy = table(&private).finish(&mut Spender::rehearsal(&calibrated, seed)).unwrap();
+            let noisy = lines(noisy);
+            let same = noisy.iter().find(|line| line.name == "same").unwrap();
+            let energy = same.energy.unwrap();
+            off.push((energy.mean - exact[0].energy.unwrap().mean) / energy.deviation);
+            assert!((0.0..=1.0).contains(&same.distance.unwrap().mean));
+        }
+        // Standard normals: the stated spread is what the noise does.
+        let mean_square = off.iter().map(|z| z * z).sum::<f64>() / 20.0;
+        assert!((0.3..2.2).contains(&mean_square), "{mean_square}");
+    }
+
+    #[test]
+    fn orthogonal_records_attain_the_sensitivity_and_nothing_exceeds_it() {
+        let ours = records(0, RECORDS, 1);
+        let packed = |data: &Dataset| -> Vec<f64> {
+            let private = Private::new(Arc::new(data.clone()));
+            let table = table(&private);
+            let plan = [table.plan().unwrap()];
+            let mut spender = Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0);
+            let released =
+                table.held.release_gaussian(&mut spender, MOMENTS, |(_, all)| all.clone());
+            released.unwrap().into_inner()
+        };
+        let with = |axis: usize, size: f64| {
+            let mut data = ours.clone();
+            data.features.column_mut(5).fill(0.0);
+            data.features[(axis, 5)] = size;
+            packed(&data)
+        };
+        let moved = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+        };
+        let private = Private::new(Arc::new(ours.clone()));
+        let bound = match table(&private).plan().unwrap().mechanism {
+            PlannedMechanism::Gaussian { l2_sensitivity, .. } => l2_sensitivity,
+            _ => unreachable!(),
+        };
+        assert!((bound - 4.0_f64.sqrt() / RECORDS as f64).abs() < 1e-9);
+        let attained = moved(&with(0, 1.0), &with(20, 1.0));
+        assert!(attained <= bound && attained > 0.9 * bound, "{attained} {bound}");
+        for (axis, size) in [(0, 1e200), (20, f64::NAN), (3, -0.5), (0, 0.0)] {
+            let change = moved(&with(axis, size), &with(20, 1.0));
+            assert!(change <= bound, "{axis} {size}: {change} {bound}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The best candidate, released under differential privacy.
+//!
+//! Record i gives candidate j the score fᵢⱼ = ‖Vⱼᵀgᵢ‖²/‖gᵢ‖² ∈ [0, 1], the share of its own
+//! gradient that lies in the candidate's span, averaged over all repeats; a candidate's score
+//! is the sum over the private records. The spans are made of public data, weights and labels
+//! of public seeds, so
+//!
+//! *Sensitivity.* replacing one record moves every score by something in [−1, 1], whatever the
+//! number of repeats: the range of the change is at most 2, attained by two candidates with
+//! orthogonal spans when a record inside one is replaced by a record inside the other.
+//!
+//! Permute-and-flip or the exponential mechanism, sampled exactly, releases the winner and
+//! nothing else: not by how much it wins.
+
+use std::sync::Arc;
+
+use super::lineup::{Lineup, Round};
+use super::ranking::RankStep;
+use super::{Disclosed, PrivateRanking};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::numeric::rounding::summation_error;
+use crate::privacy::accountant::event::PlannedMechanism;
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+
+/// The release's name in the plan and the ledger.
+const WINNER: &str = "winner";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    #[default]
+    PermuteAndFlip,
+    Exponential,
+}
+
+/// A selection at work: the scores add up, unseen, repeat by repeat.
+pub struct PrivateSelection {
+    selector: Selector,
+    lineup: Lineup,
+    repeats: usize,
+    done: usize,
+    private_records: usize,
+    held: Private<(Arc<Dataset>, Vec<f64>)>,
+}
+
+impl std::fmt::Debug for PrivateSelection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PrivateSelection").field("done", &self.done).finish_non_exhaustive()
+    }
+}
+
+impl PrivateSelection {
+    pub fn new(
+        selector: Selector,
+        lineup: Lineup,
+        repeats: usize,
+        private: &Private<Arc<Dataset>>,
+        private_records: usize,
+    ) -> Self {
+        let candidates = lineup.candidates().len();
+        let held = private.map(|data| (Arc::clone(data), vec![0.0; candidates]));
+        Self { selector, lineup, repeats, done: 0, private_records, held }
+    }
+
+    /// Draws the winner, after the last step: as often as the spender has it in its plan.
+    pub fn draw(&self, spender: &mut Spender) -> Result<Released<String>> {
+        if self.done < self.repeats {
+            return Err(Error::failed("the selection is not complete"));
+        }
+        let winner = self.held.select(spender, WINNER, |(_, scores)| scores.clone())?;
+        Ok(winner.map(|index| self.lineup.candidates()[index].name.clone()))
+    }
+}
+
+impl PrivateRanking for PrivateSelection {
+    fn method(&self) -> &'static str {
+        "private_selection"
+    }
+
+    fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    fn plan(&self) -> Result<PlannedRelease> {
+        let candidates = self.lineup.candidates();
+        if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
+            return Err(Error::usage("there are not two datasets to select from").cure(
+                "add another public dataset that fits: selecting among one would spend ε on nothing",
+            ));
+        }
+        let n = self.private_records as f64;
+        // Sums of n·R shares in floating point, under either neighbour.
+        let rounding = summation_error(self.private_records * self.repeats + 16) * n;
+        let (range, candidates) = (2.0 + 4.0 * rounding, candidates.len() as u64);
+        Ok(PlannedRelease {
+            label: WINNER,
+            what: "the public dataset whose gradients capture most of the private ones".to_owned(),
+            mechanism: match self.selector {
+                Selector::PermuteAndFlip => PlannedMechanism::PermuteAndFlip { range, candidates },
+                Selector::Exponential => PlannedMechanism::Selection { range, candidates },
+            },
+            count: 1,
+            noise: Allotment::Share(1.0),
+            adjacency: Adjacency::ReplaceOne,
+        })
+    }
+
+    fn step(&mut self) -> Result<RankStep> {
+        let round = self.lineup.round(self.done)?;
+        let share = 1.0 / self.repeats as f64;
+        self.held = self.held.try_map(|(data, scores)| {
+            let sums = score_sums(&round, data)?;
+            let added = scores.iter().zip(sums).map(|(score, sum)| score + share * sum);
+            Ok((Arc::clone(data), added.collect()))
+        })?;
+        self.done += 1;
+        Ok(RankStep::repeat(self.done, self.repeats))
+    }
+
+    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed> {
+        self.draw(spender).map(Disclosed::Winner)
+    }
+}
+
+/// Σᵢ fᵢⱼ of one repeat; 0 of a broken candidate.
+fn score_sums(round: &Round, data: &Dataset) -> Result<Vec<f64>> {
+    let mut sums = vec![0.0; round.spans.len()];
+    round.conditions.in_blocks(data, |gradients| {
+        for (sum, span) in sums.iter_mut().zip(&round.spans) {
+            if let Some(span) = span {
+                *sum += span.shares(gradients).iter().sum::<f64>();
+            }
+        }
+    })?;
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::Bounds;
+    use crate::numeric::Matrix;
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Calibrated, Target};
+    use crate::rank::{Candidate, ProbeModel, RankingSettings};
+
+    const DIMENSION: usize = 400;
+    const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+
+    fn data(features: Matrix) -> Dataset {
+        Dataset {
+            name: "d".to_owned(),
+            features,
+            feature_names: Vec::new(),
+            target: None,
+            classes: None,
+            bounds: BOUNDS,
+            clipped: 0,
+        }
+    }
+
+    /// All records are one unit vector.
+    fn along(axis: usize, count: usize) -> Dataset {
+        data(Matrix::from_fn(DIMENSION, count, |i, _| f64::from(u8::from(i == axis))))
+    }
+
+    /// Two candidates with nearly orthogonal spans of one direction.
+    fn lineup() -> Lineup {
+        let settings = RankingSettings {
+            model: ProbeModel::Linear,
+            batch: 10,
+            directions: 1,
+            ..RankingSettings::default()
+        };
+        let candidates = [0, 1]
+            .map(|axis| Candidate { name: format!("axis {axis}"), data: Ok(along(axis, 40)) });
+        Lineup::new(&settings, candidates.into(), (40, DIMENSION), None, BOUNDS).unwrap()
+    }
+
+    /// The score sums of R repeats, as a selection adds them up.
+    fn scores(lineup: &mut Lineup, repeats: usize, private: &Dataset) -> Vec<f64> {
+        let mut sums = vec![0.0; lineup.candidates().len()];
+        for repeat in 0..repeats {
+            let round = lineup.round(repeat).unwrap();
+            let added = score_sums(&round, private).unwrap();
+            sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += added / repeats as f64);
+        }
+        sums
+    }
+
+    /// max − min of the change of the scores.
+    fn range(ours: &[f64], theirs: &[f64]) -> f64 {
+        let changes: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();
+        changes.iter().copied().fold(f64::MIN, f64::max)
+            - changes.iter().copied().fold(f64::MAX, f64::min)
+    }
+
+    #[test]
+    fn adversarial_neighbours_attain_the_sensitivity_whatever_the_number_of_repeats() {
+        for repeats in [1, 3] {
+            let mut lineup = lineup();
+            let ours = along(0, 40);
+            let mut theirs = along(0, 40);
+            theirs.features.set_column(7, &along(1, 1).features.column(0));
+            let moved =
+                range(&scores(&mut lineup, repeats, &ours), &scores(&mut lineup, repeats, &theirs));
+            assert!(moved <= 2.0 && moved > 1.98, "{moved}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn no_record_whatever_it_holds_moves_the_scores_by_more(
+            entries in proptest::collection::vec(-1e3..1e3_f64, 8),
+            broken in 0..6_usize,
+        ) {
+            let mut lineup = lineup();
+            let ours = along(0, 40);
+            let mut theirs = along(0, 40);
+            for (axis, entry) in entries.iter().enumerate() {
+                theirs.features[(axis, 7)] = *entry;
+            }
+            match broken {
+                0 => theirs.features[(0, 7)] = f64::NAN,
+                1 => theirs.features[(0, 7)] = f64::INFINITY,
+                2 => theirs.features.column_mut(7).fill(0.0),
+                _ => {}
+            }
+            let (ours, theirs) = (scores(&mut lineup, 1, &ours), scores(&mut lineup, 1, &theirs));
+            for (a, b) in ours.iter().zip(&theirs) {
+                prop_assert!((a - b).abs() <= 1.0 + 1e-12, "{} {}", a, b);
+            }
+            prop_assert!(range(&ours, &theirs) <= 2.0 + 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_winner_is_drawn_as_often_as_planned_and_follows_epsilon() {
+        for selector in [Selector::PermuteAndFlip, Selector::Exponential] {
+            // 30 records along one axis, 10 along the other: 20 apart.
+            let mut mixed = along(0, 40);
+            for record in 30..40 {
+                mixed.features.set_column(record, &along(1, 1).features.column(0));
+            }
+            let private = Private::new(Arc::new(mixed));
+            let mut work = PrivateSelection::new(selector, lineup(), 2, &private, 40);
+            let plan = [work.plan().unwrap()];
+            assert!(
+                work.draw(&mut Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0)).is_err()
+            );
+            while !work.step().unwrap().done {}
+            let wins = |epsilon: f64| {
+                let calibrated = calibrate(&plan, Target { epsilon, delta: 1e-6 }).unwrap();
+                (0..200)
+                    .filter(|seed| {
+                        let mut spender = Spender::rehearsal(&calibrated, *seed);
+                        let winner = work.draw(&mut spender).unwrap();
+                        assert!(work.draw(&mut spender).is_err());
+                        winner.get() == "axis 0"
+                    })
+                    .count()
+            };
+            // 20 apart at scale 2/ε: ten times ε.
+            let (sure, doubtful) = (wins(1.0), wins(0.01));
+            assert!(sure >= 199, "{selector:?}: {sure}");
+            assert!((70..=135).contains(&doubtful), "{selector:?}: {doubtful}");
+        }
+    }
+
+    #[test]
+    fn selecting_among_one_is_refused() {
+        let mut lineup = lineup();
+        let good = lineup.candidates()[0].clone();
+        let broken = Candidate { name: "b".to_owned(), data: Err(Error::failed("gone")) };
+        let settings = RankingSettings { directions: 1, ..RankingSettings::default() };
+        lineup = Lineup::new(&settings, vec![good, broken], (40, DIMENSION), None, BOUNDS).unwrap();
+        let private = Private::new(Arc::new(along(0, 40)));
+        let work = PrivateSelection::new(Selector::default(), lineup, 2, &private, 40);
+        assert!(work.plan().unwrap_err().to_string().contains("not two datasets"));
+    }
+}

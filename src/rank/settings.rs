@@ -1,0 +1,219 @@
+//! The user's choices about a ranking.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::{Activation, Architecture, Volume};
+
+/// Part of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RankingSettings {
+    /// Whose gradients are compared: best that of the run to come.
+    pub model: ProbeModel,
+    /// The shape of the images, where the features are their pixels; guessed if square.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<Volume>,
+    /// k as wished for; a multiple of C − 1 near it is used.
+    pub directions: usize,
+    /// m as wished for: examples of each dataset in every repeat.
+    pub batch: usize,
+    pub repeats: usize,
+    /// Seeds weights, labels and batches; recorded, because they are public.
+    pub seed: u64,
+    pub order: Order,
+    /// Λ of the discrepancies: the largest norm of the weights that matter.
+    pub radius: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeModel {
+    /// Softmax regression, or linear regression.
+    Linear,
+    /// One hidden layer of so many units.
+    Perceptron(usize, Activation),
+    /// The paper's convolutional probe.
+    Probe,
+    /// The paper's network of Table 7a.
+    Table7a,
+}
+
+/// By which score the candidates are put in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    #[default]
+    Energy,
+    Distance,
+}
+
+impl Default for RankingSettings {
+    fn default() -> Self {
+        Self {
+            model: ProbeModel::Perceptron(32, Activation::Relu),
+            image: None,
+            directions: 16,
+            batch: 500,
+            repeats: 10,
+            seed: 0,
+            order: Order::Energy,
+            radius: 1.0,
+        }
+    }
+}
+
+impl RankingSettings {
+    pub fn check(&self) -> Result<()> {
+        let positive = |name: &str, value: usize, least: usize, most: usize| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::usage(format!("ranking: {name} is {value}"))
+                .cure(format!("give a number from {least} to {most}")))
+        };
+        positive("directions", self.directions, 1, 1000)?;
+        positive("batch", self.batch, 8, 20_000)?;
+        positive("repeats", self.repeats, 2, 1000)?;
+        if let ProbeModel::Perceptron(units, _) = self.model {
+            positive("the number of units", units, 1, 10_000)?;
+        }
+        if !(self.radius > 0.0 && self.radius.is_finite()) {
+            return Err(Error::usage(format!("ranking: radius is {}", self.radius))
+                .cure("give a positive number"));
+        }
+        Ok(())
+    }
+
+    /// The model for so many features, with as many outputs as there are classes, or one.
+    pub fn architecture(&self, features: usize, outputs: usize) -> Result<Architecture> {
+        match self.model {
+            ProbeModel::Linear => Architecture::linear(features, outputs),
+            ProbeModel::Perceptron(units, activation) => {
+                Architecture::perceptron(features, units, outputs, activation)
+            }
+            ProbeModel::Probe => Architecture::probe(self.volume(features)?, outputs),
+            ProbeModel::Table7a => Architecture::table_7a(self.volume(features)?, outputs),
+        }
+    }
+
+    /// The declared shape of the images, or that of square ones with one or three channels.
+    fn volume(&self, features: usize) -> Result<Volume> {
+        let square = |channels: usize| {
+            let side = ((features / channels) as f64).sqrt().round() as usize;
+            (channels * side * side == features).then_some(Volume {
+                channels,
+                height: side,
+                width: side,
+            })
+        };
+        let found = match self.image {
+            Some(volume) => (volume.size() == features).then_some(volume),
+            None => square(1).or_else(|| square(3)),
+        };
+        found.ok_or_else(|| {
+            let what = match self.image {
+                Some(volume) => format!("images of {volume} have {} numbers", volume.size()),
+                None => "they are no square image with one or three channels".to_owned(),
+            };
+            Error::usage(format!("the records have {features} features, and {what}")).cure(
+                "set `image: Some((channels: …, height: …, width: …))` of the ranking, or choose a model without convolutions",
+            )
+        })
+    }
+}
+
+impl ProbeModel {
+    pub fn words(self) -> String {
+        match self {
+            Self::Linear => "softmax regression".to_owned(),
+            Self::Perceptron(units, activation) => {
+                format!("one hidden layer of {units} {} units", activation.words())
+            }
+            Self::Probe => "the convolutional probe".to_owned(),
+            Self::Table7a => "the network of Table 7a".to_owned(),
+        }
+    }
+}
+
+impl Order {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Energy => "captured energy",
+            Self::Distance => "subspace distance",
+        }
+    }
+}
+
+/// The multiple of C − 1 nearest to the wish, within `most`; and why it is not the wish.
+///
+/// Random labels make every eigenvalue of the gradients' second moment (C − 1)-fold (exactly
+/// so at zero weights): a k between two multiples cuts an eigenspace, and what lies on which
+/// side of the cut is noise.
+pub fn directions(wish: usize, classes: Option<usize>, most: usize) -> (usize, Option<String>) {
+    let most = most.max(1);
+    let copies = classes.map_or(1, |classes| classes.saturating_sub(1)).max(1);
+    let near = ((wish as f64 / copies as f64).round() as usize).max(1) * copies;
+    let fitting = if near <= most { near } else { most / copies * copies };
+    if fitting == 0 {
+        let taken = wish.min(most);
+        let why = format!(
+            "k = {taken} is less than C − 1 = {copies}: eigenvalues come in groups of that size, so the subspace distance is unreliable; a larger batch allows a larger k"
+        );
+        return (taken, Some(why));
+    }
+    let why = if fitting == wish {
+        None
+    } else if near > most {
+        Some(format!(
+            "k is {fitting} in place of {wish}: half of the batch and of the parameters is {most}"
+        ))
+    } else {
+        Some(format!(
+            "k is {fitting} in place of {wish}: with {} classes eigenvalues come in groups of {copies}",
+            copies + 1
+        ))
+    };
+    (fitting, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_is_the_multiple_of_one_less_than_the_classes_that_is_nearest() {
+        for (wish, classes, most, k) in [
+            (16, Some(10), 250, 18),
+            (9, Some(10), 250, 9),
+            (12, Some(10), 250, 9),
+            (16, Some(2), 250, 16),
+            (16, None, 250, 16),
+            (16, None, 5, 5),
+            (1, Some(10), 250, 9),
+            (100, Some(10), 50, 45),
+        ] {
+            let (found, why) = directions(wish, classes, most);
+            assert_eq!(found, k, "{wish} {classes:?} {most}");
+            assert_eq!(why.is_none(), found == wish);
+        }
+        let (k, why) = directions(16, Some(100), 20);
+        assert_eq!(k, 16);
+        assert!(why.unwrap().contains("unreliable"));
+    }
+
+    #[test]
+    fn models_fit_the_features_or_say_why_not() {
+        let mut settings = RankingSettings { model: ProbeModel::Probe, ..Default::default() };
+        assert_eq!(settings.architecture(784, 10).unwrap().parameters(), 22_010);
+        assert_eq!(settings.architecture(3 * 32 * 32, 10).unwrap().inputs(), 3072);
+        let error = settings.architecture(785, 10).unwrap_err().to_string();
+        assert!(error.contains("785 features") && error.contains("image:"), "{error}");
+        settings.image = Some(Volume { channels: 1, height: 20, width: 30 });
+        assert_eq!(settings.architecture(600, 10).unwrap().inputs(), 600);
+        assert!(settings.architecture(784, 10).is_err());
+        settings.repeats = 1;
+        assert!(settings.check().unwrap_err().to_string().contains("repeats"));
+        RankingSettings::default().check().unwrap();
+    }
+}

@@ -1,0 +1,254 @@
+//! The leading span of a batch of gradients, and how two batches relate.
+//!
+//! With K = GGᵀ (m × m, formed without G where layers are dense) and its leading eigenpairs
+//! U, S², the right singular vectors are V = GᵀUS⁻¹: k combinations of gradients. So
+//! Σcos²θ = ‖V_aᵀV_b‖² needs no third Gram matrix, and the energy of any record inside a span
+//! is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k = 10³ single
+//! precision has nothing left.
+
+use crate::error::{Error, Result};
+use crate::model::Gradients;
+use crate::numeric::angles::{distance, principal_angles, squared_lengths};
+use crate::numeric::leading::leading;
+use crate::numeric::{Matrix, Vector};
+
+/// Directions with less than this of the largest eigenvalue are made of rounding.
+const NOTHING: f64 = 1e-12;
+
+/// k directions in the space of parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subspace {
+    /// p × k, orthonormal columns.
+    basis: Matrix,
+    /// λ₁ ≥ λ₂ ≥ …, and one more than there are directions if there is one.
+    values: Vec<f64>,
+}
+
+/// What a candidate's span is to the private gradients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// √(Σ sin²θ)/√k in [0, 1].
+    pub distance: f64,
+    /// tr(VᵀAV)/tr(A) in [0, 1].
+    pub energy: f64,
+    /// The principal angles, smallest first.
+    pub angles: Vec<f64>,
+}
+
+impl Subspace {
+    /// The span of the `directions` leading right singular vectors; of fewer where there are
+    /// no more.
+    pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
+        let gram = gradients.gram();
+        let found = leading(&gram, directions + 1).ok_or_else(|| {
+            Error::failed("a gradient is not made of finite numbers")
+                .cure("check the features for missing or infinite values")
+        })?;
+        let largest = found.values.first().copied().unwrap_or(0.0);
+        let counts = |value: f64| value > NOTHING * largest && value > 0.0;
+        let rank = found.values.iter().take(directions).take_while(|value| counts(**value)).count();
+        if rank == 0 {
+            return Err(Error::failed("all gradients are zero: the records span no direction")
+                .cure("check that the features are not all the same, or choose another model"));
+        }
+        let mut coefficients = found.vectors.columns(0, rank).into_owned();
+        for (mut column, value) in coefficients.column_iter_mut().zip(&found.values) {
+            column /= value.sqrt();
+        }
+        let basis = gradients.combinations(&coefficients);
+        let values = found.values.into_iter().take(rank + 1).collect();
+        Ok(Self { basis, values })
+    }
+
+    /// Its number of directions.
+    pub fn rank(&self) -> usize {
+        self.basis.ncols()
+    }
+
+    pub fn basis(&self) -> &Matrix {
+        &self.basis
+    }
+
+    /// The same with at most so many directions.
+    pub fn first(&self, directions: usize) -> Self {
+        let rank = self.rank().min(directions);
+        Self {
+            basis: self.basis.columns(0, rank).into_owned(),
+            values: self.values[..self.values.len().min(rank + 1)].to_vec(),
+        }
+    }
+
+    /// By how much, relatively, the last eigenvalue inside is above the first outside: near 0
+    /// which directions are inside is a matter of chance. 1 if none is outside.
+    pub fn eigengap(&self) -> f64 {
+        match self.values.get(self.rank()) {
+            Some(outside) => 1.0 - outside.max(0.0) / self.values[self.rank() - 1],
+            None => 1.0,
+        }
+    }
+
+    /// √(Σ sin²θ)/√k to another span, k being the number of directions of this one. Directions
+    /// that the other lacks count as right angles.
+    pub fn distance(&self, other: &Self) -> f64 {
+        let k = self.rank();
+        let other = other.first(k);
+        let lacking = (k - other.rank()) as f64;
+        let apart = distance(&self.basis, &other.basis).powi(2);
+        ((lacking + apart) / k as f64).clamp(0.0, 1.0).sqrt()
+    }
+
+    /// The principal angles with another span, smallest first.
+    pub fn angles(&self, other: &Self) -> Vec<f64> {
+        principal_angles(&self.basis, &other.first(self.rank()).basis)
+    }
+
+    /// ‖Vᵀgᵢ‖² of every gradient.
+    pub fn inside(&self, gradients: &Gradients) -> Vector {
+        squared_lengths(&gradients.project(&self.basis))
+    }
+
+    /// tr(VᵀAV)/tr(A), A being the second moment of `gradients`.
+    pub fn energy(&self, gradients: &Gradients) -> f64 {
+        let whole: f64 = gradients.squared_norms().iter().sum();
+        if whole > 0.0 { (self.inside(gradients).sum() / whole).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// The share of every single gradient that is inside, in [0, 1]; 0 of a gradient of zero.
+    pub fn shares(&self, gradients: &Gradients) -> Vec<f64> {
+        let norms = gradients.squared_norms();
+        let share = |(inside, norm): (&f64, &f64)| {
+            let share = inside / norm;
+            if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+        };
+        self.inside(gradients).iter().zip(&norms).map(share).collect()
+    }
+
+    /// What `candidate` is to these private gradients, of which this is the span.
+    pub fn score(&self, candidate: &Self, gradients: &Gradients) -> Score {
+        Score {
+            distance: self.distance(candidate),
+            energy: candidate.energy(gradients),
+            angles: self.angles(candidate),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::model::gradients::Contribution;
+    use crate::numeric::golden;
+
+    /// Gradients that are given outright.
+    fn gradients(columns: Matrix) -> Gradients {
+        Gradients {
+            losses: vec![0.0; columns.ncols()],
+            layers: vec![Contribution::Formed(columns)],
+        }
+    }
+
+    fn numbers(value: &Value) -> Vec<f64> {
+        serde_json::from_value(value.clone()).unwrap()
+    }
+
+    #[test]
+    fn spans_distances_and_energies_agree_with_the_reference() {
+        let golden = golden::gsd();
+        let (a, b) = (golden.records("subspace.A"), golden.records("subspace.B"));
+        let (private, public) = (gradients(a), gradients(b));
+        golden::assert_close(&private.gram(), &golden.rows("subspace.gram_AA"), 1e-9);
+        golden::assert_close(&private.cross_gram(&public), &golden.rows("subspace.gram_AB"), 1e-9);
+        for case in golden.value("subspace.cases").as_array().unwrap() {
+            let k = case["k"].as_u64().unwrap() as usize;
+            let (ours, theirs) =
+                (Subspace::of(&private, k).unwrap(), Subspace::of(&public, k).unwrap());
+            for (value, singular) in ours.values.iter().zip(numbers(&case["singular_a"])) {
+                assert!((value.sqrt() - singular).abs() < 1e-9);
+            }
+            let projector = golden::Golden(case.clone()).rows("projector_b");
+            golden::assert_close(&(&theirs.basis * theirs.basis.transpose()), &projector, 1e-9);
+            let score = ours.score(&theirs, &private);
+            assert_eq!(score.angles.len(), k);
+            for (angle, cosine) in score.angles.iter().zip(numbers(&case["cosines"])) {
+                assert!((angle.cos() - cosine).abs() < 1e-9);
+            }
+            for (angle, wanted) in score.angles.iter().zip(numbers(&case["angles_rad"])) {
+                assert!((angle - wanted).abs() < 1e-9, "{angle} {wanted}");
+            }
+            let wanted = |name: &str| case[name].as_f64().unwrap();
+            assert!((score.distance - wanted("gsd")).abs() < 1e-9);
+            assert!((score.distance * (k as f64).sqrt() - wanted("gsd_raw")).abs() < 1e-9);
+            assert!((score.energy - wanted("energy_captured")).abs() < 1e-9);
+            // The reference states ‖Vᵀg‖² or its share; the share is what is in [0, 1].
+            let shares = theirs.shares(&private);
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            assert!((mean - wanted("mean_per_sample_energy")).abs() < 1e-9);
+            for (share, wanted) in shares.iter().zip(numbers(&case["per_sample_energy"])) {
+                assert!((share - wanted).abs() < 1e-9);
+            }
+            // ‖R‖² = (1 − E)‖G‖² exactly.
+            let whole: f64 = private.squared_norms().iter().sum();
+            let rest = ((1.0 - score.energy) * whole).sqrt();
+            assert!((rest - wanted("R_fro")).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn equal_orthogonal_and_half_equal_spans_have_the_distances_of_the_reference() {
+        let golden = golden::gsd();
+        for (case, energy) in [("orthogonal", 0.0), ("half", 0.8)] {
+            let rows = |name: &str| golden.records(&format!("subspace.{case}.{name}"));
+            let (private, public) = (gradients(rows("A")), gradients(rows("B")));
+            let (ours, theirs) =
+                (Subspace::of(&private, 2).unwrap(), Subspace::of(&public, 2).unwrap());
+            let wanted = golden.number(&format!("subspace.{case}.gsd"));
+            assert!((ours.distance(&theirs) - wanted).abs() < 1e-11);
+            assert!((theirs.energy(&private) - energy).abs() < 1e-12);
+            assert!(ours.distance(&ours) < 1e-12);
+        }
+        let rows = |name: &str| golden.records(&format!("subspace.rank_deficient.{name}"));
+        let (private, public) = (gradients(rows("A")), gradients(rows("B")));
+        let ours = Subspace::of(&private, 2).unwrap();
+        assert!(ours.rank() == 1 && ours.eigengap() > 1.0 - 1e-12);
+        let theirs = Subspace::of(&public, 2).unwrap();
+        let wanted = golden.number("subspace.rank_deficient.gsd_at_k1");
+        assert!((ours.distance(&theirs) - wanted).abs() < 1e-9);
+        // The other way round, the direction that is lacking is a right angle.
+        assert!((theirs.distance(&ours) - 0.5_f64.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn degenerate_eigenvalues_of_random_labels_come_out_as_in_the_reference() {
+        let golden = golden::gsd();
+        let x = golden.records("label_degeneracy.X");
+        // Every label once per record, at zero weights.
+        let mut features = Matrix::zeros(2, 6);
+        for column in 0..6 {
+            features.set_column(column, &x.column(column / 3));
+        }
+        let architecture = crate::model::Architecture::linear(2, 3).unwrap();
+        let model = crate::model::Classifier::new(architecture, vec![0.0; 9]).unwrap();
+        let labels = crate::model::Labels::Classes(&[0, 1, 2, 0, 1, 2]);
+        let found = Subspace::of(&model.gradients(&features, labels).unwrap(), 6).unwrap();
+        let wanted = golden.vector("label_degeneracy.eig_GtG");
+        assert_eq!(found.rank(), 4);
+        for (value, wanted) in found.values.iter().zip(&wanted) {
+            assert!((value - wanted).abs() < 1e-9, "{value} {wanted}");
+        }
+        assert!(found.first(1).eigengap() < 1e-9 && found.first(2).eigengap() > 0.5);
+    }
+
+    #[test]
+    fn gradients_that_are_zero_or_no_numbers_are_told() {
+        let error = Subspace::of(&gradients(Matrix::zeros(4, 3)), 2).unwrap_err().to_string();
+        assert!(error.contains("all gradients are zero"), "{error}");
+        let mut bad = Matrix::identity(4, 3);
+        bad[(0, 0)] = f64::NAN;
+        assert!(Subspace::of(&gradients(bad), 2).is_err());
+        // All the same: one direction.
+        let same = Subspace::of(&gradients(Matrix::from_element(4, 3, 2.0)), 2).unwrap();
+        assert_eq!(same.rank(), 1);
+    }
+}

@@ -1,0 +1,129 @@
+//! What a table of scores says, in words.
+
+use super::comparison::{Line, Place};
+
+/// About one candidate.
+pub fn of_line(line: &Line) -> String {
+    let place = match line.place {
+        Place::Broken => {
+            return format!(
+                "left out: {}",
+                line.trouble.as_deref().unwrap_or("it failed in a repeat")
+            );
+        }
+        Place::Best if line.as_floor => "best; as good as more private records".to_owned(),
+        Place::Best => "best".to_owned(),
+        Place::Tied(Some(more)) => {
+            format!("as good as the best; {more} more repeats would tell")
+        }
+        Place::Tied(None) => "as good as the best".to_owned(),
+        Place::Behind => "behind the best".to_owned(),
+    };
+    if line.as_noise { format!("{place}; no better than noise") } else { place }
+}
+
+/// About all of them, the best first.
+pub fn of_all(lines: &[Line]) -> String {
+    let named = |keep: &dyn Fn(&Line) -> bool| -> Vec<&str> {
+        lines.iter().filter(|line| keep(line)).map(|line| line.name.as_str()).collect()
+    };
+    let Some(best) = lines.first().filter(|line| line.place == Place::Best) else {
+        return "no dataset could be ranked".to_owned();
+    };
+    let mut parts = Vec::new();
+    if best.as_noise {
+        parts.push(format!("use none: not even {} is better than noise", best.name));
+    } else {
+        parts.push(format!("use {}", best.name));
+        let tied = named(&|line| matches!(line.place, Place::Tied(_)) && !line.as_noise);
+        if !tied.is_empty() {
+            let more = lines.iter().filter_map(|line| match line.place {
+                Place::Tied(more) if !line.as_noise => Some(more),
+                _ => None,
+            });
+            let more: Option<Vec<usize>> = more.collect();
+            let would = more.and_then(|more| more.into_iter().max()).map_or_else(
+                || "and more repeats would hardly help".to_owned(),
+                |most| format!("{most} more repeats would"),
+            );
+            parts.push(format!("{} cannot be told apart from it ({would})", listed(&tied)));
+        }
+        let noise = named(&|line| line.place != Place::Broken && line.as_noise);
+        if !noise.is_empty() {
+            parts.push(format!("{} {} no better than noise", listed(&noise), are(noise.len())));
+        }
+    }
+    let broken = named(&|line| line.place == Place::Broken);
+    if !broken.is_empty() {
+        parts.push(format!("{} {} left out", listed(&broken), was(broken.len())));
+    }
+    parts.join("; ")
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] if names.len() <= 5 => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", names[..4].join(", "), names.len() - 4),
+    }
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+fn was(count: usize) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, place: Place, as_noise: bool) -> Line {
+        Line {
+            name: name.to_owned(),
+            records: 100,
+            place,
+            summary: None,
+            behind: None,
+            as_floor: false,
+            as_noise,
+            alongside: None,
+            verdict: String::new(),
+            trouble: Some("it has 3 features where the private data have 4".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_verdict_names_the_best_its_equals_and_what_is_useless() {
+        let lines = [
+            line("hospital_b", Place::Best, false),
+            line("hospital_c", Place::Tied(Some(12)), false),
+            line("clinic", Place::Behind, false),
+            line("cifar", Place::Behind, true),
+            line("cells", Place::Broken, false),
+        ];
+        assert_eq!(
+            of_all(&lines),
+            "use hospital_b; hospital_c cannot be told apart from it (12 more repeats would); \
+             cifar is no better than noise; cells was left out"
+        );
+        assert_eq!(of_line(&lines[1]), "as good as the best; 12 more repeats would tell");
+        assert_eq!(of_line(&lines[3]), "behind the best; no better than noise");
+        assert!(of_line(&lines[4]).contains("3 features"));
+        let useless = [line("noise", Place::Best, true)];
+        assert_eq!(of_all(&useless), "use none: not even noise is better than noise");
+        assert_eq!(of_all(&[line("a", Place::Broken, false)]), "no dataset could be ranked");
+    }
+
+    #[test]
+    fn many_names_are_counted() {
+        let lines: Vec<Line> = std::iter::once(line("a", Place::Best, false))
+            .chain((0..8).map(|i| line(&format!("b{i}"), Place::Tied(None), false)))
+            .collect();
+        let words = of_all(&lines);
+        assert!(words.contains("b0, b1, b2, b3 and 4 more cannot be told apart"), "{words}");
+    }
+}

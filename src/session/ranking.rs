@@ -1,0 +1,97 @@
+//! What a session says about ranking its public datasets.
+
+use serde::{Deserialize, Serialize};
+
+use super::Session;
+use crate::data::{PreparationSettings, Role};
+use crate::error::{Error, Result};
+use crate::rank::RankingSettings;
+
+/// Every field has a default: a session need not mention ranking.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RankingDefinition {
+    /// Name of the private dataset; that of the first plan, or the first private one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private: Option<String>,
+    /// Names of the candidates; all public datasets if there is none here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub public: Vec<String>,
+    /// How features are brought into bounds: best as in the plan to come. The intercept is
+    /// left out, because the models have one.
+    pub preparation: PreparationSettings,
+    /// Bring images of another size to that of the private ones (grey where channels differ).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resize: bool,
+    pub settings: RankingSettings,
+}
+
+impl RankingDefinition {
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn check(&self, session: &Session) -> Result<()> {
+        let role = |name: &String, role: Role| -> Result<()> {
+            if session.dataset(name)?.role == role {
+                return Ok(());
+            }
+            let (is, wanted) = match role {
+                Role::Public => ("private", "public"),
+                Role::Private => ("public", "private"),
+            };
+            Err(Error::usage(format!("'{name}' is {is}, and the ranking wants it {wanted}"))
+                .cure("name another dataset in `ranking`, or change its role"))
+        };
+        self.private.iter().try_for_each(|name| role(name, Role::Private))?;
+        self.public.iter().try_for_each(|name| role(name, Role::Public))?;
+        self.settings.check()
+    }
+
+    /// The private dataset that is meant.
+    pub fn private_name<'a>(&'a self, session: &'a Session) -> Result<&'a str> {
+        let of_plan = session.plans.first().map(|plan| plan.private.as_str());
+        let first = session.datasets.iter().find(|dataset| dataset.role == Role::Private);
+        let named = self.private.as_deref().or(of_plan);
+        named.or(first.map(|dataset| dataset.name.as_str())).ok_or_else(|| {
+            Error::usage("the session has no private dataset to rank for")
+                .cure("give one the role private")
+        })
+    }
+
+    /// The candidates that are meant.
+    pub fn public_names<'a>(&'a self, session: &'a Session) -> Vec<&'a str> {
+        if !self.public.is_empty() {
+            return self.public.iter().map(String::as_str).collect();
+        }
+        let public = session.datasets.iter().filter(|dataset| dataset.role == Role::Public);
+        public.map(|dataset| dataset.name.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::demo;
+
+    #[test]
+    fn a_session_without_a_word_on_ranking_ranks_all_its_public_datasets() {
+        let mut session = demo::session("bikeshare").unwrap();
+        assert!(session.ranking.is_default() && !session.to_ron().unwrap().contains("ranking"));
+        let private = session.ranking.private_name(&session).unwrap().to_owned();
+        assert_eq!(private, session.plans[0].private);
+        let all = session.ranking.public_names(&session).len();
+        assert_eq!(all, session.datasets.iter().filter(|it| it.role == Role::Public).count());
+
+        session.ranking.settings.repeats = 5;
+        session.ranking.private = Some(private.clone());
+        let text = session.to_ron().unwrap();
+        assert_eq!(Session::parse(&text, "s").unwrap(), session);
+
+        session.ranking.public = vec![private];
+        assert!(session.check().unwrap_err().to_string().contains("wants it public"));
+        session.ranking = RankingDefinition::default();
+        session.ranking.settings.repeats = 1;
+        assert!(session.check().is_err());
+    }
+}

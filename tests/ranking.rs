@@ -1,0 +1,183 @@
+//! `halflight rank`, as scripts and curators see it.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_halflight"))
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
+}
+
+/// A deterministic number in [−1, 1] for each seed and place.
+fn number(seed: u64, at: u64) -> f64 {
+    let mut bits = (seed << 32 | at).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits ^= bits >> 29;
+    bits = bits.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits ^= bits >> 32;
+    (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+/// Rows whose features follow three factors, which `turned` directs elsewhere.
+fn table(rows: u64, turned: f64, seed: u64) -> String {
+    let (sine, cosine) = turned.sin_cos();
+    let mut csv = (0..8).map(|i| format!("f{i},")).collect::<String>() + "kind\n";
+    for row in 0..rows {
+        let factor = |axis: u64| number(seed, row * 64 + axis) / (1.0 + axis as f64);
+        for feature in 0..8_u64 {
+            let own =
+                if feature < 4 { cosine * factor(feature % 3) } else { sine * factor(feature % 3) };
+            csv += &format!("{:.5},", 1.5 * own + 0.1 * number(seed + 1, row * 64 + feature));
+        }
+        csv += &format!("{}\n", ["a", "b", "c"][(row % 3) as usize]);
+    }
+    csv
+}
+
+fn workspace() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    };
+    write("private.csv", table(600, 0.0, 1));
+    write("near.csv", table(400, 0.1, 10));
+    write("middle.csv", table(400, 0.7, 20));
+    write("far.csv", table(400, 1.5, 30));
+    write("odd.csv", "a,b\n1,2\n3,4\n".to_owned());
+    write("session.ron", SESSION.to_owned());
+    directory
+}
+
+const SESSION: &str = r#"#![enable(implicit_some)]
+(
+  version: 1,
+  datasets: [
+    (name: "ours", role: private, source: file("private.csv"), label: "kind", task: classification),
+    (name: "odd", role: public, source: file("odd.csv")),
+    (name: "gone", role: public, source: file("gone.csv")),
+    (name: "far", role: public, source: file("far.csv"), label: "kind", task: classification),
+    (name: "near", role: public, source: file("near.csv"), label: "kind", task: classification),
+    (name: "middle", role: public, source: file("middle.csv"), label: "kind", task: classification),
+  ],
+  budgets: {"ours": (epsilon: 3.0, delta: 1e-6)},
+  ranking: (
+    preparation: (features: declared(3.0)),
+    settings: (model: linear, directions: 4, batch: 100, repeats: 4),
+  ),
+)
+"#;
+
+#[test]
+fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
+    let directory = workspace();
+    let output = halflight(directory.path(), &["rank", "session.ron"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+    let place =
+        |name: &str| out.find(&format!(" {name} ")).unwrap_or_else(|| panic!("{name}: {out}"));
+    assert!(place("near") < place("middle") && place("middle") < place("far"), "{out}");
+    assert!(out.contains("more private data") && out.contains("noise"), "{out}");
+    assert!(out.contains("use near"), "{out}");
+    assert!(out.contains("left out: odd") && out.contains("left out: gone"), "{out}");
+    assert!(!out.contains("NaN"), "{out}");
+    assert!(err.contains("k is 4") || !err.contains("k is"), "{err}");
+
+    let ledger = text(&halflight(directory.path(), &["ledger"]).stdout);
+    assert!(ledger.contains("spent ε 0") || ledger.contains("no budget"), "{ledger}");
+    assert!(ledger.contains("outside every guarantee, ε unstated"), "{ledger}");
+    assert!(ledger.contains("unprotected selection"), "{ledger}");
+    let again = halflight(directory.path(), &["rank", "session.ron", "--json"]);
+    let value = json(&again);
+    assert!(value["curator_only"].is_null(), "{value}");
+    let again =
+        halflight(directory.path(), &["rank", "session.ron", "--json", "--include-curator"]);
+    let value = json(&again);
+    assert_eq!(value["curator_only"]["datasets"][0]["name"], "near", "{value}");
+    assert!(value["curator_only"]["datasets"][0]["zero_shot"].is_number(), "{value}");
+    let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
+    assert_eq!(ledger["accounts"][0]["unprotected"].as_array().unwrap().len(), 3, "{ledger}");
+    assert!(ledger["accounts"][0]["spent"].is_null(), "{ledger}");
+}
+
+#[test]
+fn a_private_selection_spends_and_says_nothing_but_the_winner() {
+    let directory = workspace();
+    for mechanism in ["permute-and-flip", "exponential"] {
+        let output = halflight(
+            directory.path(),
+            &["rank", "session.ron", "--private", "1", "--mechanism", mechanism, "--json"],
+        );
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let value = json(&output);
+        // 600 records, hundreds apart in energy: sure at ε = 1.
+        assert_eq!(value["winner"], "near", "{value}");
+        assert!(value["guarantee"]["epsilon"].as_f64().unwrap() <= 1.0, "{value}");
+        assert!(value.get("curator_only").is_none() && value.get("released").is_none());
+    }
+    let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
+    let account = &ledger["accounts"][0];
+    assert_eq!(account["runs"].as_array().unwrap().len(), 2, "{ledger}");
+    assert_eq!(account["runs"][0]["state"], "finished", "{ledger}");
+    assert!(account["unprotected"].as_array().unwrap().is_empty(), "{ledger}");
+    let refused = halflight(directory.path(), &["rank", "session.ron", "--private", "2"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("would overspend"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_private_table_releases_every_score() {
+    let directory = workspace();
+    let output = halflight(
+        directory.path(),
+        &["rank", "session.ron", "--private", "3", "--mechanism", "table", "--json"],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let value = json(&output);
+    let released = value["released"].as_array().unwrap();
+    assert_eq!(released[0]["name"], "near", "{value}");
+    let energy = |at: usize| released[at]["energy"]["mean"].as_f64().unwrap();
+    assert!(energy(0) > energy(2) && energy(0) < 1.2, "{value}");
+    assert!(released[0]["energy"]["deviation"].as_f64().unwrap() > 0.0, "{value}");
+}
+
+#[test]
+fn what_cannot_be_ranked_is_said_with_the_right_exit_code() {
+    let directory = workspace();
+    let path = directory.path().join("session.ron");
+    let edit = |from: &str, to: &str| {
+        assert!(SESSION.contains(from), "{from}");
+        std::fs::write(&path, SESSION.replace(from, to)).unwrap();
+        let output = halflight(directory.path(), &["rank", "session.ron"]);
+        (output.status.code(), text(&output.stderr))
+    };
+    for (from, to, code, words) in [
+        ("repeats: 4", "repeats: 1", 2, "repeats is 1"),
+        ("model: linear", "model: probe", 2, "8 features"),
+        ("role: private", "role: public", 2, "no private dataset"),
+        ("ranking: (", "ranking: (public: [\"odd\"], ", 2, "no public dataset has a label"),
+        ("ranking: (", "ranking: (public: [\"elsewhere\"], ", 2, "no dataset 'elsewhere'"),
+        ("batch: 100", "batches: 100", 1, "batches"),
+        ("near.csv", "private.csv", 0, ""),
+    ] {
+        let (found, error) = edit(from, to);
+        assert_eq!(found, Some(code), "{to}: {error}");
+        assert!(error.contains(words), "{to}: {error}");
+    }
+    // The private file among the candidates: every row is on both sides.
+    let output = halflight(directory.path(), &["rank", "session.ron"]);
+    let out = text(&output.stdout);
+    assert!(out.contains("left out: near") && out.contains("private"), "{out}");
+}
