@@ -119,6 +119,10 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
         for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
+        if let Some(extraction) = &mut dataset.extract {
+            let network = workspace.resolve(&extraction.network);
+            extraction.network = network.display().to_string();
+        }
         if dataset.role == Role::Private {
             dataset.fingerprint = None;
         }
