@@ -5,6 +5,7 @@
 //! | [`open`] | `halflight [SESSION]` |
 //! | [`demo`] | `halflight demo` |
 //! | [`run`] | `halflight run SESSION` |
+//! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
@@ -43,6 +44,7 @@ mod run;
 mod schema;
 mod signals;
 mod steps;
+mod sweep;
 mod voice;
 
 use std::path::PathBuf;
@@ -91,6 +93,7 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
+    Sweep(sweep::Sweep),
     Predict(predict::Predict),
     Report(report::ReportCommand),
     /// Look at data files: schema, label candidates, problems.
@@ -121,6 +124,7 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
+        Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Report(report)) => report.execute(),
         Some(Command::Data(data)) => data.execute(),

@@ -9,6 +9,8 @@
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | `features` | what networks made of records, kept |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`resumption`] | what a run directory holds so that the run can go on |
+//! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
@@ -32,7 +34,9 @@ pub mod plan_field;
 pub mod prediction;
 pub mod preferences;
 pub mod report;
+pub mod resumption;
 pub mod run_directory;
+pub mod sweep;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

@@ -123,6 +123,9 @@ fn quoted(names: &[&str]) -> String {
 
 /// ε as it may be shown: never too small.
 fn shown_epsilon(reported: &Reported) -> String {
+    if reported.is_void() {
+        return "unbounded".to_owned();
+    }
     epsilon(&reported.run).map_or_else(|| "–".to_owned(), |epsilon| round_up(epsilon, 4))
 }
 
@@ -141,9 +144,10 @@ fn tiles(report: &Report, only: &Reported) -> String {
     };
     tile(format!("<i>ε</i> {}", shown_epsilon(only)), "privacy loss, rounded up", "main");
     if let Some(certificate) = &only.certificate {
-        let guarantee = &certificate.guarantee;
-        tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
-        tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
+        if let Some(guarantee) = &certificate.guarantee {
+            tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
+            tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
+        }
         tile(grouped(certificate.records), "private training records", "");
     }
     if let Some(error) = error(only, Series::PublicError, report) {
@@ -199,7 +203,8 @@ fn runs_table(report: &Report) -> String {
             plan.map_or_else(dash, |plan| plan.method.clone()),
             shown_epsilon(reported),
             certificate
-                .map_or_else(dash, |certificate| format!("{:e}", certificate.guarantee.delta)),
+                .and_then(|certificate| certificate.guarantee.as_ref())
+                .map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
             certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
             error(reported, Series::PublicError, report).unwrap_or_else(dash),
             reported.run.outcome.clone(),
@@ -458,7 +463,8 @@ fn mechanisms(report: &Report) -> String {
     let mut accountants: Vec<String> = Vec::new();
     for reported in &report.runs {
         let Some(certificate) = &reported.certificate else { continue };
-        let line = format!("{}; {}", certificate.accountant, certificate.guarantee.bound);
+        let bound = certificate.guarantee.as_ref().map_or("void", |it| it.bound.as_str());
+        let line = format!("{}; {bound}", certificate.accountant);
         if !accountants.contains(&line) {
             accountants.push(line);
         }
