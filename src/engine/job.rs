@@ -11,7 +11,7 @@ use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Dataset, Preparation};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Classifier, Labels, Model};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
@@ -128,7 +128,7 @@ fn launch(
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
     let loaded = job.loaded();
-    let assembly = assemble(&job.session, &job.plan, &loaded)?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
@@ -436,13 +436,40 @@ impl Judge<'_> {
     /// Adds the evaluation of the current model to a step.
     pub fn judge(&self, run: &dyn Run, step: &mut Step) {
         let Some(model) = run.model() else { return };
+        if let Model::Classifier(classifier) = model.get() {
+            if !is_judged(step) {
+                return;
+            }
+            self.judge_classifier(classifier, step);
+        }
         if let Some(error) = self.error(model.get(), self.public) {
             let value = Standing::Released(error);
             step.measures.push(Measure { series: Series::PublicError, value });
+            if matches!(model.get(), Model::Classifier(_)) {
+                let value = Standing::Released(accuracy(error));
+                step.measures.push(Measure { series: Series::PublicAccuracy, value });
+            }
         }
         if let Some(error) = self.private_error(model.get()) {
+            if matches!(model.get(), Model::Classifier(_)) {
+                let value = Standing::Curator(error.clone().map(accuracy));
+                step.measures.push(Measure { series: Series::PrivateAccuracy, value });
+            }
             let value = Standing::Curator(error);
             step.measures.push(Measure { series: Series::PrivateError, value });
+        }
+    }
+
+    /// Right answers in %, and the loss on public records.
+    fn judge_classifier(&self, classifier: &Classifier, step: &mut Step) {
+        let loss = |holdout: &Dataset| {
+            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
+            let losses = classifier.losses(&holdout.features, Labels::Classes(&classes.of));
+            Some(losses.iter().sum::<f64>() / losses.len() as f64)
+        };
+        if let Some(loss) = loss(self.public) {
+            let value = Standing::Released(loss);
+            step.measures.push(Measure { series: Series::HoldoutLoss, value });
         }
     }
 
@@ -483,6 +510,19 @@ impl Judge<'_> {
             .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
         Some((errors.sum::<f64>() / target.len() as f64).sqrt())
     }
+}
+
+/// In %, of a share of wrong classes.
+fn accuracy(error: f64) -> f64 {
+    100.0 * (1.0 - error)
+}
+
+/// Judging a network on all held-out records can cost as much as its step: of a long run, about
+/// this many steps are judged.
+const JUDGED_STEPS: u64 = 100;
+
+fn is_judged(step: &Step) -> bool {
+    step.done || step.index == 1 || step.index.is_multiple_of(step.total.div_ceil(JUDGED_STEPS))
 }
 
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {

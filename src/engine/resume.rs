@@ -55,7 +55,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     }
     then.check(&job.origin(&path.join("run.ron"))?)
         .map_err(|error| error.at(path.display().to_string()))?;
-    let assembly = assemble(&job.session, &job.plan, &job.loaded())?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
     // The lock on the run first: nothing in its directory changes before it is ours.
     let mut ledger = job.workspace.ledger()?;
     let unfinished = ledger.resume(run)?;
@@ -134,6 +134,7 @@ mod tests {
                 preparation: crate::data::PreparationSettings::default(),
                 holdout: 0.2,
                 seed: 1,
+                start: None,
                 allow_large_delta: false,
             });
         }

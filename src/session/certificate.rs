@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapt;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
@@ -55,6 +56,9 @@ pub struct Certificate {
     pub reading: String,
     pub covered: Vec<Cow<'static, str>>,
     pub not_covered: Vec<String>,
+    /// What must be true of the public data, where the method leans on more than usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumption: Option<Cow<'static, str>>,
     pub mechanisms: Vec<Event>,
     pub accountant: Cow<'static, str>,
     /// The curator could see exact numbers while it ran and may have acted on them.
@@ -104,6 +108,10 @@ impl Certificate {
                 .insecure_noise_seed
                 .map_or_else(|| COVERED.map(Cow::Borrowed).to_vec(), |_| Vec::new()),
             not_covered: not_covered(&facts),
+            assumption: adapt::method(&facts.method)
+                .ok()
+                .and_then(|method| method.assumption())
+                .map(Cow::Borrowed),
             run: facts.run,
             account: facts.account,
             method: facts.method,

@@ -163,7 +163,7 @@ pub(super) fn session_of_run(
             .filter(|(name, _)| uses(name))
             .map(|(k, v)| (k.clone(), *v))
             .collect(),
-        plans: vec![plan.clone()],
+        plans: vec![plan.resolved(workspace)],
         ..Session::default()
     }
 }

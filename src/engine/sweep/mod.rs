@@ -56,7 +56,7 @@ impl Order<'_> {
     pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
         let planned = variants.into_iter().map(|variant| {
-            let assembly = assemble(self.session, &variant.plan, &loaded)
+            let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
                 .map_err(|error| error.within(&variant.plan.name))?;
             let (calibrated, plan) = (assembly.calibrated, assembly.plan);
             Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
@@ -172,7 +172,7 @@ pub fn carry_out(
     let job = Job { session, plan, datasets, workspace, watch, control };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
-    let assembly = assemble(&job.session, &job.plan, &job.loaded())?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
     if grant.events != assembly.calibrated.events {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")

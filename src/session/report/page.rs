@@ -255,6 +255,11 @@ fn guarantee(report: &Report) -> String {
             "It does not cover",
             said(report, |it| it.not_covered.iter().map(String::as_str).collect()),
         ),
+        (
+            "uncovered",
+            "It assumes",
+            said(report, |it| it.assumption.iter().map(AsRef::as_ref).collect()),
+        ),
     ];
     out.push_str("<div class=\"columns\">\n");
     for (class, title, sentences) in lists {
