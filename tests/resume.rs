@@ -233,12 +233,13 @@ fn every_resumption_has_noise_of_its_own_and_damage_costs_what_it_hits() {
     assert_eq!(third[..damaged], kept[..damaged]);
     assert_ne!(third[damaged], kept[damaged]);
     assert!(lost >= (kept.len() - damaged) as u64 && said.contains("lost"), "{lost}: {said}");
-    // The machine was started again: the block that was announced last counts as drawn.
+    // The machine was started again: the block of three that was announced last counts as
+    // drawn, the whole of it where the first of the three was not made yet.
     let (fourth, lost, _) = again(&|workspace, _| {
         std::fs::remove_dir_all(workspace.join(".halflight/open")).unwrap();
     });
     assert_eq!(fourth[..kept.len()], kept);
-    assert!(lost < 3 && (kept.len() as u64 + lost).is_multiple_of(3), "{lost} of {}", kept.len());
+    assert!(lost <= 3 && (kept.len() as u64 + lost).is_multiple_of(3), "{lost} of {}", kept.len());
 }
 
 #[test]

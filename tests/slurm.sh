@@ -31,6 +31,7 @@ daemons=
 end() {
     code=$?
     for daemon in $daemons; do kill "$daemon" 2> /dev/null || true; done
+    wait
     if [ "$code" != 0 ]; then
         tail -n 20 "$dir"/*.log "$dir"/work/sweep*/slurm-*.out 2> /dev/null || true
     fi

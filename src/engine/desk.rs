@@ -107,7 +107,7 @@ pub enum Request {
 #[derive(Debug)]
 pub enum Report {
     SessionOpened {
-        session: Session,
+        session: Box<Session>,
         path: PathBuf,
     },
     SessionSaved(PathBuf),
@@ -330,6 +330,7 @@ impl Clerk {
                 self.loaded.clear();
                 self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
                 self.reading.clear();
+                let session = Box::new(session);
                 self.tray.put(Report::SessionOpened { session, path });
                 self.tell_ledger()?;
             }

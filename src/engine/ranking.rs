@@ -65,7 +65,7 @@ pub enum RankingMoment {
     /// With the table so far, where there is one for the curator.
     Stepped {
         step: RankStep,
-        comparison: Option<CuratorOnly<Comparison>>,
+        comparison: Option<Box<CuratorOnly<Comparison>>>,
     },
 }
 
@@ -149,7 +149,10 @@ fn curator(
             }
             let step = ranking.step(&job.watch)?;
             let done = step.done;
-            tell(RankingMoment::Stepped { step, comparison: ranking.comparison(&job.watch) });
+            tell(RankingMoment::Stepped {
+                step,
+                comparison: ranking.comparison(&job.watch).map(Box::new),
+            });
             if done {
                 return Ok(false);
             }
@@ -421,7 +424,8 @@ mod tests {
         // The same records still: what they are drawn from is told by their file.
         assert!(fitted.provenance().eq(large.provenance()));
         assert!(matches!(alike(&small, &small, &features, true), Ok(Cow::Borrowed(_))));
-        let error = alike(&small, &table(100 * 7, 2), &features, true).err().unwrap().to_string();
+        let other = table(100 * 7, 2);
+        let error = alike(&small, &other, &features, true).err().unwrap().to_string();
         assert!(error.contains("same extractor"), "{error}");
     }
 }

@@ -271,7 +271,9 @@ mod tests {
         fn walk(value: &serde_json::Value, numbers: &mut Vec<f64>) {
             match value {
                 serde_json::Value::Array(values) => {
-                    values.iter().for_each(|value| walk(value, numbers));
+                    for value in values {
+                        walk(value, numbers);
+                    }
                 }
                 value => numbers.push(value.as_f64().unwrap()),
             }

@@ -82,31 +82,54 @@ impl Convolution {
     fn patches(&self, image: &[f64], patches: &mut [f64]) {
         let positions = self.output().plane();
         for (index, column) in patches.chunks_exact_mut(positions).enumerate() {
-            self.along(index, |position, at| {
-                column[position] = at.map_or(0.0, |at| image[at]);
-            });
+            let (right, lines) = self.lines(index);
+            for (slots, start) in column.chunks_exact_mut(self.output().width).zip(lines) {
+                let Some(start) = start else {
+                    slots.fill(0.0);
+                    continue;
+                };
+                let line = &image[start..start + self.input.width];
+                if self.stride == 1 && self.padding == 0 {
+                    slots.copy_from_slice(&line[right..right + slots.len()]);
+                    continue;
+                }
+                for (place, slot) in slots.iter_mut().enumerate() {
+                    let at = (place * self.stride + right).checked_sub(self.padding);
+                    *slot = at.and_then(|at| line.get(at)).copied().unwrap_or(0.0);
+                }
+            }
         }
     }
 
-    /// For number `index` of the patches: where it lies in the image, for every position;
-    /// `None` in the padding.
-    fn along(&self, index: usize, mut visit: impl FnMut(usize, Option<usize>)) {
-        let output = self.output();
-        let (channel, rest) = (index / self.kernel.pow(2), index % self.kernel.pow(2));
-        let (down, right) = (rest / self.kernel, rest % self.kernel);
-        let plane = channel * self.input.plane();
-        let inside = |place: usize, side: usize| {
-            place.checked_sub(self.padding).filter(|place| *place < side)
-        };
-        let mut position = 0;
-        for row in 0..output.height {
-            let from = inside(row * self.stride + down, self.input.height);
-            for column in 0..output.width {
-                let x = inside(column * self.stride + right, self.input.width);
-                visit(position, from.zip(x).map(|(y, x)| plane + y * self.input.width + x));
-                position += 1;
+    /// Adds what the patches hold back to the pixels that they were taken from.
+    fn add_patches(&self, patches: &[f64], image: &mut [f64]) {
+        let positions = self.output().plane();
+        for (index, column) in patches.chunks_exact(positions).enumerate() {
+            let (right, lines) = self.lines(index);
+            for (values, start) in column.chunks_exact(self.output().width).zip(lines) {
+                let Some(start) = start else { continue };
+                let line = &mut image[start..start + self.input.width];
+                for (place, value) in values.iter().enumerate() {
+                    let at = (place * self.stride + right).checked_sub(self.padding);
+                    if let Some(pixel) = at.and_then(|at| line.get_mut(at)) {
+                        *pixel += value;
+                    }
+                }
             }
         }
+    }
+
+    /// Number `index` of every patch: its column within the patch, and for every row of
+    /// positions where the line of the image begins that it lies in; `None` in the padding.
+    fn lines(&self, index: usize) -> (usize, impl Iterator<Item = Option<usize>>) {
+        let Self { input, kernel, stride, padding, .. } = *self;
+        let (channel, rest) = (index / (kernel * kernel), index % (kernel * kernel));
+        let (down, right) = (rest / kernel, rest % kernel);
+        let lines = (0..self.output().height).map(move |row| {
+            let y = (row * stride + down).checked_sub(padding).filter(|y| *y < input.height)?;
+            Some((channel * input.height + y) * input.width)
+        });
+        (right, lines)
     }
 
     pub(super) fn forward(&self, parameters: &[f64], images: &[f64], outputs: &mut [f64]) {
@@ -136,13 +159,7 @@ impl Convolution {
             .zip(deltas.chunks_exact(positions * self.filters));
         for (image, deltas) in pairs {
             multiply(&mut patches, &plain(deltas, positions, self.filters), &weights, 0.0);
-            for (index, column) in patches.chunks_exact(positions).enumerate() {
-                self.along(index, |position, at| {
-                    if let Some(at) = at {
-                        image[at] += column[position];
-                    }
-                });
-            }
+            self.add_patches(&patches, image);
         }
     }
 
@@ -241,7 +258,7 @@ mod tests {
         let padded = Convolution { input, filters: 3, kernel: 3, stride: 2, padding: 1 };
         let plain = Convolution { input: framed, padding: 0, ..padded };
         assert_eq!(padded.output(), plain.output());
-        let parameters: Vec<f64> = (0..3 * 18 + 3).map(|i| ((i * 5) % 7) as f64 - 3.0).collect();
+        let parameters: Vec<f64> = (0..3 * 18 + 3).map(|i| f64::from((i * 5) % 7) - 3.0).collect();
         let forward = |convolution: &Convolution, image: &[f64]| {
             let mut outputs = vec![0.0; convolution.output().size()];
             convolution.forward(&parameters, image, &mut outputs);

@@ -239,21 +239,17 @@ impl Conditions {
         let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
-        match self.classes {
-            Some(classes) => {
-                let uniform = Uniform::new(0, classes as u32).map_err(|error| {
-                    Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
-                })?;
-                let labels: Vec<u32> =
-                    (0..first + count).map(|_| uniform.sample(&mut labels)).collect();
-                self.model.gradients(&features, Labels::Classes(&labels[first..]))
-            }
-            None => {
-                let labels: Vec<f64> =
-                    (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
-                self.model.gradients(&features, Labels::Numbers(&labels[first..]))
-            }
+        if let Some(classes) = self.classes {
+            let uniform = Uniform::new(0, classes as u32).map_err(|error| {
+                Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
+            })?;
+            let labels: Vec<u32> =
+                (0..first + count).map(|_| uniform.sample(&mut labels)).collect();
+            return self.model.gradients(&features, Labels::Classes(&labels[first..]));
         }
+        let labels: Vec<f64> =
+            (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
+        self.model.gradients(&features, Labels::Numbers(&labels[first..]))
     }
 
     /// Gives the gradients of all of `data` to `work`, some thousand at a time.

@@ -213,7 +213,7 @@ mod tests {
     fn the_nearer_a_candidate_the_better_its_place() {
         for order in [super::super::Order::Energy, super::super::Order::Distance] {
             for model in [ProbeModel::Linear, settings().model] {
-                let settings = RankingSettings { order, model, ..settings() };
+                let settings = RankingSettings { model, order, ..settings() };
                 let table = rank(
                     &settings,
                     vec![

@@ -137,7 +137,9 @@ impl PrivateTable {
             (0..repeats).map(|repeat| lineup.round(repeat)).collect::<Result<Vec<_>>>()?;
         let frames = rounds.iter().map(Frame::of).collect::<Result<Vec<_>>>()?;
         // The frames hold what is needed of the spans.
-        rounds.iter_mut().for_each(|round| round.spans.clear());
+        for round in &mut rounds {
+            round.spans.clear();
+        }
         let held = private.map(|data| (Arc::clone(data), Vec::new()));
         Ok(Self { lineup, frames, rounds, held, done: 0, n: private_records })
     }
@@ -160,10 +162,14 @@ impl PrivateTable {
             .collect();
         let line = |(index, candidate): (usize, &super::Candidate)| {
             let k = self.frames[0].spans[index].as_ref().map(Matrix::ncols);
-            let energy = self.mean(index, &moments, energy).map(|mean| Mean {
-                mean,
-                deviation: sigma * (k.unwrap_or(0) as f64 / self.frames.len() as f64).sqrt(),
-            });
+            let energy =
+                self.mean(index, &moments, |span, moment| Some(energy(span, moment))).map(|mean| {
+                    Mean {
+                        mean,
+                        deviation: sigma
+                            * (k.unwrap_or(0) as f64 / self.frames.len() as f64).sqrt(),
+                    }
+                });
             let far = self.mean(index, &moments, distance).map(|mean| {
                 let copies: Vec<f64> = copies
                     .iter()
@@ -247,8 +253,8 @@ impl PrivateRanking for PrivateTable {
 }
 
 /// tr(CᵀSC), which is in [0, 1] without noise.
-fn energy(span: &Matrix, moment: &Matrix) -> Option<f64> {
-    Some(symmetric::quadratic_forms(span, moment).sum())
+fn energy(span: &Matrix, moment: &Matrix) -> f64 {
+    symmetric::quadratic_forms(span, moment).sum()
 }
 
 /// √(k − Σcos²θ)/√k between the span and that of the leading eigenvectors of the moment.
@@ -387,10 +393,8 @@ mod tests {
             a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
         };
         let private = Private::new(Arc::new(ours.clone()));
-        let bound = match table(&private).plan().unwrap().mechanism {
-            PlannedMechanism::Gaussian { l2_sensitivity, .. } => l2_sensitivity,
-            _ => unreachable!(),
-        };
+        let planned = table(&private).plan().unwrap().mechanism;
+        let PlannedMechanism::Gaussian { l2_sensitivity: bound, .. } = planned else { panic!() };
         assert!((bound - 4.0_f64.sqrt() / RECORDS as f64).abs() < 1e-9);
         let attained = moved(&with(0, 1.0), &with(20, 1.0));
         assert!(attained <= bound && attained > 0.9 * bound, "{attained} {bound}");

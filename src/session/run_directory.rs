@@ -146,6 +146,10 @@ pub(super) fn session_of_run(
         for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
         }
+        if let Some(extraction) = &mut dataset.extract {
+            let network = workspace.resolve(&extraction.network);
+            extraction.network = network.display().to_string();
+        }
         if dataset.role == Role::Private {
             dataset.fingerprint = None;
         }

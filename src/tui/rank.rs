@@ -204,7 +204,7 @@ impl RankScreen {
                     (work.done, work.total, work.words) = (step.index, step.total, step.words);
                 }
                 if let Some(comparison) = comparison {
-                    self.shown = Some(Shown::Exact(Box::new(comparison)));
+                    self.shown = Some(Shown::Exact(comparison));
                 }
                 None
             }

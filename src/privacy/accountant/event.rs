@@ -252,8 +252,8 @@ impl Mechanism {
             (
                 Planned::Selection { range, candidates: planned },
                 Self::Selection { candidates, .. },
-            ) => (range, candidates == planned),
-            (
+            )
+            | (
                 Planned::PermuteAndFlip { range, candidates: planned },
                 Self::PermuteAndFlip { candidates, .. },
             ) => (range, candidates == planned),

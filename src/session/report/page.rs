@@ -409,6 +409,10 @@ fn description(dataset: &DatasetDefinition) -> Vec<String> {
         Columns::Only(names) => names.join(", "),
         Columns::Except(names) => format!("all but {}", names.join(", ")),
     };
+    let features = match &dataset.extract {
+        Some(extraction) => format!("{features}, extracted by {}", file_name(&extraction.network)),
+        None => features,
+    };
     let gaps = match dataset.missing {
         Missing::Refuse => "refused",
         Missing::Drop => "left out",
@@ -432,14 +436,12 @@ fn origin(source: &Source) -> String {
     match source {
         Source::Builtin(name) => format!("built-in {name}"),
         Source::Synthetic { .. } => "synthetic".to_owned(),
-        _ => {
-            let name = |file: &str| {
-                let path = std::path::Path::new(file);
-                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            };
-            source.files().into_iter().map(name).collect::<Vec<_>>().join(", ")
-        }
+        _ => source.files().into_iter().map(file_name).collect::<Vec<_>>().join(", "),
     }
+}
+
+fn file_name(path: &str) -> String {
+    std::path::Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn mechanisms(report: &Report) -> String {

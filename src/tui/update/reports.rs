@@ -17,7 +17,7 @@ pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
         Report::SessionOpened { session, path } => {
             app.say(Level::Good, format!("opened {}", path.display()));
             app.history = History::new(&session);
-            app.session = session;
+            app.session = *session;
             app.unsaved = false;
             app.demo = None;
             app.run.pace = None;

@@ -11,9 +11,11 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::engine::Moment;
-use crate::engine::desk::News;
+use crate::engine::desk::{News, RankNews};
+use crate::engine::ranking::{Manner, RankingMoment};
 use crate::error::Error;
 use crate::privacy::Watch;
+use crate::rank::RankStep;
 use crate::tui::compare::tests::archived;
 use crate::tui::stage;
 use crate::tui::view::view;
@@ -96,7 +98,7 @@ fn any_mouse(random: &mut ChaCha20Rng) -> MouseEvent {
 fn any_report(random: &mut ChaCha20Rng) -> Report {
     let id = random.random_range(0..4);
     let number = random.random_range(1..9);
-    match random.random_range(0..14) {
+    match random.random_range(0..17) {
         0 => Report::Listing(stage::listing()),
         1 => Report::Glance { file: "x.csv".into(), schema: Ok(stage::schema()) },
         2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
@@ -120,9 +122,20 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
         9 => Report::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
         10 => Report::Trouble(Error::failed("trouble")),
         11 => Report::Inspected { file: "x.csv".to_owned(), columns: stage::schema().columns },
+        13 => rank_step(id),
+        14 => Report::Rank { id, news: RankNews::Ended(Box::new(Ok(stage::rank_summary()))) },
+        15 => Report::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
         12 => Report::SessionSaved("s.ron".into()),
         _ => Report::Preview(Box::new(Err(Error::failed("not loaded")))),
     }
+}
+
+fn rank_step(id: u64) -> Report {
+    let words = "repeat 3 of 10".to_owned();
+    let step = RankStep { index: 3, total: 11, words, done: false };
+    let comparison = Some(Box::new(stage::exact(stage::comparison())));
+    let moment = RankingMoment::Stepped { step, comparison };
+    Report::Rank { id, news: RankNews::Moment(moment) }
 }
 
 fn any_message(random: &mut ChaCha20Rng) -> Message {
@@ -245,6 +258,57 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     let effects = update(&mut app, end(id, refused), &Hits::default());
     assert!(!asked(&effects, |it| matches!(it, Request::Launch { .. })));
     assert_eq!((app.plan.queue.len(), app.plan.working), (2, false));
+}
+
+#[test]
+fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
+    let mut app = stage::loaded();
+    let effects = press(&mut app, "2r");
+    assert!(asked(&effects, |it| matches!(it, Request::Rank { manner: Manner::Curator, .. })));
+    assert!(press(&mut app, "r").is_empty(), "one at a time");
+    update(&mut app, Message::Reports(vec![rank_step(1)]), &Hits::default());
+    assert_eq!(app.rank.rows(&app.watch).len(), 4);
+    assert_eq!(app.rank.work.as_ref().unwrap().done, 3);
+    press(&mut app, "c");
+    assert!(!app.rank.work.as_ref().unwrap().control.proceed());
+    // News of another ranking change nothing.
+    update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
+    let news = RankNews::Ended(Box::new(Ok(stage::rank_summary())));
+    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    assert!(app.rank.work.is_none());
+
+    // Sorted by name, the third row is summer; it must be in the session to be taken.
+    press(&mut app, "s↓↓↓");
+    assert_eq!(app.rank.chosen(&app.watch).as_deref(), Some("summer"));
+    press(&mut app, "\n");
+    assert_eq!(app.tab, Tab::Rank);
+    app.session.datasets[1].name = "summer".to_owned();
+    press(&mut app, "\n");
+    assert_eq!((app.tab, &app.session.plans[0].public), (Tab::Plan, &vec!["summer".to_owned()]));
+}
+
+#[test]
+fn sealed_nothing_is_ranked_but_privately() {
+    let mut app = stage::loaded();
+    press(&mut app, "2v");
+    assert!(press(&mut app, "r").is_empty() && app.rank.work.is_none());
+    press(&mut app, "p");
+    assert!(press(&mut app, "x\n").is_empty(), "no number");
+    let Some(Popup::Prompt(prompt)) = &app.popup else { panic!("the prompt stays") };
+    assert!(prompt.problem.is_some());
+    press(&mut app, "\x1b");
+    let effects = press(&mut app, "p\n");
+    let private = |request: &Request| match request {
+        Request::Rank { manner: Manner::Winner(_, target), .. } => target.epsilon == 0.5,
+        _ => false,
+    };
+    assert!(asked(&effects, private));
+    assert_eq!(app.working(), 1);
+    // What was ranked exactly before is hidden, and shown again.
+    app.rank = stage::ranked().rank;
+    assert!(app.rank.rows(&app.watch).is_empty() && app.rank.chosen(&app.watch).is_none());
+    press(&mut app, "v");
+    assert_eq!(app.rank.rows(&app.watch).len(), 4);
 }
 
 #[test]
