@@ -80,7 +80,7 @@ impl Method for DpSgd {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
         plan(shape, settings, &design::plan_plain(shape, settings)?)?.scale(noise, GRADIENT)?;
-        let design = design::plain(shape, settings, problem.seed)?;
+        let design = design::plain(shape, &problem.public, settings, problem.seed)?;
         let largest = largest_rate(&design);
         train(problem, settings, noise, design, largest)
     }
@@ -130,7 +130,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::adapt::sampled::{Records, design::scale};
+    use crate::adapt::sampled::Records;
     use crate::adapt::{Series, Value, example};
     use crate::model::{Classifier, Labels, Model};
     use crate::numeric::Vector;
@@ -145,15 +145,15 @@ mod tests {
 
     /// The same steps written out: no clipping, no noise, the samples of the same seed.
     fn plain_descent(
-        private: &Dataset,
+        (public, private): (&Dataset, &Dataset),
         settings: &Settings,
         noise: &Calibrated,
         shape: &ProblemShape,
         seed: u64,
     ) -> Classifier {
-        let design = design::plain(shape, settings, seed).unwrap();
+        let design = design::plain(shape, public, settings, seed).unwrap();
         let records = Records::new(private, 2).unwrap();
-        let features = scale(shape, settings).unwrap() * &records.features;
+        let features = design.scale * &records.features;
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();
         let mut velocity = Vector::zeros(model.parameters().len());
@@ -220,7 +220,7 @@ mod tests {
             };
             let ours = rehearsal.run().unwrap();
             let settings = SPEC.check(&rehearsal.settings).unwrap();
-            let plain = plain_descent(&private, &settings, &ours.calibrated, &shape, 5);
+            let plain = plain_descent((&public, &private), &settings, &ours.calibrated, &shape, 5);
             assert_eq!(ours.model, Model::Classifier(plain), "{model}");
         }
     }
@@ -262,10 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn other_public_records_make_no_difference() {
+    fn of_public_records_only_their_size_makes_a_difference() {
         let (_, public, private) = example::two_classes(4, 60, 200, 1);
-        let (_, other, _) = example::two_classes(4, 60, 200, 2);
-        let unlabelled = Dataset { classes: None, ..other };
+        let turned = -&public.features;
+        let unlabelled = Dataset { classes: None, features: turned, ..public.clone() };
         let run = |public: &Dataset| {
             let settings = given(&[("steps", 5.0)], "softmax");
             let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-4 });

@@ -164,7 +164,7 @@ impl Method for Gep {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
         plan(shape, settings)?.scale(noise, GRADIENT)?;
-        let design = design(shape, settings, problem.seed)?;
+        let design = design(shape, &problem.public, settings, problem.seed)?;
         let source = Embedded {
             objective: design.objective,
             anchors: anchors(&problem, &design, settings)?,
@@ -180,10 +180,15 @@ impl Method for Gep {
     }
 }
 
-fn design(shape: &ProblemShape, settings: &Settings, seed: u64) -> Result<Design> {
+fn design(
+    shape: &ProblemShape,
+    public: &Dataset,
+    settings: &Settings,
+    seed: u64,
+) -> Result<Design> {
     let network = design::network(shape, settings, shape.dimension)?;
     Ok(Design {
-        scale: design::scale(shape, settings)?,
+        scale: design::scale(public, &network),
         frozen: None,
         model: design::first(network, seed)?,
         objective: Objective {

@@ -116,14 +116,14 @@ impl Method for Pretraining {
         plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
         let (known, classes, scale) = match &shape.start {
             Some(start) => {
-                let scale = scale_of(&start.model, shape);
+                let scale = design::scale(&problem.public, start.model.architecture());
                 (without_scale(&start.model, scale), &start.classes, scale)
             }
-            None => (
-                pretrained(shape, &problem.public, settings, problem.seed)?,
-                &public_classes(&problem.public)?.names,
-                design::scale(shape, settings)?,
-            ),
+            None => {
+                let known = pretrained(shape, &problem.public, settings, problem.seed)?;
+                let scale = design::scale(&problem.public, known.architecture());
+                (known, &public_classes(&problem.public)?.names, scale)
+            }
         };
         let network = network(shape, settings)?;
         let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
@@ -188,13 +188,6 @@ fn network(shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
     Architecture::new(layers)
 }
 
-/// What inputs are multiplied by while a model is trained: those of a network come to about 1.
-fn scale_of(model: &Classifier, shape: &ProblemShape) -> f64 {
-    let inputs = shape.dimension as f64;
-    let length = if model.architecture().layers().len() > 1 { inputs.sqrt() } else { 1.0 };
-    length / shape.bounds.feature_norm
-}
-
 /// The same model on features that are multiplied by `scale` before.
 fn without_scale(model: &Classifier, scale: f64) -> Classifier {
     let mut model = model.clone();
@@ -228,7 +221,7 @@ fn pretrained(
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
     let network = design::network(&public_shape, settings, shape.dimension)?;
     let design = Design {
-        scale: design::scale(shape, settings)?,
+        scale: design::scale(public, &network),
         frozen: None,
         model: design::first(network, seed)?,
         objective: EVERYTHING,
@@ -329,7 +322,7 @@ mod tests {
             let Model::Classifier(tuned) = &done.model else { panic!() };
             let settings = SPEC.check(&settings).unwrap();
             let known = pretrained(&shape, &public, &settings, 1).unwrap();
-            let scale = design::scale(&shape, &settings).unwrap();
+            let scale = design::scale(&public, known.architecture());
             let design = freeze(known, Part::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
@@ -344,7 +337,7 @@ mod tests {
         let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
         let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
         let known = pretrained(&shape, &public, &settings, 1).unwrap();
-        let scale = design::scale(&shape, &settings).unwrap();
+        let scale = design::scale(&public, known.architecture());
         let known = freeze(known, Part::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
         for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {

@@ -6,6 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{Loss, Objective, Trained};
 use crate::adapt::{ProblemShape, Settings};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::layer::Dense;
 use crate::model::layer::Layer;
@@ -111,13 +112,13 @@ fn image(settings: &Settings, features: usize) -> Result<Volume> {
     .cure(cure))
 }
 
-/// Networks need inputs of about 1 each; features come with a norm of at most `bound`.
-pub fn scale(shape: &ProblemShape, settings: &Settings) -> Result<f64> {
-    let length = match settings.text("model")? {
-        "softmax" => 1.0,
-        _ => (shape.dimension as f64).sqrt(),
-    };
-    Ok(length / shape.bounds.feature_norm)
+/// What features are multiplied by, so that public records have a norm of 1 on average, and for
+/// a network, whose inputs should be about 1 each, one of √d.
+pub fn scale(public: &Dataset, network: &Architecture) -> f64 {
+    let mean_square = public.features.norm_squared() / public.len() as f64;
+    let unit = if mean_square > 0.0 { mean_square.sqrt() } else { public.bounds.feature_norm };
+    let length = if network.layers().len() > 1 { (public.dimension() as f64).sqrt() } else { 1.0 };
+    length / unit
 }
 
 /// First parameters: zeros for softmax regression, whose loss is convex; else random.
@@ -143,16 +144,22 @@ pub fn random_projection(inputs: usize, outputs: usize, seed: u64) -> Result<Cla
 }
 
 /// The design of DP-SGD: a network, after a random projection where one is wanted.
-pub fn plain(shape: &ProblemShape, settings: &Settings, seed: u64) -> Result<Design> {
+pub fn plain(
+    shape: &ProblemShape,
+    public: &Dataset,
+    settings: &Settings,
+    seed: u64,
+) -> Result<Design> {
     let dimension = shape.dimension;
     let projected = projected(shape, settings)?;
     let frozen = (projected < dimension)
         .then(|| random_projection(dimension, projected, seed))
         .transpose()?;
+    let network = network(shape, settings, projected)?;
     Ok(Design {
-        scale: scale(shape, settings)?,
+        scale: scale(public, &network),
         frozen,
-        model: first(network(shape, settings, projected)?, seed)?,
+        model: first(network, seed)?,
         objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
     })
 }
