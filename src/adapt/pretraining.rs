@@ -114,16 +114,13 @@ impl Method for Pretraining {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
         plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
-        let (known, classes, scale) = match &shape.start {
-            Some(start) => {
-                let scale = design::scale(&problem.public, start.model.architecture());
-                (without_scale(&start.model, scale), &start.classes, scale)
-            }
-            None => {
-                let known = pretrained(shape, &problem.public, settings, problem.seed)?;
-                let scale = design::scale(&problem.public, known.architecture());
-                (known, &public_classes(&problem.public)?.names, scale)
-            }
+        let (known, classes, scale) = if let Some(start) = &shape.start {
+            let scale = design::scale(&problem.public, start.model.architecture());
+            (without_scale(&start.model, scale), &start.classes, scale)
+        } else {
+            let known = pretrained(shape, &problem.public, settings, problem.seed)?;
+            let scale = design::scale(&problem.public, known.architecture());
+            (known, &public_classes(&problem.public)?.names, scale)
         };
         let network = network(shape, settings)?;
         let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };

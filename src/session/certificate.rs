@@ -110,7 +110,7 @@ impl Certificate {
             not_covered: not_covered(&facts),
             assumption: adapt::method(&facts.method)
                 .ok()
-                .and_then(|method| method.assumption())
+                .and_then(adapt::Method::assumption)
                 .map(Cow::Borrowed),
             run: facts.run,
             account: facts.account,

@@ -71,6 +71,10 @@ impl Records {
         self.features.ncols()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Up to `count` records, spread over all.
     pub fn some(&self, count: usize) -> Self {
         let stride = self.len().div_ceil(count.max(1)).max(1);

@@ -159,7 +159,7 @@ impl Training {
         index == 1 || index == self.motion.steps || index.is_multiple_of(every)
     }
 
-    fn exact(&self, watch: &Watch) -> Result<Vec<Measure>> {
+    fn exact(&self, watch: &Watch) -> Vec<Measure> {
         let (objective, source, model) = (self.design.objective, &self.source, &self.design.model);
         let look = |records: &Records| -> Result<Exact> {
             let gradients = objective.gradients(model, records)?;
@@ -175,9 +175,9 @@ impl Training {
             })
         };
         let Some(exact) = self.watched.curator(watch, |records| look(records).ok()) else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
-        let Some(exact) = exact.transpose() else { return Ok(Vec::new()) };
+        let Some(exact) = exact.transpose() else { return Vec::new() };
         let measure =
             |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
         let mut measures = vec![
@@ -188,7 +188,7 @@ impl Training {
         ];
         let energy = exact.map(|exact| exact.look.energy).transpose();
         measures.extend(energy.map(|energy| Measure::curator(Series::ExactSubspaceEnergy, energy)));
-        Ok(measures)
+        measures
     }
 
     fn advance(&mut self, gradient: &Vector) -> Result<()> {
@@ -266,7 +266,7 @@ impl Run for Training {
                 measures.push(Measure::released(Series::PublicLoss, mean));
             }
             measures.extend(self.source.public_measures());
-            measures.extend(self.exact(watch)?);
+            measures.extend(self.exact(watch));
         }
         self.advance(gradient.get())?;
         self.released = Some(gradient.map(|_| ()));

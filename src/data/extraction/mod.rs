@@ -76,18 +76,17 @@ trait Network: Sync {
 impl Extraction {
     /// The column that is replaced by its features.
     fn column_of<'a>(&'a self, table: &'a Table) -> Result<(&'a str, &'a Vectors)> {
-        let name = match &self.column {
-            Some(name) => name,
-            None => {
-                let vectors = |at: &usize| matches!(table.columns[*at], Column::Vectors(_));
-                let mut found = (0..table.columns.len()).filter(vectors);
-                let (Some(only), None) = (found.next(), found.next()) else {
-                    return Err(Error::usage("which column the network reads is not clear")
-                        .at(table.origin.clone())
-                        .cure("name it: extract: (column: \"…\", …)"));
-                };
-                &table.names[only]
-            }
+        let name = if let Some(name) = &self.column {
+            name
+        } else {
+            let vectors = |at: &usize| matches!(table.columns[*at], Column::Vectors(_));
+            let mut found = (0..table.columns.len()).filter(vectors);
+            let (Some(only), None) = (found.next(), found.next()) else {
+                return Err(Error::usage("which column the network reads is not clear")
+                    .at(table.origin.clone())
+                    .cure("name it: extract: (column: \"…\", …)"));
+            };
+            &table.names[only]
         };
         match table.column(name)? {
             Column::Vectors(vectors) => Ok((name, vectors)),

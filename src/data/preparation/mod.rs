@@ -118,8 +118,8 @@ impl Preparation {
             ))
             .cure("use the columns that the model was trained on"));
         }
-        let (labels, missing) = (self.labels.clone(), self.missing);
-        Ok(Self { labels, missing, ..other.clone() })
+        let (missing, labels) = (self.missing, self.labels.clone());
+        Ok(Self { missing, labels, ..other.clone() })
     }
 
     /// Bounded features and (if `with_label`) bounded labels or classes. There
