@@ -47,7 +47,7 @@ fn main() {
         let parameters = architecture.initial(&mut generator);
         let p = parameters.len();
         let model = Classifier::new(architecture, parameters).unwrap();
-        let datasets = [1, 2].map(|seed| images(seed));
+        let datasets = [1, 2].map(images);
         let labels: Vec<u32> = (0..RECORDS as u32).map(|i| i * 7 % CLASSES as u32).collect();
         let labels = Labels::Classes(&labels);
         let mut best = [f64::INFINITY; 4];

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -34,15 +35,16 @@ fn number(seed: u64, at: u64) -> f64 {
 /// Rows whose features follow three factors, which `turned` directs elsewhere.
 fn table(rows: u64, turned: f64, seed: u64) -> String {
     let (sine, cosine) = turned.sin_cos();
-    let mut csv = (0..8).map(|i| format!("f{i},")).collect::<String>() + "kind\n";
+    let mut csv = "f0,f1,f2,f3,f4,f5,f6,f7,kind\n".to_owned();
     for row in 0..rows {
         let factor = |axis: u64| number(seed, row * 64 + axis) / (1.0 + axis as f64);
         for feature in 0..8_u64 {
             let own =
                 if feature < 4 { cosine * factor(feature % 3) } else { sine * factor(feature % 3) };
-            csv += &format!("{:.5},", 1.5 * own + 0.1 * number(seed + 1, row * 64 + feature));
+            let cell = 1.5 * own + 0.1 * number(seed + 1, row * 64 + feature);
+            write!(csv, "{cell:.5},").unwrap();
         }
-        csv += &format!("{}\n", ["a", "b", "c"][(row % 3) as usize]);
+        csv += ["a\n", "b\n", "c\n"][(row % 3) as usize];
     }
     csv
 }

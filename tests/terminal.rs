@@ -59,9 +59,14 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.wait_for("of 60");
     assert!(screen.text().contains("stopped"), "{}", screen.text());
 
-    // The other tabs say what they are.
+    // A ranking by exact numbers, which the ledger notes.
     screen.press("2");
-    screen.wait_for("not built yet");
+    screen.wait_for("Which public dataset can stand in");
+    screen.press("r");
+    screen.wait_for("use other seasons");
+    screen.wait_for("10 repeats, m 500");
+    screen.press("6");
+    screen.wait_for("unprotected");
 
     // Compare: the run is in the archive; sealed, its exact numbers are nowhere.
     screen.press("5");

@@ -30,6 +30,7 @@ static SPEC: Spec = Spec {
               published; noise on the gradient of the model and on that of every weight.",
     task: Task::Regression,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[
         MODE_FIELD,
         Field {

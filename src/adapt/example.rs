@@ -67,6 +67,8 @@ pub fn shifted(
         dimension,
         bounds: public.bounds,
         private_labels: true,
+        classes: Vec::new(),
+        start: None,
     };
     (shape, public, private)
 }
@@ -85,5 +87,7 @@ pub fn two_classes(
         let classes = Classes { of, names: vec!["no".to_owned(), "yes".to_owned()] };
         Dataset { target: None, classes: Some(classes), ..data }
     };
-    (shape, classify(public), classify(private))
+    let (public, private) = (classify(public), classify(private));
+    let classes = public.classes.iter().flat_map(|classes| classes.names.clone()).collect();
+    (ProblemShape { classes, ..shape }, public, private)
 }

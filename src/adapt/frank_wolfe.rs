@@ -74,6 +74,7 @@ static SINGLE_STAGE: Spec = Spec {
               records and the model are found together, one privately chosen record a round.",
     task: Task::Regression,
     needs_private_labels: false,
+    needs_public_labels: true,
     fields: &[
         MODE,
         ROUNDS,
@@ -93,6 +94,7 @@ static TWO_STAGE: Spec = Spec {
               records, one privately chosen record a round, then weighted least squares.",
     task: Task::Regression,
     needs_private_labels: false,
+    needs_public_labels: true,
     fields: &[
         MODE,
         ROUNDS,

@@ -163,6 +163,8 @@ mod tests {
             dimension: 1,
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             private_labels: true,
+            classes: Vec::new(),
+            start: None,
         };
         let centre = Vector::from_vec(vec![1.0]);
         let theirs = Risk::of(&at(0.0, 0.0)).unwrap();

@@ -57,6 +57,7 @@ static SPEC: Spec = Spec {
               least squares.",
     task: Task::Regression,
     needs_private_labels: false,
+    needs_public_labels: true,
     fields: &[
         MODE,
         ROUNDS,

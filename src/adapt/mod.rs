@@ -17,14 +17,18 @@
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
 //! | `profiled`, [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
+//! | [`sampled`] | what the methods on Poisson samples share |
+//! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | those methods, for any number of classes |
 //! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
 
 pub mod baseline;
 pub mod cnvx_adap;
 pub mod discrepancy;
+pub mod dp_sgd;
 #[cfg(test)]
 mod example;
 pub mod frank_wolfe;
+pub mod gep;
 mod joint;
 mod kernel;
 pub mod kernel_mean_matching;
@@ -38,18 +42,21 @@ pub mod ncnvx_adap;
 #[cfg(test)]
 mod papers_setup;
 mod penalty;
+pub mod pillar;
 pub mod plan;
+pub mod pretraining;
 pub mod problem;
 mod profiled;
 pub mod profiled_cnvx_adap;
 pub mod profiled_logistic;
 mod reweighting;
+pub mod sampled;
 pub mod spec;
 pub mod target_only;
 pub mod weighted;
 
 pub use plan::Plan;
-pub use problem::{Problem, ProblemShape};
+pub use problem::{Problem, ProblemShape, Start};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
 
 use crate::data::Dataset;
@@ -57,9 +64,24 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
+/// Raised whenever a method takes other steps than before from the same released values: a
+/// run that was started before cannot be resumed then.
+pub const STEPS_VERSION: u32 = 1;
+
 /// An adaptation method: data plus a step function.
 pub trait Method: Sync {
     fn spec(&self) -> &'static Spec;
+
+    /// What must be true of the public data for the guarantee to hold, beyond what holds for
+    /// every method; for the certificate.
+    fn assumption(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a plan may name a model to start from.
+    fn starts_from_a_model(&self) -> bool {
+        false
+    }
 
     /// Every release it will make, before private data are touched. `settings` were
     /// checked against the spec; `public` is the prepared dataset that the run will get.
@@ -156,6 +178,22 @@ pub enum Series {
     EffectiveSample,
     /// Share of the total weight that lies on public records.
     PublicWeight,
+    /// Right answers on public records held out of training, in %.
+    PublicAccuracy,
+    /// Right answers on private records held out of training, in %.
+    PrivateAccuracy,
+    /// Mean loss on public records held out of training.
+    HoldoutLoss,
+    /// Share of the private records whose gradient is longer than the clip norm.
+    ClipFraction,
+    /// Median norm of the private records' gradients.
+    GradientMedian,
+    /// Nine of ten of the private records' gradients are no longer.
+    GradientTail,
+    /// Share of the public gradients' energy inside the anchor subspace.
+    SubspaceEnergy,
+    /// The same share of the private gradients' energy.
+    ExactSubspaceEnergy,
 }
 
 impl Series {
@@ -175,6 +213,14 @@ impl Series {
             Self::ExactMomentDiscrepancy => "exact moment discrepancy",
             Self::EffectiveSample => "effective sample",
             Self::PublicWeight => "public weight",
+            Self::PublicAccuracy => "public accuracy in %",
+            Self::PrivateAccuracy => "private accuracy in %",
+            Self::HoldoutLoss => "public hold-out loss",
+            Self::ClipFraction => "share of clipped gradients",
+            Self::GradientMedian => "median gradient norm",
+            Self::GradientTail => "90 % quantile of gradient norms",
+            Self::SubspaceEnergy => "public energy in the subspace",
+            Self::ExactSubspaceEnergy => "exact energy in the subspace",
         }
     }
 }
@@ -216,6 +262,10 @@ pub fn methods() -> &'static [&'static dyn Method] {
         &ncnvx_adap::NcnvxAdap,
         &target_only::TargetOnly,
         &target_only::TargetOnlyLogistic,
+        &dp_sgd::DpSgd,
+        &pillar::Pillar,
+        &gep::Gep,
+        &pretraining::Pretraining,
     ]
 }
 

@@ -49,6 +49,7 @@ static SPEC: Spec = Spec {
               released once, and public records are re-weighted to match it.",
     task: Task::Regression,
     needs_private_labels: false,
+    needs_public_labels: true,
     fields: &[
         Field {
             key: "goal",

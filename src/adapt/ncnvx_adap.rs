@@ -36,6 +36,7 @@ static SPEC: Spec = Spec {
               weight for every public and private record, as published.",
     task: Task::Classification,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[
         MODE_FIELD,
         Field {

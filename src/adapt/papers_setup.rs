@@ -39,6 +39,8 @@ impl Setup {
             dimension,
             bounds: public.bounds,
             private_labels: false,
+            classes: Vec::new(),
+            start: None,
         };
         let moment = bounded_moment(&private.features, 1.0);
         Self { shape, public, private, judges, moment }

@@ -1,7 +1,9 @@
 //! What a method works on.
 
+use super::Spec;
 use crate::data::{Bounds, Dataset, Task};
 use crate::error::{Error, Result};
+use crate::model::Classifier;
 use crate::privacy::Private;
 
 /// Fewest private records that a method accepts: under it, no ε that anybody would
@@ -17,9 +19,22 @@ pub struct ProblemShape {
     pub dimension: usize,
     pub bounds: Bounds,
     pub private_labels: bool,
+    /// Names of the classes of the private records, declared or public; none in a regression.
+    pub classes: Vec<String>,
+    /// The model that training starts from, where the plan names one.
+    pub start: Option<Start>,
 }
 
-/// Prepared data. `public` has a target; `private` has one if the method needs it.
+/// A model of an earlier run: released, or public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    pub model: Classifier,
+    /// Names of the classes that it tells apart.
+    pub classes: Vec<String>,
+}
+
+/// Prepared data. `public` has a target if the method needs one, and may have classes of its
+/// own if not; `private` has one if the method needs it.
 pub struct Problem {
     pub shape: ProblemShape,
     pub public: Dataset,
@@ -36,6 +51,11 @@ impl ProblemShape {
         task: Task,
         needs_private_labels: bool,
     ) -> Result<()> {
+        self.check_private(needs_private_labels)?;
+        self.check_public(public, Some(task))
+    }
+
+    fn check_private(&self, needs_private_labels: bool) -> Result<()> {
         if self.dimension == 0 {
             return Err(Error::failed("the data have no feature left")
                 .cure("select at least one feature column besides the label"));
@@ -58,10 +78,20 @@ impl ProblemShape {
             return Err(Error::failed(format!("the declared bound on feature norms is {norm}"))
                 .cure("declare a positive bound"));
         }
-        self.check_public(public, task)
+        Ok(())
     }
 
-    fn check_public(&self, public: &Dataset, task: Task) -> Result<()> {
+    /// The same for a method that takes public records without labels.
+    pub(super) fn check_for(&self, spec: &Spec, public: &Dataset) -> Result<()> {
+        let (task, needs_private_labels) = (spec.task, spec.needs_private_labels);
+        if spec.needs_public_labels {
+            return self.check(public, task, needs_private_labels);
+        }
+        self.check_private(needs_private_labels)?;
+        self.check_public(public, None)
+    }
+
+    fn check_public(&self, public: &Dataset, task: Option<Task>) -> Result<()> {
         let place = format!("public dataset '{}'", public.name);
         if public.is_empty() {
             return Err(Error::failed("it has no records").at(place).cure("widen its row filter"));
@@ -77,12 +107,15 @@ impl ProblemShape {
             .at(place)
             .cure("prepare both datasets with the same columns, then plan again"));
         }
+        let own = public.classes.as_ref().map(|classes| classes.of.len());
         let labels = match task {
-            Task::Regression => public.target.as_ref().map(Vec::len),
-            Task::Classification => public.classes.as_ref().map(|classes| classes.of.len()),
+            Some(Task::Regression) => public.target.as_ref().map(Vec::len),
+            Some(Task::Classification) => own,
+            None => own.or(Some(public.len())),
         };
         let Some(labels) = labels else {
-            return Err(Error::failed(format!("it has no label column for a {}", words(task)))
+            let task = words(task.unwrap_or_default());
+            return Err(Error::failed(format!("it has no label column for a {task}"))
                 .at(place)
                 .cure("choose the column to predict"));
         };
@@ -109,6 +142,16 @@ impl Problem {
     /// them is public: their number and their columns.
     pub(super) fn check(&self, task: Task, needs_private_labels: bool) -> Result<()> {
         self.shape.check(&self.public, task, needs_private_labels)?;
+        self.check_fit(task, needs_private_labels)
+    }
+
+    /// The same for a method that takes public records without labels.
+    pub(super) fn check_for(&self, spec: &Spec) -> Result<()> {
+        self.shape.check_for(spec, &self.public)?;
+        self.check_fit(spec.task, spec.needs_private_labels)
+    }
+
+    fn check_fit(&self, task: Task, needs_private_labels: bool) -> Result<()> {
         let shape = &self.shape;
         let fits = self.private.try_map(|data| {
             let labels = match task {

@@ -27,6 +27,7 @@ static SPEC: Spec = Spec {
               weight follows its loss, and noise goes on the private part of the gradient.",
     task: Task::Regression,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[
         Field {
             key: "alpha",
@@ -324,6 +325,8 @@ mod tests {
             dimension,
             bounds: Bounds { feature_norm: norm, label: 1.0 },
             private_labels: true,
+            classes: Vec::new(),
+            start: None,
         }
     }
 

@@ -27,6 +27,7 @@ static SPEC: Spec = Spec {
               weight follows its loss, and noise goes on the private part of the gradient.",
     task: Task::Classification,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[
         Field {
             key: "alpha",

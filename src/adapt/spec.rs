@@ -23,6 +23,9 @@ pub struct Spec {
     pub task: Task,
     /// The private records must carry the label.
     pub needs_private_labels: bool,
+    /// The public records must carry the same label. Where they need not, they may have none,
+    /// or classes of their own.
+    pub needs_public_labels: bool,
     pub fields: &'static [Field],
 }
 
@@ -230,6 +233,7 @@ mod tests {
         summary: "",
         task: Task::Regression,
         needs_private_labels: false,
+        needs_public_labels: true,
         fields: &[
             Field {
                 key: "steps",

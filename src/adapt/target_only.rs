@@ -59,6 +59,7 @@ static REGRESSION: Spec = Spec {
               baseline that public data have to improve on.",
     task: Task::Regression,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[CLIP_FIELD, STEPS_FIELD, step_size(2.0), AVERAGE_FIELD],
 };
 
@@ -69,6 +70,7 @@ static CLASSIFICATION: Spec = Spec {
               baseline that public data have to improve on.",
     task: Task::Classification,
     needs_private_labels: true,
+    needs_public_labels: true,
     fields: &[CLIP_FIELD, STEPS_FIELD, step_size(4.0), AVERAGE_FIELD],
 };
 

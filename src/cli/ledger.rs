@@ -9,8 +9,9 @@ use super::{print_json, print_line, voice};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, RunId, RunState};
+use crate::privacy::ledger::{Account, AccountId, Book, RunId, RunState};
 use crate::session::Workspace;
+use crate::session::resumption::TRANSCRIPT;
 
 /// Show and mend the privacy ledger of a workspace.
 #[derive(Debug, Args)]
@@ -141,8 +142,29 @@ impl LedgerCommand {
         if book.accounts.is_empty() {
             print_line("  nothing was spent here yet")?;
         }
-        book.accounts.iter().try_for_each(|account| print_line(&as_text(account)?))
+        book.accounts.iter().try_for_each(|account| print_line(&as_text(account)?))?;
+        dead_runs(&book, ledger).into_iter().try_for_each(|line| print_line(&line))
     }
+}
+
+/// What to do about runs that nobody carries out any more.
+fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
+    let open = book.accounts.iter().flat_map(|account| &account.runs);
+    let open = open.filter(|run| run.state == RunState::Open).map(|run| &run.grant.run);
+    let runs = ledger.path().with_file_name("runs");
+    let words = open.filter(|run| !ledger.is_alive(run)).filter_map(|run| {
+        let directory = runs.join(&run.0);
+        directory.join(TRANSCRIPT).is_file().then(|| {
+            format!(
+                "{} died: `halflight run --resume {}` goes on with it, `halflight ledger settle \
+                 {}` gives it up",
+                run.0,
+                directory.display(),
+                run.0
+            )
+        })
+    });
+    words.collect()
 }
 
 fn names(account: &Account) -> String {

@@ -41,6 +41,7 @@ impl Methods {
                     "id": spec.id, "name": spec.name, "summary": spec.summary,
                     "task": spec.task,
                     "needs_private_labels": spec.needs_private_labels,
+                    "needs_public_labels": spec.needs_public_labels,
                     "settings": fields.collect::<Vec<_>>(),
                 })
             });
@@ -52,6 +53,9 @@ impl Methods {
             print_line(&format!("  {}", spec.summary))?;
             let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
             print_line(&format!("  {labels} labels on the private records"))?;
+            if !spec.needs_public_labels {
+                print_line("  takes public records without labels, or with others")?;
+            }
             for field in spec.fields {
                 print_line(&format!(
                     "    {:<16} {} {} ({}; default {})",

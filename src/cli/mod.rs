@@ -5,6 +5,7 @@
 //! | [`open`] | `halflight [SESSION]` |
 //! | [`demo`] | `halflight demo` |
 //! | [`run`] | `halflight run SESSION` |
+//! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
@@ -45,6 +46,7 @@ mod run;
 mod schema;
 mod signals;
 mod steps;
+mod sweep;
 mod voice;
 
 use std::path::PathBuf;
@@ -93,10 +95,11 @@ enum Command {
     Demo(demo::Demo),
     /// Run the plans of a session without the interface.
     Run(run::Run),
-    /// Rank a session's public datasets: which can stand in for the private one?
-    Rank(rank::Rank),
+    Sweep(sweep::Sweep),
     Predict(predict::Predict),
     Report(report::ReportCommand),
+    /// Rank a session's public datasets: which can stand in for the private one?
+    Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
     Data(data::Data),
     /// List the adaptation methods and their settings.
@@ -125,9 +128,10 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
-        Some(Command::Rank(rank)) => rank.execute(),
+        Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Report(report)) => report.execute(),
+        Some(Command::Rank(rank)) => rank.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),

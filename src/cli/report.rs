@@ -116,7 +116,7 @@ fn as_json(reported: &Reported, report: &Report) -> Value {
         "plan": run.plan.as_ref().map(|plan| &plan.name),
         "method": run.plan.as_ref().map(|plan| &plan.method),
         "outcome": run.outcome,
-        "guarantee": certificate.map(|certificate| &certificate.guarantee),
+        "guarantee": certificate.and_then(|certificate| certificate.guarantee.as_ref()),
         "private_records": certificate.map(|certificate| certificate.records),
         "peeked": certificate.map(|certificate| certificate.peeked),
         "steps": run.steps,

@@ -15,6 +15,7 @@ use crate::model::Activation;
 use crate::plot::Figure;
 use crate::rank::ProbeModel;
 use crate::session::{atomic, demo};
+use crate::study::classification::{self, Subject, material};
 use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, Problem};
 use crate::study::ranking;
@@ -40,6 +41,10 @@ enum Which {
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
     Ranking(Ranking),
+    /// Classes on the principal directions of public records, over k, ε and public sets.
+    Pillar(Classification),
+    /// Classes by gradients in a public subspace, over its dimension, ε and public sets.
+    Gep(Classification),
 }
 
 impl Reproduce {
@@ -48,6 +53,8 @@ impl Reproduce {
             Which::Discrepancy(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
+            Which::Pillar(study) => study.execute(Subject::Pillar),
+            Which::Gep(study) => study.execute(Subject::Gep),
         }
     }
 }
@@ -343,6 +350,58 @@ impl Ranking {
             "stopped by a signal after {} of {} repeats; the tables show what was done",
             harvest.done,
             harvest.tasks()
+        )))
+    }
+}
+
+/// Classification with public features or gradients, on images and features of images.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight reproduce pillar --quick
+  halflight reproduce gep --only fashion --data ../shared/data")]
+struct Classification {
+    /// Directory of datasets: fashion_mnist, optdigits, features_cifar10_lite0, mnist. Without
+    /// it, those inside the program.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Only datasets whose name has this in it, such as fashion.
+    #[arg(long)]
+    only: Option<String>,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Classification {
+    fn execute(&self, subject: Subject) -> Result<()> {
+        let seeds = self.manner.seeds.unwrap_or(if self.manner.quick { 1 } else { 3 });
+        let (materials, missing) = material::load(self.data.as_deref())?;
+        let only = self.only.as_deref().unwrap_or_default().to_lowercase();
+        let wanted = materials
+            .into_iter()
+            .filter(|material| material.name.to_lowercase().contains(&only))
+            .map(|material| {
+                classification::Study::new(subject, material, self.manner.quick, seeds)
+            });
+        let interrupted = signals::on_first(|| {})?;
+        let (mut tables, mut done, mut tasks) = (Vec::new(), 0, 0);
+        for study in wanted {
+            let harvest =
+                self.manner.conduct(study.name(), study.grid(), &interrupted, |place| {
+                    study.measure(place)
+                })?;
+            (done, tasks) = (done + harvest.done, tasks + harvest.tasks());
+            tables.extend(study.tables(&harvest));
+        }
+        let name = if subject == Subject::Pillar { "pillar" } else { "gep" };
+        let header = classification::header(subject, &missing);
+        self.manner.publish(&Findings { name, header, tables, figures: Vec::new() })?;
+        if done == tasks {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {done} of {tasks} runs; the tables show what was done"
         )))
     }
 }

@@ -11,10 +11,11 @@ use super::reading::Watched;
 use super::steps::Steps;
 use super::{print_json, print_line, signals, voice};
 use crate::data::Role;
-use crate::engine::{Control, Job, Summary, job};
+use crate::engine::resume::{self, Resumable};
+use crate::engine::{Control, Job, Moment, Summary, job};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::Outcome;
+use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Session, Workspace, dataset};
 
@@ -26,10 +27,16 @@ use crate::session::{Session, Workspace, dataset};
 #[command(after_help = "Examples:
   halflight run session.ron
   halflight run session.ron --plan 'winter from the other seasons' --sealed --json
-  halflight run .halflight/runs/RUN/run.ron")]
+  halflight run .halflight/runs/RUN/run.ron
+  halflight run --resume .halflight/runs/RUN")]
 pub struct Run {
     /// Session file (.ron); a run's own run.ron repeats that run.
-    session: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    session: Option<PathBuf>,
+
+    /// Go on with a run whose program died: its directory, below .halflight/runs.
+    #[arg(long, value_name = "RUN_DIR", conflicts_with_all = ["session", "plan"])]
+    resume: Option<PathBuf>,
 
     /// Only the plan of this name.
     #[arg(long)]
@@ -50,12 +57,20 @@ pub struct Run {
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
+
+    /// Noise from this seed, to find faults: the ledger charges it, and nothing is private.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    insecure_noise_seed: Option<u64>,
 }
 
 impl Run {
     pub fn execute(&self) -> Result<()> {
-        let session = Session::open(&self.session)?;
-        let workspace = Workspace::of_session(&self.session)?;
+        let resumable = self.resume.as_deref().map(Resumable::read).transpose()?;
+        let (session, workspace, resume) = match (resumable, &self.session) {
+            (Some(found), _) => (found.session, found.workspace, Some(found.run)),
+            (None, Some(path)) => (Session::open(path)?, Workspace::of_session(path)?, None),
+            (None, None) => return Err(Error::usage("no session is named")),
+        };
         let options = Options {
             plan: self.plan.clone(),
             sealed: self.sealed,
@@ -63,6 +78,8 @@ impl Run {
             include_curator: self.include_curator,
             pace: self.pace,
             note: None,
+            resume,
+            insecure_noise_seed: self.insecure_noise_seed,
         };
         run_plans(&session, &workspace, &options)
     }
@@ -77,6 +94,9 @@ pub struct Options {
     pub pace: Option<f64>,
     /// Printed under the results.
     pub note: Option<String>,
+    /// Go on with this run of the only plan.
+    pub resume: Option<RunId>,
+    pub insecure_noise_seed: Option<u64>,
 }
 
 /// Runs the plans one after the other; the first failure ends it.
@@ -133,13 +153,28 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             workspace.folder().display()
         ));
         let mut steps = Steps::default();
-        let summary = job::execute(&job, &mut |moment| steps.hear(&moment));
+        let mut tell = |moment: Moment| steps.hear(&moment);
+        let summary = match (&options.resume, options.insecure_noise_seed) {
+            (Some(run), _) => resume::resume(&job, run, &mut tell),
+            (None, Some(seed)) => job::execute_insecurely(&job, seed, &mut tell),
+            (None, None) => job::execute(&job, &mut tell),
+        };
         steps.end();
         let summary = summary?;
         if options.json {
-            results.push(as_json(&summary, options.include_curator.then_some(&watch)));
+            let mut result = as_json(&summary, options.include_curator.then_some(&watch));
+            if let Some(seed) = options.insecure_noise_seed {
+                (result["insecure_noise_seed"], result["guarantee"]) = (json!(seed), Value::Null);
+            }
+            results.push(result);
         } else {
             print_line(&as_text(&summary, &watch))?;
+            if let Some(seed) = options.insecure_noise_seed {
+                print_line(&format!(
+                    "  NO GUARANTEE: the noise came from the seed {seed} and is no secret; the ε \
+                     above is what the ledger charges"
+                ))?;
+            }
         }
         let outcome = summary.outcome;
         if let Some(trouble) = summary.trouble {

@@ -3,16 +3,20 @@
 //! panel, a job for its start.
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings};
+use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings, Start};
 use crate::data::preparation::{
-    FeatureScaling, LabelRange, PreparationSettings, class_names, declared_classes,
+    FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
 use crate::data::selection::{resolved, used_columns};
-use crate::data::{Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task};
+use crate::data::{
+    Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
+};
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::privacy::{Calibrated, Private};
-use crate::session::{Loaded, PlanDefinition, Session};
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session};
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
@@ -65,7 +69,13 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     };
     let private = find(&plan.private)?;
     let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
-    let mut definition = publics[0].definition.clone();
+    let own = &publics[0].definition;
+    let foreign = !method.spec().needs_public_labels && has_other_labels(own, &private.definition);
+    let mut definition = own.clone();
+    if foreign {
+        definition.label.clone_from(&private.definition.label);
+        definition.task = private.definition.task;
+    }
     if definition.label.is_none() {
         return Err(Error::usage(format!(
             "public dataset '{}' has no label column",
@@ -95,26 +105,46 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     refuse_overlap(private, &tables, &plan.private)?;
     definition = resolved(&definition, tables[0])?;
-    let used = used_columns(&definition, tables[0])?;
+    if foreign {
+        forget_own_label(&mut definition, own);
+    }
+    // What of the public records is used, with the label that they have.
+    let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
+    let used = used_columns(&as_they_are, tables[0])?;
     let pooled = pool(&tables, &used)?;
-    let features = used.iter().filter(|name| definition.label.as_ref() != Some(name));
-    let needed: HashSet<_> = features.chain(label).map(String::as_str).collect();
+    let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
+    let shared_label = label.filter(|_| !foreign);
+    let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
     private.private()?.try_map(|table| {
         Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
     })?;
     // Incomplete public rows are gone already where they are to be dropped.
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
     definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
-    if definition.task == Task::Classification {
+    if foreign {
+        definition.classes = private_classes(&private.definition)?;
+    } else if definition.task == Task::Classification {
         let all: Vec<_> =
             publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
         definition.classes = shared_classes(&pooled, &all)?;
     }
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-    let preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
-    let public = preparation.apply(&public_train, "public", true)?;
-    let public_holdout = preparation.apply_for_evaluation(&public_test, "public hold-out")?;
+    let mut preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
+    let start = plan.start.as_deref().map(|path| starting_model(Path::new(path))).transpose()?;
+    if let Some((_, theirs)) = &start {
+        // The model knows features as they were prepared for it.
+        preparation = preparation.with_features_of(theirs)?;
+    }
+    let mut public = preparation.apply(&public_train, "public", !foreign)?;
+    let public_holdout = if foreign {
+        preparation.apply(&public_test, "public hold-out", false)?
+    } else {
+        preparation.apply_for_evaluation(&public_test, "public hold-out")?
+    };
+    if foreign && own.label.is_some() && own.task == Task::Classification {
+        public.classes = Some(classes_of(&pooled, &public_train, own)?);
+    }
 
     let split = private
         .private()?
@@ -141,6 +171,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         dimension: public.dimension(),
         bounds: public.bounds,
         private_labels: labelled,
+        classes: preparation.class_names().to_vec(),
+        start: start.map(|(start, _)| start),
     };
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
@@ -165,6 +197,51 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         private_holdout,
         warnings,
     })
+}
+
+/// Whether public records have no label, or one that says something else than the private.
+fn has_other_labels(public: &DatasetDefinition, private: &DatasetDefinition) -> bool {
+    let declared = |definition: &DatasetDefinition| declared_classes(&definition.classes).ok();
+    let differ = match (declared(public), declared(private)) {
+        (Some(public), Some(private)) => public != private,
+        _ => false,
+    };
+    let other = public.label != private.label || public.task != private.task;
+    private.label.is_some() && (other || differ)
+}
+
+/// Labels of their own are no features.
+fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition) {
+    if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
+        columns.retain(|name| name != label);
+    }
+}
+
+/// Whom no public record tells the classes of the private records must be told.
+fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
+    if private.classes.is_empty() {
+        return Err(Error::usage(format!(
+            "the public records do not have the label of '{}', so its classes are not public",
+            private.name
+        ))
+        .cure(format!("declare them: `classes: [...]` on dataset '{}'", private.name)));
+    }
+    declared_classes(&private.classes)
+}
+
+/// The model of an earlier run, and how its features are prepared.
+fn starting_model(path: &Path) -> Result<(Start, Preparation)> {
+    let saved = SavedModel::open(path)?;
+    let Model::Classifier(model) = saved.model else {
+        return Err(Error::usage(format!(
+            "a {} model cannot be trained further",
+            saved.model.kind()
+        ))
+        .at(path.display().to_string())
+        .cure("start from a model of dp_sgd, pillar, gep or pretraining"));
+    };
+    let classes = saved.preparation.class_names().to_vec();
+    Ok((Start { model, classes }, saved.preparation))
 }
 
 /// All public records under the columns in use.
@@ -231,4 +308,87 @@ fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
 
 fn stream(seed: u64, purpose: u64) -> u64 {
     seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Workspace, dataset};
+
+    /// Thirty records each, the public ones with `more` words in their definition.
+    fn assembled(method: &str, settings: &str, classes: &str, more: &str) -> Result<Assembly> {
+        let directory = tempfile::tempdir().unwrap();
+        let table = |label: &str, kinds: &[&str], shift: usize| {
+            let rows = (0..40).map(|i| {
+                let x = ((i * 7 + shift) % 11) as f64 / 10.0;
+                format!("{x},{},{}\n", (i + shift) % 5, kinds[i % kinds.len()])
+            });
+            format!("a,b,{label}\n{}", rows.collect::<String>())
+        };
+        let write = |name: &str, text: String| {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        write("private.csv", table("kind", &["cat", "dog"], 1));
+        write("public.csv", table("colour", &["red", "green", "blue"], 3));
+        let text = format!(
+            "(version: 1, datasets: [
+              (name: \"ours\", role: private, source: file(\"private.csv\"), label: \"kind\",
+               task: classification{classes}),
+              (name: \"theirs\", role: public, source: file(\"public.csv\"){more}),
+            ], plans: [(name: \"first\", method: \"{method}\", private: \"ours\",
+              public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5), settings: {{{settings}}})])"
+        );
+        let session = Session::parse(&text, "s.ron")?;
+        let workspace = Workspace::of(directory.path())?;
+        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
+        let loaded = loaded.collect::<Result<Vec<_>>>()?;
+        assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>())
+    }
+
+    const DECLARED: &str = ", classes: [\"cat\", \"dog\", \"fish\"]";
+    const COLOURS: &str = ", label: \"colour\", task: classification";
+
+    #[test]
+    fn public_records_with_classes_of_their_own_keep_them_and_tell_nothing_of_the_private_ones() {
+        let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
+        assert_eq!(found.problem.shape.classes, ["cat", "dog", "fish"]);
+        let own = found.problem.public.classes.as_ref().unwrap();
+        assert_eq!(own.names, ["blue", "green", "red"]);
+        assert_eq!(own.of.len(), found.problem.public.len());
+        assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
+        assert_eq!(found.preparation.class_names(), ["cat", "dog", "fish"]);
+        assert!(found.public_holdout.classes.is_none());
+        assert!(found.private_holdout.is_some());
+        // Two units of each of three classes, and their biases.
+        let settings = "\"units\": 2";
+        let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
+        assert_eq!(found.calibrated.events[0].mechanism.size_words().split(' ').next(), Some("9"));
+    }
+
+    #[test]
+    fn public_records_need_no_label_where_their_features_are_all_that_is_used() {
+        for more in ["", ", columns: except([\"colour\"])", ", label: \"b\""] {
+            let columns = "\"components\": 2";
+            let more = if more.is_empty() { ", columns: only([\"a\", \"b\"])" } else { more };
+            let found = assembled("pillar", columns, DECLARED, more);
+            let found = match (found, more.contains("label")) {
+                (Ok(found), false) => found,
+                // A colour that is a word is a feature that the private records lack.
+                (Err(error), true) => {
+                    assert!(error.to_string().contains("colour"), "{error}");
+                    continue;
+                }
+                (other, _) => panic!("{more}: {other:?}"),
+            };
+            assert!(found.problem.public.classes.is_none());
+            assert_eq!(found.problem.public.feature_names, ["a", "b", "(intercept)"]);
+        }
+        let error = assembled("dp_sgd", "", "", COLOURS).unwrap_err().to_string();
+        assert!(error.contains("classes are not public") && error.contains("'ours'"), "{error}");
+        let error = assembled("profiled_logistic", "", DECLARED, COLOURS).unwrap_err().to_string();
+        assert!(error.contains("'kind' and the public one 'colour'"), "{error}");
+        let own = "\"anchor_labels\": \"own\", \"basis\": 3";
+        let error = assembled("gep", own, DECLARED, COLOURS).unwrap_err().to_string();
+        assert!(error.contains("3 classes of its own"), "{error}");
+    }
 }

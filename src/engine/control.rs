@@ -45,6 +45,10 @@ impl Control {
         self.set(|state| state.wish = Wish::Stop);
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.lock().wish == Wish::Stop
+    }
+
     pub fn is_paused(&self) -> bool {
         self.lock().wish == Wish::Pause
     }

@@ -537,7 +537,7 @@ impl Clerk {
         session.check_plan(&plan)?;
         let datasets = self.datasets(&plan)?;
         let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
-        let assembly = assemble(session, &plan, &loaded)?;
+        let assembly = assemble(session, &plan.resolved(&self.workspace), &loaded)?;
         let record = loaded
             .iter()
             .find_map(|loaded| loaded.record.as_ref().filter(|record| record.name == plan.private));

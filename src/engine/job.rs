@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,19 @@ use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Dataset, Preparation};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Classifier, Labels, Model};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Watch};
+use crate::privacy::{
+    CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript, Watch,
+};
 use crate::session::certificate::{Certificate, Facts};
+use crate::session::resumption::{self, Origin, Recorded};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
+
+/// In the ledger, between a method and the seed of noise that is no secret.
+pub const INSECURE: &str = "with insecure noise seed";
 
 /// A run to be made, with everything it needs.
 #[derive(Debug, Clone)]
@@ -86,41 +92,143 @@ pub struct Scores {
     pub target_only: Option<CuratorOnly<f64>>,
 }
 
+/// A run that may draw, and where it writes.
+pub(super) struct Opening {
+    pub run: RunId,
+    pub account: AccountId,
+    pub spender: Spender,
+    pub directory: RunDirectory,
+    /// Steps that an earlier program took and wrote down, of a run that is resumed.
+    pub recorded: Option<Recorded>,
+    /// Exact numbers were computed before.
+    pub peeked: bool,
+    pub notes: Vec<String>,
+    pub insecure_noise_seed: Option<u64>,
+}
+
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
 pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
-    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    let assembly = assemble(&job.session, &job.plan, &loaded)?;
-    let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
-    let private = private
-        .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", job.plan.private)))?;
+    launch(job, None, tell)
+}
 
+/// The same with noise from a seed, to find faults with: what comes out is charged and
+/// not private at all, and its certificate says so.
+pub fn execute_insecurely(
+    job: &Job,
+    noise_seed: u64,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Summary> {
+    launch(job, Some(noise_seed), tell)
+}
+
+fn launch(
+    job: &Job,
+    insecure_noise_seed: Option<u64>,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Summary> {
+    let loaded = job.loaded();
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
     let mut ledger = job.workspace.ledger()?;
-    let account = private.register(&mut ledger)?;
+    let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     let run = new_run_id(&job.plan.method);
-    let mut directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
+    let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
     let grant = Grant {
         run: run.clone(),
         account: account.clone(),
-        method: job.plan.method.clone(),
+        method: insecure_noise_seed.map_or_else(
+            || job.plan.method.clone(),
+            |seed| format!("{} {INSECURE} {seed}", job.plan.method),
+        ),
         target: job.plan.target,
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
     };
-    if let Err(refusal) = ledger.grant(grant) {
+    let ready = job.prepare(&directory, &run, insecure_noise_seed).and_then(|transcript| {
+        let generator = match insecure_noise_seed {
+            Some(seed) => NoiseGenerator::insecure_from_seed(seed),
+            None => NoiseGenerator::from_os()?,
+        };
+        ledger.grant(grant)?;
+        Ok((transcript, generator))
+    });
+    let (transcript, generator) = ready.inspect_err(|_| {
         // Nothing was spent and nothing will be: leave no empty run behind.
         let _ = std::fs::remove_dir_all(directory.path());
-        return Err(refusal);
+    })?;
+    let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator);
+    let opening = Opening {
+        run,
+        account,
+        spender: spender.keeping(transcript),
+        directory,
+        recorded: None,
+        peeked: false,
+        notes: Vec::new(),
+        insecure_noise_seed,
+    };
+    Ok(perform(job, assembly, opening, tell)?.summary)
+}
+
+impl Job {
+    /// The datasets of its plan.
+    pub(super) fn loaded(&self) -> Vec<&Loaded> {
+        let plan = &self.plan;
+        let used = |name: &String| *name == plan.private || plan.public.contains(name);
+        let loaded = self.datasets.iter().map(Arc::as_ref);
+        loaded.filter(|loaded: &&Loaded| used(&loaded.definition.name)).collect()
     }
+
+    /// What program, session and data are now.
+    pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
+        Origin::of(session, &self.loaded(), self.watch.is_sealed())
+    }
+
+    /// Everything in a new run's directory that a program needs to resume it.
+    pub(super) fn prepare(
+        &self,
+        directory: &RunDirectory,
+        run: &RunId,
+        insecure_noise_seed: Option<u64>,
+    ) -> Result<Transcript> {
+        Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
+            .write(directory.path())?;
+        Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
+    }
+}
+
+/// The private dataset of a plan.
+pub(super) fn private<'a>(
+    plan: &PlanDefinition,
+    datasets: &'a [Arc<Loaded>],
+) -> Result<&'a Loaded> {
+    let mut loaded = datasets.iter().map(Arc::as_ref);
+    loaded
+        .find(|loaded: &&Loaded| loaded.definition.name == plan.private)
+        .ok_or_else(|| Error::failed(format!("dataset '{}' is not loaded", plan.private)))
+}
+
+/// How a run went, and how often it drew each event.
+pub(super) struct Ended {
+    pub summary: Summary,
+    pub used: Vec<u64>,
+}
+
+/// Takes the steps of an opened run, writes its files and settles it.
+pub(super) fn perform(
+    job: &Job,
+    assembly: Assembly,
+    opening: Opening,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Ended> {
+    let Opening { run, account, mut spender, mut directory, recorded, peeked, notes, .. } = opening;
+    let insecure_noise_seed = opening.insecure_noise_seed;
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.plan.steps,
-        warnings: assembly.warnings.clone(),
+        warnings: assembly.warnings.iter().chain(&notes).cloned().collect(),
     });
-
-    let generator = NoiseGenerator::from_os()?;
-    let mut spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator);
     let delta = job.plan.target.delta;
     let Assembly { method, settings, preparation, calibrated, problem, .. } = assembly;
     let judge = Judge {
@@ -138,22 +246,52 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let mut steps = 0;
     let mut worked = Duration::ZERO;
     let mut model = None;
+    // The run can be resumed: it is not settled.
+    let mut resumable = false;
+    let unseen = Watch::sealed();
+    let before = recorded.as_ref().map(Recorded::steps);
     let ended = catch_unwind(AssertUnwindSafe(|| -> Result<Outcome> {
         let mut run = method.start(problem, &settings, &calibrated)?;
+        let mut again = true;
         loop {
-            if !job.control.proceed() {
+            // A step that was taken and written down before is only taken to get beyond it.
+            again &= steps < before.unwrap_or(0) && spender.is_replaying();
+            if !again && !job.control.proceed() {
                 model = run.model();
                 return Ok(Outcome::Stopped);
             }
             let start = Instant::now();
-            let mut step = run.step(&mut spender, &job.watch)?;
-            judge.judge(&*run, &mut step);
-            steps = step.index;
-            worked += start.elapsed();
-            let epsilon = epsilon_of(&spender, delta)?;
-            directory.record(&step, epsilon, &job.watch)?;
+            let drawn = spender.counts().to_vec();
+            let mut step = match run.step(&mut spender, if again { &unseen } else { &job.watch }) {
+                Ok(step) => step,
+                Err(_) if spender.ran_out() && run.model().is_some() => {
+                    model = run.model();
+                    return Ok(Outcome::Stopped);
+                }
+                Err(error) => {
+                    resumable = again || spender.is_broken();
+                    return Err(error);
+                }
+            };
             let done = step.done;
-            tell(Moment::Stepped(Progress { step, epsilon, worked }));
+            if let Some(recorded) = &recorded
+                && again
+                && spender.counts() == drawn
+            {
+                steps = step.index;
+                recorded.check(&step).inspect_err(|_| resumable = true)?;
+            } else {
+                judge.judge(&*run, &mut step);
+                worked += start.elapsed();
+                let epsilon = epsilon_of(&spender, delta)?;
+                // What was written of half a step, or of one whose values are lost.
+                let stale = before.is_some_and(|before| steps <= before);
+                let cut = if stale { directory.keep_until(steps) } else { Ok(()) };
+                let written = cut.and_then(|()| directory.record(&step, epsilon, &job.watch));
+                written.inspect_err(|_| resumable = true)?;
+                steps = step.index;
+                tell(Moment::Stepped(Progress { step, epsilon, worked }));
+            }
             if done {
                 model = Some(run.finish()?);
                 return Ok(Outcome::Finished);
@@ -168,38 +306,48 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
 
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, delta)?;
-    let peeked = job.watch.has_peeked();
+    let peeked = peeked || job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), baselines);
-    let certificate = Certificate::of(Facts {
-        run: run.clone(),
-        account,
-        method: job.plan.method.clone(),
-        outcome,
-        records: private_records,
-        target: job.plan.target,
-        guarantee: guarantee.clone(),
-        mechanisms,
-        peeked,
-        allow_large_delta: job.plan.allow_large_delta,
-    });
-    let written = match &model {
-        Some(model) => {
-            directory.write_model(model, &preparation, &renamed_columns(&job.plan, &loaded))
+    let used = spender.counts().to_vec();
+    if !resumable {
+        let certificate = Certificate::of(Facts {
+            run: run.clone(),
+            account,
+            method: job.plan.method.clone(),
+            outcome,
+            records: private_records,
+            target: job.plan.target,
+            guarantee: guarantee.clone(),
+            mechanisms,
+            peeked,
+            allow_large_delta: job.plan.allow_large_delta,
+            insecure_noise_seed,
+        });
+        let written = match &model {
+            Some(model) => {
+                let renamed = renamed_columns(&job.plan, &job.loaded());
+                directory.write_model(model, &preparation, &renamed)
+            }
+            None => Ok(()),
+        };
+        let written = written
+            .and_then(|()| directory.write_certificate(&certificate))
+            .and_then(|()| directory.leave_report());
+        if let Err(error) = written {
+            resumable = true;
+            trouble.get_or_insert(error);
         }
-        None => Ok(()),
-    };
-    if let Err(error) = written
-        .and_then(|()| directory.write_certificate(&certificate))
-        .and_then(|()| directory.leave_report())
-    {
+    }
+    if resumable {
+        outcome = Outcome::Failed;
+        if !spender.is_carried() {
+            trouble = trouble.map(|error| to_be_resumed(&error, directory.path()));
+        }
+    } else if let Err(error) = spender.settle(outcome, peeked) {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);
     }
-    if let Err(error) = spender.settle(outcome, peeked) {
-        outcome = Outcome::Failed;
-        trouble.get_or_insert(error);
-    }
-    Ok(Summary {
+    let summary = Summary {
         run,
         directory: directory.path().to_path_buf(),
         plan: job.plan.name.clone(),
@@ -214,7 +362,21 @@ pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
         worked,
         peeked,
         trouble,
-    })
+    };
+    Ok(Ended { summary, used })
+}
+
+/// The run stays open in the ledger: what it drew is in its transcript.
+fn to_be_resumed(error: &Error, directory: &Path) -> Error {
+    let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
+    let told = Error::new(error.kind(), error.what()).cure(format!(
+        "{cure}`halflight run --resume {}` goes on where it ended",
+        directory.display()
+    ));
+    match error.place() {
+        Some(place) => told.at(place),
+        None => told,
+    }
 }
 
 /// What the columns of the plan's files are called in the model: those of the private
@@ -274,13 +436,40 @@ impl Judge<'_> {
     /// Adds the evaluation of the current model to a step.
     pub fn judge(&self, run: &dyn Run, step: &mut Step) {
         let Some(model) = run.model() else { return };
+        if let Model::Classifier(classifier) = model.get() {
+            if !is_judged(step) {
+                return;
+            }
+            self.judge_classifier(classifier, step);
+        }
         if let Some(error) = self.error(model.get(), self.public) {
             let value = Standing::Released(error);
             step.measures.push(Measure { series: Series::PublicError, value });
+            if matches!(model.get(), Model::Classifier(_)) {
+                let value = Standing::Released(accuracy(error));
+                step.measures.push(Measure { series: Series::PublicAccuracy, value });
+            }
         }
         if let Some(error) = self.private_error(model.get()) {
+            if matches!(model.get(), Model::Classifier(_)) {
+                let value = Standing::Curator(error.clone().map(accuracy));
+                step.measures.push(Measure { series: Series::PrivateAccuracy, value });
+            }
             let value = Standing::Curator(error);
             step.measures.push(Measure { series: Series::PrivateError, value });
+        }
+    }
+
+    /// Right answers in %, and the loss on public records.
+    fn judge_classifier(&self, classifier: &Classifier, step: &mut Step) {
+        let loss = |holdout: &Dataset| {
+            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
+            let losses = classifier.losses(&holdout.features, Labels::Classes(&classes.of));
+            Some(losses.iter().sum::<f64>() / losses.len() as f64)
+        };
+        if let Some(loss) = loss(self.public) {
+            let value = Standing::Released(loss);
+            step.measures.push(Measure { series: Series::HoldoutLoss, value });
         }
     }
 
@@ -321,6 +510,19 @@ impl Judge<'_> {
             .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
         Some((errors.sum::<f64>() / target.len() as f64).sqrt())
     }
+}
+
+/// In %, of a share of wrong classes.
+fn accuracy(error: f64) -> f64 {
+    100.0 * (1.0 - error)
+}
+
+/// Judging a network on all held-out records can cost as much as its step: of a long run, about
+/// this many steps are judged.
+const JUDGED_STEPS: u64 = 100;
+
+fn is_judged(step: &Step) -> bool {
+    step.done || step.index == 1 || step.index.is_multiple_of(step.total.div_ceil(JUDGED_STEPS))
 }
 
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {

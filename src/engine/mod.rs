@@ -4,13 +4,15 @@
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | [`resume`] | a run whose program died goes on |
+//! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
 //! | [`shelf`] | what an interface looks at before it decides: directories, first rows, what still fits |
 //!
-//! `cli` calls [`job::execute`] itself; `tui` talks to a [`desk::Desk`].
+//! `cli` calls [`job::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 
 pub mod assembly;
 pub mod control;
@@ -18,7 +20,9 @@ pub mod desk;
 pub mod job;
 pub mod ranking;
 pub(crate) mod rehearsal;
+pub mod resume;
 pub mod shelf;
+pub mod sweep;
 
 pub use assembly::Assembly;
 pub use control::Control;

@@ -75,6 +75,7 @@ pub(crate) fn rehearse(
         mechanisms,
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
+        insecure_noise_seed: None,
     }))?;
     Ok(Summary {
         run: run.clone(),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::job::INSECURE;
 use crate::data::Table;
 use crate::data::read::{self, Format, Reading};
 use crate::error::{Error, Result};
@@ -199,8 +200,9 @@ const NOT_COVERED: [&str; 3] = [
 /// What everything on an account guarantees together, for those who may ask.
 pub fn certificate(account: &Account) -> Result<String> {
     let delta = account.budget.map_or(1e-6, |budget| budget.delta);
+    let insecure = account.runs.iter().any(|run| run.grant.method.contains(INSECURE));
     let totals = totals(account, delta).map(|(adjacency, epsilon)| {
-        let epsilon = epsilon.map(|epsilon| round_up(epsilon, 4));
+        let epsilon = epsilon.filter(|_| !insecure).map(|epsilon| round_up(epsilon, 4));
         json!({"holds_for": adjacency.words(), "epsilon_at_most": epsilon, "delta": delta})
     });
     let entries: Vec<_> = account
@@ -213,6 +215,13 @@ pub fn certificate(account: &Account) -> Result<String> {
             })
         })
         .collect();
+    let mut not_covered = NOT_COVERED.to_vec();
+    if insecure {
+        not_covered.push(
+            "anything: a run's noise came from a seed that is no secret (see its entry), so no \
+             total holds; nothing of that run may be passed on",
+        );
+    }
     let certificate = json!({
         "halflight": env!("CARGO_PKG_VERSION"),
         "account": account.id,
@@ -220,10 +229,10 @@ pub fn certificate(account: &Account) -> Result<String> {
         "totals": totals,
         "past_is_known": !account.unknown_past,
         "entries": entries,
+        "not_covered": not_covered,
         "outside_every_guarantee": account.unprotected.iter().map(|entry| {
             json!({"time": entry.time, "what": entry.what, "epsilon": "unstated"})
         }).collect::<Vec<_>>(),
-        "not_covered": NOT_COVERED,
     });
     serde_json::to_string_pretty(&certificate)
         .map(|text| text + "\n")
@@ -235,7 +244,7 @@ mod tests {
     use super::*;
     use crate::privacy::Target;
     use crate::privacy::accountant::Mechanism;
-    use crate::privacy::ledger::DatasetRecord;
+    use crate::privacy::ledger::{DatasetRecord, Grant, RunId, RunState};
 
     fn account(epsilon: f64) -> Account {
         let dataset = DatasetRecord {
@@ -279,6 +288,31 @@ mod tests {
     fn a_certificate_of_an_account_names_no_fingerprint_and_no_file() {
         let text = certificate(&account(2.0)).unwrap();
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
+    }
+
+    #[test]
+    fn a_run_with_a_known_seed_leaves_an_account_without_totals() {
+        let mut account = account(2.0);
+        let record = |method: &str| RunRecord {
+            time: String::new(),
+            grant: Grant {
+                run: RunId("r".to_owned()),
+                account: account.id.clone(),
+                method: method.to_owned(),
+                target: Target { epsilon: 1.0, delta: 1e-6 },
+                events: vec![event(20.0)],
+                allow_large_delta: false,
+            },
+            reserved: vec![1],
+            charged: vec![1],
+            state: RunState::Open,
+        };
+        let (secret, known) = (record("m"), record(&format!("m {INSECURE} 7")));
+        account.runs = vec![secret];
+        assert!(!certificate(&account).unwrap().contains("\"epsilon_at_most\": null"));
+        account.runs.push(known);
+        let text = certificate(&account).unwrap();
+        assert!(text.contains("\"epsilon_at_most\": null") && text.contains("no total holds"));
     }
 
     #[test]

@@ -49,6 +49,11 @@ impl Architecture {
         Self::new(vec![Layer::Dense(Dense { inputs, outputs })])
     }
 
+    /// Softmax regression whose features hold a constant already, or need none.
+    pub fn unbiased(inputs: usize, outputs: usize) -> Result<Self> {
+        Self::new(vec![Layer::Linear(Dense { inputs, outputs })])
+    }
+
     /// One hidden layer.
     pub fn perceptron(
         inputs: usize,
@@ -135,12 +140,30 @@ impl Architecture {
         self.layers.iter().map(Layer::parameters).sum()
     }
 
+    /// Where the biases and all of the last layer stand among the parameters.
+    pub fn fine_positions(&self) -> Vec<usize> {
+        let mut end = 0;
+        let last = self.layers.len() - 1;
+        let layers = self.layers.iter().enumerate().flat_map(|(index, layer)| {
+            let own = layer.parameters();
+            end += own;
+            let fine = if index == last { own } else { layer.biases() };
+            end - fine..end
+        });
+        layers.collect()
+    }
+
     /// The layers before number `at` and those from it on: the former can be evaluated once
     /// and stay as they are while the latter, a model by itself, is trained. The parameters
     /// split at the number of the former's.
     pub fn split_at(&self, at: usize) -> Result<(Self, Self)> {
         let at = at.min(self.layers.len());
         Ok((Self::new(self.layers[..at].to_vec())?, Self::new(self.layers[at..].to_vec())?))
+    }
+
+    /// These layers, then those of `next`.
+    pub fn then(&self, next: &Self) -> Result<Self> {
+        Self::new([self.layers.as_slice(), next.layers.as_slice()].concat())
     }
 
     /// First weights: uniform within ±1/√inputs of each unit, its bias too.
@@ -203,12 +226,13 @@ fn rectify(layers: &mut Vec<Layer>, maps: Volume) {
 
 fn layer_words(layer: &Layer) -> String {
     match layer {
-        Layer::Dense(dense) => format!("linear {}", dense.outputs),
+        Layer::Dense(dense) | Layer::Linear(dense) => format!("linear {}", dense.outputs),
         Layer::Convolution(convolution) => {
             let Convolution { filters, kernel, stride, .. } = convolution;
             format!("conv {filters}@{kernel}×{kernel}/{stride}: {}", convolution.output())
         }
         Layer::MaxPool(pool) => format!("pool {}: {}", pool.window, pool.output()),
+        Layer::Normalise(_) => "unit length".to_owned(),
         Layer::Activation(activation, _) => activation.words().to_owned(),
     }
 }

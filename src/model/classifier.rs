@@ -108,9 +108,10 @@ impl Classifier {
         let mut layers: Vec<Contribution> = self
             .trained()
             .map(|layer| match layer {
-                Layer::Dense(dense) => Contribution::Outer {
+                Layer::Dense(dense) | Layer::Linear(dense) => Contribution::Outer {
                     inputs: Matrix::zeros(dense.inputs, count),
                     deltas: Matrix::zeros(dense.outputs, count),
+                    biases: layer.biases() > 0,
                 },
                 _ => Contribution::Formed(Matrix::zeros(layer.parameters(), count)),
             })
@@ -139,7 +140,9 @@ impl Classifier {
                 tensors.push(Tensor { name, shape, values: values.to_vec() });
             };
             add("weights", shape, weights);
-            add("biases", vec![biases.len()], biases);
+            if !biases.is_empty() {
+                add("biases", vec![biases.len()], biases);
+            }
         }
         tensors
     }
@@ -148,11 +151,13 @@ impl Classifier {
         self.architecture.layers().iter().filter(|layer| layer.parameters() > 0)
     }
 
-    /// Examples that are worked on at once.
+    /// Examples that are worked on at once: a multiple of eight, so that in a batch of a
+    /// multiple of eight no product is small enough for another kernel, which would round
+    /// otherwise.
     fn block(&self) -> usize {
         let layers = self.architecture.layers().iter();
         let numbers: usize = layers.map(Layer::outputs).sum::<usize>() + self.architecture.inputs();
-        (BLOCK_NUMBERS / numbers).clamp(8, 512)
+        (BLOCK_NUMBERS / numbers).clamp(8, 512) & !7
     }
 
     fn threads(&self, examples: usize) -> usize {
@@ -230,7 +235,7 @@ fn split<'a>(
         .collect();
     for layer in layers {
         match layer {
-            Contribution::Outer { inputs, deltas } => {
+            Contribution::Outer { inputs, deltas, .. } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
                 let inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
                 let deltas = deltas.as_mut_slice().chunks_mut(per_block * outputs);
@@ -352,12 +357,21 @@ mod tests {
         );
     }
 
+    /// Projected, brought to unit length, then scored.
+    fn normalised() -> Result<Architecture> {
+        let dense = |inputs, outputs| Dense { inputs, outputs };
+        Architecture::new(vec![Layer::Dense(dense(7, 5)), Layer::Normalise(5)])?
+            .then(&Architecture::unbiased(5, 3)?)
+    }
+
     /// Small models of every family, with numbers of examples that do and do not fill blocks.
     fn models() -> Vec<Classifier> {
         let image = Volume { channels: 2, height: 9, width: 8 };
         let architectures = [
             Architecture::linear(7, 1),
             Architecture::linear(7, 4),
+            Architecture::unbiased(7, 4),
+            normalised(),
             Architecture::perceptron(7, 5, 3, Activation::Tanh),
             Architecture::perceptron(7, 5, 3, Activation::Relu),
             Architecture::probe(image, 3),
@@ -448,6 +462,56 @@ mod tests {
             assert!((one.losses[0] - all.losses[first]).abs() < 1e-14);
             let with_all = one.cross_gram(&all);
             assert!((with_all.row(0) - gram.row(first)).amax() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn in_a_batch_of_eights_a_gradient_does_not_depend_on_the_others_at_all() {
+        let image = Volume { channels: 1, height: 12, width: 12 };
+        for architecture in [
+            Architecture::unbiased(144, 10),
+            Architecture::perceptron(144, 40, 3, Activation::Relu),
+            Architecture::probe(image, 10),
+        ] {
+            let architecture = architecture.unwrap();
+            let parameters = architecture.initial(&mut ChaCha20Rng::seed_from_u64(5));
+            let model = Classifier::new(architecture, parameters).unwrap();
+            let count = 632;
+            let features = features(&model, count);
+            let labels: Vec<u32> = (0..count as u32).map(|i| i % 3).collect();
+            let all = model.gradients(&features, Labels::Classes(&labels)).unwrap();
+            let (norms, rows) = (
+                all.squared_norms(),
+                all.project(&Matrix::from_element(model.parameters().len(), 1, 1.0)),
+            );
+            for first in [0, 3, 511, 600] {
+                let some = features.columns(first, 8).into_owned();
+                let some =
+                    model.gradients(&some, Labels::Classes(&labels[first..first + 8])).unwrap();
+                assert_eq!(some.losses, all.losses[first..first + 8]);
+                assert_eq!(some.squared_norms(), norms[first..first + 8]);
+                assert!(
+                    (some.project(&Matrix::from_element(model.parameters().len(), 1, 1.0))
+                        - rows.columns(first, 8))
+                    .amax()
+                        < 1e-11
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn biases_and_the_last_layer_are_rows_of_the_gradients() {
+        for model in models() {
+            let outputs = model.architecture().outputs() as u32;
+            let labels: Vec<u32> = (0..9).map(|i| i % outputs).collect();
+            let batch = model.gradients(&features(&model, 9), Labels::Classes(&labels)).unwrap();
+            let (columns, fine) = (batch.columns(), batch.fine(model.architecture()).columns());
+            let at = model.architecture().fine_positions();
+            assert_eq!(fine.nrows(), at.len());
+            for (row, at) in at.into_iter().enumerate() {
+                assert_eq!(fine.row(row), columns.row(at));
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 //! Everything that ranking and training need of per-example gradients is an operation here;
 //! all of them agree with [`Gradients::rows`].
 
+use super::architecture::Architecture;
 use crate::numeric::product::{
     Strided, multiply, plain, product, symmetric_by_panels, threads_for, transposed,
 };
@@ -27,12 +28,13 @@ pub struct Gradients {
 /// What one layer contributes to every gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contribution {
-    /// δᵢ⊗(aᵢ, 1): weights by (output, input), then biases.
+    /// δᵢ⊗(aᵢ, 1): weights by (output, input), then biases; or δᵢ⊗aᵢ without them.
     Outer {
         /// D × m
         inputs: Matrix,
         /// C × m
         deltas: Matrix,
+        biases: bool,
     },
     /// Written out, one example per column.
     Formed(Matrix),
@@ -141,6 +143,29 @@ impl Gradients {
     }
 }
 
+impl Gradients {
+    /// The gradients by the biases and by all of the last layer, as if everything else were
+    /// constant; `architecture` is that of the model.
+    pub fn fine(&self, architecture: &Architecture) -> Self {
+        let trained = architecture.layers().iter().filter(|layer| layer.parameters() > 0);
+        let layers = trained.zip(&self.layers).enumerate().map(|(index, (layer, contribution))| {
+            if index + 1 == self.layers.len() {
+                return contribution.clone();
+            }
+            let rows = match contribution {
+                Contribution::Outer { deltas, biases: true, .. } => deltas.clone(),
+                Contribution::Outer { .. } => Matrix::zeros(0, self.examples()),
+                Contribution::Formed(formed) => {
+                    let count = layer.biases();
+                    formed.rows(formed.nrows() - count, count).into_owned()
+                }
+            };
+            Contribution::Formed(rows)
+        });
+        Self { losses: self.losses.clone(), layers: layers.collect() }
+    }
+}
+
 fn whole(matrix: &Matrix) -> Strided<'_> {
     plain(matrix.as_slice(), matrix.nrows(), matrix.ncols())
 }
@@ -167,7 +192,9 @@ fn add_products(
 impl Contribution {
     pub fn parameters(&self) -> usize {
         match self {
-            Self::Outer { inputs, deltas } => (inputs.nrows() + 1) * deltas.nrows(),
+            Self::Outer { inputs, deltas, biases } => {
+                (inputs.nrows() + usize::from(*biases)) * deltas.nrows()
+            }
             Self::Formed(formed) => formed.nrows(),
         }
     }
@@ -175,7 +202,7 @@ impl Contribution {
     /// Numbers that one example's contribution is kept in.
     fn numbers(&self) -> usize {
         match self {
-            Self::Outer { inputs, deltas } => inputs.nrows() + deltas.nrows(),
+            Self::Outer { inputs, deltas, .. } => inputs.nrows() + deltas.nrows(),
             Self::Formed(formed) => formed.nrows(),
         }
     }
@@ -183,15 +210,17 @@ impl Contribution {
     fn write(&self, example: usize, gradient: &mut [f64]) {
         match self {
             Self::Formed(formed) => gradient.copy_from_slice(formed.column(example).as_slice()),
-            Self::Outer { inputs, deltas } => {
+            Self::Outer { inputs, deltas, .. } => {
                 let (weights, biases) = gradient.split_at_mut(inputs.nrows() * deltas.nrows());
                 let input = inputs.column(example);
                 let rows = weights.chunks_exact_mut(inputs.nrows());
-                for ((row, bias), delta) in rows.zip(biases).zip(&deltas.column(example)) {
-                    *bias = *delta;
+                for (row, delta) in rows.zip(&deltas.column(example)) {
                     for (weight, input) in row.iter_mut().zip(&input) {
                         *weight = delta * input;
                     }
+                }
+                for (bias, delta) in biases.iter_mut().zip(&deltas.column(example)) {
+                    *bias = *delta;
                 }
             }
         }
@@ -200,9 +229,10 @@ impl Contribution {
     fn add_squared_norms(&self, norms: &mut [f64]) {
         for (example, norm) in norms.iter_mut().enumerate() {
             *norm += match self {
-                Self::Outer { inputs, deltas } => {
+                Self::Outer { inputs, deltas, biases } => {
                     let input = inputs.column(example).norm_squared();
-                    deltas.column(example).norm_squared() * (input + 1.0)
+                    let constant = f64::from(u8::from(*biases));
+                    deltas.column(example).norm_squared() * (input + constant)
                 }
                 Self::Formed(formed) => formed.column(example).norm_squared(),
             };
@@ -217,9 +247,12 @@ impl Contribution {
         part: &mut [f64],
     ) {
         match (self, other) {
-            (Self::Outer { inputs, deltas }, Self::Outer { inputs: others, deltas: their }) => {
+            (
+                Self::Outer { inputs, deltas, biases },
+                Self::Outer { inputs: others, deltas: their, .. },
+            ) => {
                 // (δᵢ·δⱼ)(aᵢ·aⱼ + 1)
-                let mut products = vec![1.0; part.len()];
+                let mut products = vec![f64::from(u8::from(*biases)); part.len()];
                 add_products(inputs, others, rows, columns, &mut products);
                 let mut slopes = vec![0.0; part.len()];
                 add_products(deltas, their, rows, columns, &mut slopes);
@@ -242,7 +275,7 @@ impl Contribution {
                 let part = product(&whole(formed), &whole(coefficients));
                 sums.rows_mut(first, formed.nrows()).copy_from(&part);
             }
-            Self::Outer { inputs, deltas } => {
+            Self::Outer { inputs, deltas, biases: biased } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
                 // One row per combination and output: c∘δ.
                 let mut weighted = Matrix::zeros(outputs * wanted, inputs.ncols());
@@ -260,8 +293,10 @@ impl Contribution {
                     let (start, length) = (k * outputs * height, outputs * height);
                     let weights = &weights.as_slice()[start..start + length];
                     sum.as_mut_slice()[first..first + length].copy_from_slice(weights);
-                    sum.rows_mut(first + length, outputs)
-                        .copy_from(&biases.rows(k * outputs, outputs));
+                    if *biased {
+                        sum.rows_mut(first + length, outputs)
+                            .copy_from(&biases.rows(k * outputs, outputs));
+                    }
                 }
             }
         }
@@ -275,7 +310,7 @@ impl Contribution {
                 let basis = transposed(basis.as_slice(), formed.nrows(), wanted);
                 *coordinates += product(&basis, &whole(formed));
             }
-            Self::Outer { inputs, deltas } => {
+            Self::Outer { inputs, deltas, biases: biased } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
                 let length = height * outputs;
                 let mut weights = vec![0.0; length * wanted];
@@ -285,12 +320,14 @@ impl Contribution {
                 // Row (k, output): what basis vector k makes of the inputs there.
                 let across = transposed(&weights, height, outputs * wanted);
                 let images = product(&across, &whole(inputs));
-                let biases = basis.rows(first + length, outputs);
+                let biases = basis.rows(first + length, if *biased { outputs } else { 0 });
                 for (example, delta) in deltas.column_iter().enumerate() {
                     let image = images.column(example);
                     for k in 0..wanted {
-                        coordinates[(k, example)] += image.rows(k * outputs, outputs).dot(&delta)
-                            + biases.column(k).dot(&delta);
+                        coordinates[(k, example)] += image.rows(k * outputs, outputs).dot(&delta);
+                        if *biased {
+                            coordinates[(k, example)] += biases.column(k).dot(&delta);
+                        }
                     }
                 }
             }

@@ -28,8 +28,12 @@ pub struct Dense {
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     Dense(Dense),
+    /// The same without biases.
+    Linear(Dense),
     Convolution(Convolution),
     MaxPool(Pool),
+    /// So many numbers divided by their ℓ₂ norm; all zeros stay.
+    Normalise(usize),
     /// A function of each of so many numbers.
     Activation(Activation, usize),
 }
@@ -37,45 +41,66 @@ pub enum Layer {
 impl Layer {
     pub fn inputs(&self) -> usize {
         match self {
-            Self::Dense(dense) => dense.inputs,
+            Self::Dense(dense) | Self::Linear(dense) => dense.inputs,
             Self::Convolution(convolution) => convolution.input.size(),
             Self::MaxPool(pool) => pool.input.size(),
-            Self::Activation(_, size) => *size,
+            Self::Normalise(size) | Self::Activation(_, size) => *size,
         }
     }
 
     pub fn outputs(&self) -> usize {
         match self {
-            Self::Dense(dense) => dense.outputs,
+            Self::Dense(dense) | Self::Linear(dense) => dense.outputs,
             Self::Convolution(convolution) => convolution.output().size(),
             Self::MaxPool(pool) => pool.output().size(),
-            Self::Activation(_, size) => *size,
+            Self::Normalise(size) | Self::Activation(_, size) => *size,
         }
     }
 
     /// Numbers that are trained.
     pub fn parameters(&self) -> usize {
-        self.weight_shape().map_or(0, |shape| shape[0] + shape.iter().product::<usize>())
+        let weights = self.weight_shape().map_or(0, |shape| shape.iter().product());
+        weights + self.biases()
     }
 
-    /// The shape of its weights, outputs first; its biases are as many as there are outputs.
+    /// One for each output or filter, after the weights, or none.
+    pub fn biases(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.outputs,
+            Self::Convolution(convolution) => convolution.filters,
+            Self::Linear(_) | Self::MaxPool(_) | Self::Normalise(_) | Self::Activation(..) => 0,
+        }
+    }
+
+    /// The shape of its weights, outputs first.
     pub fn weight_shape(&self) -> Option<Vec<usize>> {
         match self {
-            Self::Dense(dense) => Some(vec![dense.outputs, dense.inputs]),
+            Self::Dense(dense) | Self::Linear(dense) => Some(vec![dense.outputs, dense.inputs]),
             Self::Convolution(convolution) => {
                 let kernel = convolution.kernel;
                 Some(vec![convolution.filters, convolution.input.channels, kernel, kernel])
             }
-            Self::MaxPool(_) | Self::Activation(..) => None,
+            Self::MaxPool(_) | Self::Normalise(_) | Self::Activation(..) => None,
         }
     }
 
     /// Writes the outputs of a block over `outputs`.
     pub(super) fn forward(&self, parameters: &[f64], inputs: &[f64], outputs: &mut [f64]) {
         match self {
-            Self::Dense(dense) => dense.forward(parameters, inputs, outputs),
+            Self::Dense(dense) | Self::Linear(dense) => {
+                dense.forward(parameters, inputs, outputs);
+            }
             Self::Convolution(convolution) => convolution.forward(parameters, inputs, outputs),
             Self::MaxPool(pool) => pool.forward(inputs, outputs),
+            Self::Normalise(size) => {
+                let examples = inputs.chunks_exact(*size).zip(outputs.chunks_exact_mut(*size));
+                for (inputs, outputs) in examples {
+                    let factor = 1.0 / length(inputs);
+                    for (output, input) in outputs.iter_mut().zip(inputs) {
+                        *output = factor * input;
+                    }
+                }
+            }
             Self::Activation(activation, _) => {
                 for (output, input) in outputs.iter_mut().zip(inputs) {
                     *output = activation.of(*input);
@@ -95,9 +120,21 @@ impl Layer {
         to: &mut [f64],
     ) {
         match self {
-            Self::Dense(dense) => dense.backward(parameters, deltas, to),
+            Self::Dense(dense) | Self::Linear(dense) => dense.backward(parameters, deltas, to),
             Self::Convolution(convolution) => convolution.backward(parameters, deltas, to),
             Self::MaxPool(pool) => pool.backward(inputs, deltas, to),
+            Self::Normalise(size) => {
+                // d(x/‖x‖): what goes along x changes nothing.
+                let examples = inputs.chunks_exact(*size).zip(outputs.chunks_exact(*size));
+                let slopes = deltas.chunks_exact(*size).zip(to.chunks_exact_mut(*size));
+                for ((inputs, outputs), (deltas, to)) in examples.zip(slopes) {
+                    let along: f64 = outputs.iter().zip(deltas).map(|(y, delta)| y * delta).sum();
+                    let factor = 1.0 / length(inputs);
+                    for ((to, delta), output) in to.iter_mut().zip(deltas).zip(outputs) {
+                        *to = factor * (delta - along * output);
+                    }
+                }
+            }
             Self::Activation(activation, _) => {
                 for ((to, delta), output) in to.iter_mut().zip(deltas).zip(outputs) {
                     *to = delta * activation.slope(*output);
@@ -105,6 +142,12 @@ impl Layer {
             }
         }
     }
+}
+
+/// The ℓ₂ norm; 1 of zeros, which have no direction to keep.
+fn length(numbers: &[f64]) -> f64 {
+    let norm = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if norm > 0.0 { norm } else { 1.0 }
 }
 
 impl Activation {
@@ -135,12 +178,13 @@ impl Dense {
     fn forward(&self, parameters: &[f64], inputs: &[f64], outputs: &mut [f64]) {
         let (weights, biases) = parameters.split_at(self.inputs * self.outputs);
         let count = inputs.len() / self.inputs;
-        for output in outputs.chunks_exact_mut(self.outputs) {
+        for output in outputs.chunks_exact_mut(self.outputs).filter(|_| !biases.is_empty()) {
             output.copy_from_slice(biases);
         }
         // Row by row, the weights are the columns of their transpose.
         let weights = transposed(weights, self.inputs, self.outputs);
-        multiply(outputs, &weights, &plain(inputs, self.inputs, count), 1.0);
+        let keep = if biases.is_empty() { 0.0 } else { 1.0 };
+        multiply(outputs, &weights, &plain(inputs, self.inputs, count), keep);
     }
 
     fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {

@@ -7,6 +7,9 @@ pub enum Labels<'a> {
     Classes(&'a [u32]),
     /// Every class against the rest: the mean of the outputs' logistic losses.
     OneAgainstRest(&'a [u32]),
+    /// Every class against the rest: the mean of the outputs' hinge losses
+    /// max(0, ζ − y·score)/ζ, y = ±1. A single output tells class 0 from the others.
+    Hinge(&'a [u32], f64),
     /// (score − label)² of a single output.
     Numbers(&'a [f64]),
 }
@@ -14,7 +17,9 @@ pub enum Labels<'a> {
 impl<'a> Labels<'a> {
     pub fn len(&self) -> usize {
         match self {
-            Self::Classes(classes) | Self::OneAgainstRest(classes) => classes.len(),
+            Self::Classes(classes) | Self::OneAgainstRest(classes) | Self::Hinge(classes, _) => {
+                classes.len()
+            }
             Self::Numbers(numbers) => numbers.len(),
         }
     }
@@ -29,6 +34,7 @@ impl<'a> Labels<'a> {
         match self {
             Self::Classes(classes) => Labels::Classes(&classes[range]),
             Self::OneAgainstRest(classes) => Labels::OneAgainstRest(&classes[range]),
+            Self::Hinge(classes, margin) => Labels::Hinge(&classes[range], *margin),
             Self::Numbers(numbers) => Labels::Numbers(&numbers[range]),
         }
     }
@@ -47,7 +53,20 @@ impl<'a> Labels<'a> {
                 .collect(),
             Self::OneAgainstRest(classes) => examples
                 .zip(*classes)
-                .map(|(scores, class)| one_against_rest(scores, *class))
+                .map(|(scores, class)| {
+                    one_against_rest(scores, *class, |margin| {
+                        (super::logistic::loss(margin), super::logistic::slope(margin))
+                    })
+                })
+                .collect(),
+            Self::Hinge(classes, zeta) => examples
+                .zip(*classes)
+                .map(|(scores, class)| {
+                    one_against_rest(scores, *class, |margin| {
+                        let short = 1.0 - margin / zeta;
+                        if short > 0.0 { (short, -1.0 / zeta) } else { (0.0, 0.0) }
+                    })
+                })
                 .collect(),
             Self::Numbers(numbers) => examples
                 .zip(*numbers)
@@ -84,14 +103,15 @@ fn cross_entropy(scores: &mut [f64], class: u32) -> f64 {
     sum.ln() - own
 }
 
-fn one_against_rest(scores: &mut [f64], class: u32) -> f64 {
+/// `of` gives the loss of a margin and its slope.
+fn one_against_rest(scores: &mut [f64], class: u32, of: impl Fn(f64) -> (f64, f64)) -> f64 {
     let share = 1.0 / scores.len() as f64;
     let mut loss = 0.0;
     for (index, score) in scores.iter_mut().enumerate() {
         let sign = if index == class as usize { 1.0 } else { -1.0 };
-        let margin = sign * *score;
-        loss += share * super::logistic::loss(margin);
-        *score = share * sign * super::logistic::slope(margin);
+        let (value, slope) = of(sign * *score);
+        loss += share * value;
+        *score = share * sign * slope;
     }
     loss
 }
@@ -101,8 +121,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_hinge_loss_agrees_with_the_reference() {
+        use crate::numeric::{Vector, golden};
+        let golden = golden::adaptation();
+        let (w, zeta) = (golden.vector("hinge.w"), golden.number("hinge.zeta"));
+        let features = golden.records("pca.clipped_to_ball");
+        let labels = golden.vector("hinge.labels");
+        let classes: Vec<u32> = labels.iter().map(|y| u32::from(*y < 0.0)).collect();
+        let mut slopes: Vec<f64> = features.column_iter().map(|x| x.dot(&w)).collect();
+        let losses = Labels::Hinge(&classes, zeta).differentiate(&mut slopes);
+        golden::assert_near(&Vector::from_vec(losses), &golden.vector("hinge.values"), 1e-12);
+        let sum = features * Vector::from_vec(slopes);
+        golden::assert_near(&sum, &golden.vector("hinge.grad_sum"), 1e-12);
+    }
+
+    #[test]
     fn extreme_scores_give_finite_losses_and_slopes() {
-        for labels in [Labels::Classes(&[1]), Labels::OneAgainstRest(&[1])] {
+        for labels in
+            [Labels::Classes(&[1]), Labels::OneAgainstRest(&[1]), Labels::Hinge(&[1], 1.0)]
+        {
             let mut scores = [1e4, -1e4, 0.0];
             let losses = labels.differentiate(&mut scores);
             assert!(losses[0].is_finite() && losses[0] > 5e3, "{losses:?}");

@@ -13,8 +13,12 @@ const TOGETHER: usize = 4;
 /// Independent partial sums of a dot product.
 const LANES: usize = 8;
 
-/// Numbers that one thread gets at least; under it, starting a thread costs more.
+/// Numbers in a part of the examples at least; under it, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 17;
+
+/// Parts of the examples that are summed by themselves, at most. Their number depends on
+/// the examples alone and never on the threads, so the sum is the same to the last bit.
+const PARTS: usize = 2;
 
 /// The scores xᵢ·w and the sum Σ slope(i, xᵢ·w)·xᵢ over the columns of `features`.
 ///
@@ -31,8 +35,9 @@ pub fn gradient(
     if dimension == 0 || count == 0 {
         return (scores, sum);
     }
-    let threads = threads.clamp(1, (dimension * count / LEAST_SHARE).max(1));
-    let share = count.div_ceil(threads).next_multiple_of(TOGETHER);
+    let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
+    let share = count.div_ceil(parts).next_multiple_of(TOGETHER);
+    let alone = threads <= 1 || parts == 1;
     let parts = features
         .as_slice()
         .chunks(share * dimension)
@@ -48,7 +53,7 @@ pub fn gradient(
         sum
     };
     let mut add = |part: Vec<f64>| sum += Vector::from_vec(part);
-    if threads == 1 {
+    if alone {
         parts.for_each(|part| add(work(part)));
     } else {
         std::thread::scope(|scope| {
@@ -66,7 +71,7 @@ pub fn gradient(
 
 /// Threads that a pass may use on this machine: memory has no more to give to a third.
 pub fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(2)
+    std::thread::available_parallelism().map_or(1, usize::from).min(PARTS)
 }
 
 // Inlined, so that it is compiled for the instruction set that was found at run time.
@@ -164,15 +169,19 @@ mod tests {
     }
 
     #[test]
-    fn large_data_are_split_between_threads_without_a_seam() {
+    fn any_number_of_threads_gives_the_same_sum_to_the_last_bit() {
         let (dimension, count) = (64, 3 * LEAST_SHARE / 64 + 5);
-        let features = Matrix::from_fn(dimension, count, |i, j| ((i + j) % 7) as f64);
-        let w = Vector::from_element(dimension, 1.0);
-        let slope = |i: usize, score: f64| score + (i % 4) as f64;
+        let features = Matrix::from_fn(dimension, count, |i, j| ((i + j) % 7) as f64 / 3.0);
+        let w = Vector::from_element(dimension, 0.1);
+        let slope = |i: usize, score: f64| score + (i % 4) as f64 / 7.0;
         let (one, alone) = gradient(&features, &w, 1, slope);
         let (three, together) = gradient(&features, &w, 3, slope);
         assert_eq!(one, three);
         assert_eq!(alone, together);
+        // In one part the last bits would be others: the test can tell.
+        let whole = &features * Vector::from_fn(count, |i, _| slope(i, one[i]));
+        assert_ne!(alone, whole);
+        assert!((&alone - &whole).norm() < 1e-9 * whole.norm());
     }
 
     #[test]

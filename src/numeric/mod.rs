@@ -10,6 +10,7 @@ pub mod convolution;
 pub mod fused;
 pub mod leading;
 pub mod least_squares;
+pub mod principal;
 pub mod product;
 pub mod projection;
 pub mod prox;

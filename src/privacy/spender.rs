@@ -1,12 +1,13 @@
 //! The only way from private to released.
 
 use super::accountant::{Calibrated, Event, Mechanism};
-use super::ledger::{Ledger, Outcome, RunId};
+use super::ledger::{Ledger, Outcome, RunId, Unfinished};
 use super::mechanism::selection::largest;
 use super::mechanism::{
     DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
     PermuteAndFlip, PoissonSample,
 };
+use super::transcript::Transcript;
 use crate::error::{Error, Result};
 
 /// How many blocks a run's draws of one event are announced in, at most: each
@@ -22,6 +23,12 @@ pub struct Spender {
     events: Vec<Event>,
     announced: Vec<u64>,
     drawn: Vec<u64>,
+    /// Where released values are kept, so that the run can be resumed.
+    transcript: Option<Transcript>,
+    /// Draws that an earlier program made and whose values are lost: spent for nothing.
+    lost: Vec<u64>,
+    /// The run asked for a draw that it would have, had none been lost.
+    ran_out: bool,
 }
 
 /// Who is told of the draws.
@@ -30,6 +37,9 @@ enum Account {
         ledger: Box<Ledger>,
         run: RunId,
     },
+    /// The ledger was told of every draw when it granted the run: one task of a sweep,
+    /// which may be far from it.
+    Carried,
     /// Nobody: public data play the private part.
     Rehearsal,
 }
@@ -42,10 +52,67 @@ impl Spender {
         calibrated: &Calibrated,
         generator: NoiseGenerator,
     ) -> Self {
-        let events = calibrated.events.clone();
-        let none = vec![0; events.len()];
         let account = Account::Ledger { ledger: Box::new(ledger), run };
-        Self { account, generator, announced: none.clone(), drawn: none, events }
+        Self::with_account(account, calibrated.events.clone(), generator)
+    }
+
+    /// For a run all of whose draws were announced in the ledger when it was granted:
+    /// whoever carries the grant away settles it later. Nothing is written here but
+    /// the transcript.
+    pub fn carried(
+        calibrated: &Calibrated,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Self {
+        Self::with_account(Account::Carried, calibrated.events.clone(), generator)
+            .keeping(transcript)
+    }
+
+    /// For a run whose program died. What its transcript holds is handed out again, without
+    /// a look at private data and without noise. Draws that were made and whose values are
+    /// lost stay spent: they are missing at the end. Everything after that is drawn from
+    /// `generator`, which must be a new one.
+    pub fn resumed(
+        ledger: Ledger,
+        unfinished: Unfinished,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Result<Self> {
+        let Unfinished { grant, reserved, drawn } = unfinished;
+        let kept = transcript.counts(grant.events.len())?;
+        let lost: Option<Vec<u64>> =
+            drawn.iter().zip(&kept).map(|(drawn, kept)| drawn.checked_sub(*kept)).collect();
+        let lost = lost.ok_or_else(|| {
+            Error::refused(format!(
+                "the transcript of '{}' holds draws that the ledger does not know",
+                grant.run.0
+            ))
+            .cure("was the ledger restored from a copy? Then settle the run and start it again")
+        })?;
+        let account = Account::Ledger { ledger: Box::new(ledger), run: grant.run };
+        let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
+        (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
+        spender.tally()?;
+        Ok(spender)
+    }
+
+    /// Keeps what is released, so that the run can be resumed.
+    pub fn keeping(mut self, transcript: Transcript) -> Self {
+        self.transcript = Some(transcript);
+        self
+    }
+
+    fn with_account(account: Account, events: Vec<Event>, generator: NoiseGenerator) -> Self {
+        let none = vec![0; events.len()];
+        let (announced, drawn, lost) = match account {
+            Account::Carried => {
+                let all = events.iter().map(|event| event.count).collect();
+                (all, none.clone(), none)
+            }
+            _ => (none.clone(), none.clone(), none),
+        };
+        let (transcript, ran_out) = (None, false);
+        Self { account, generator, events, announced, drawn, transcript, lost, ran_out }
     }
 
     /// For studies in which *public* data play the private part, such as
@@ -53,15 +120,8 @@ impl Spender {
     /// seed so that a table can be repeated, and there may be none at all
     /// ([`Calibrated::noiseless`]). What comes out is not private.
     pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
-        let events = calibrated.events.clone();
-        let none = vec![0; events.len()];
-        Self {
-            account: Account::Rehearsal,
-            generator: NoiseGenerator::insecure_from_seed(seed),
-            announced: none.clone(),
-            drawn: none,
-            events,
-        }
+        let generator = NoiseGenerator::insecure_from_seed(seed);
+        Self::with_account(Account::Rehearsal, calibrated.events.clone(), generator)
     }
 
     /// Noise scale of a planned release: σ, b, or the scale of a selection.
@@ -75,11 +135,41 @@ impl Spender {
         spent.map(|(event, drawn)| Event { count: *drawn, ..event.clone() }).collect()
     }
 
+    /// How often each event was drawn, lost draws included.
+    pub fn counts(&self) -> &[u64] {
+        &self.drawn
+    }
+
+    /// Whether the next draw was made by an earlier program and is handed out again.
+    pub fn is_replaying(&self) -> bool {
+        self.transcript.as_ref().is_some_and(Transcript::is_replaying)
+    }
+
+    /// Draws that were spent and whose values are lost, in all.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().sum()
+    }
+
+    /// The run ended because of [`Self::lost`] draws: there is nothing more for it.
+    pub fn ran_out(&self) -> bool {
+        self.ran_out
+    }
+
+    /// Its ledger is elsewhere: it cannot be resumed.
+    pub fn is_carried(&self) -> bool {
+        matches!(self.account, Account::Carried)
+    }
+
+    /// A released value could not be kept, so nobody has seen it.
+    pub fn is_broken(&self) -> bool {
+        self.transcript.as_ref().is_some_and(Transcript::is_broken)
+    }
+
     /// The run is over: only what was drawn stays charged.
     pub fn settle(mut self, outcome: Outcome, peeked: bool) -> Result<()> {
         match &mut self.account {
             Account::Ledger { ledger, run } => ledger.settle(run, &self.drawn, outcome, peeked),
-            Account::Rehearsal => Ok(()),
+            Account::Carried | Account::Rehearsal => Ok(()),
         }
     }
 
@@ -99,12 +189,14 @@ impl Spender {
         else {
             return Err(planned_otherwise(release));
         };
-        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
-        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
-        match noise {
-            Some(noise) => noise.perturb(&mut self.generator, &exact),
-            None => Ok(exact),
-        }
+        self.once(index, |spender| {
+            let noise = spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+            let exact = spender.compute(index, coordinates, |_| Ok(exact()))?;
+            match noise {
+                Some(noise) => noise.perturb(&mut spender.generator, &exact),
+                None => Ok(exact),
+            }
+        })
     }
 
     pub(super) fn subsampled_gaussian(
@@ -119,14 +211,16 @@ impl Spender {
         else {
             return Err(planned_otherwise(release));
         };
-        let noise = self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
-        let exact = self.compute(index, coordinates, |generator| {
-            Ok(exact(&PoissonSample::draw(generator, rate, records)?))
-        })?;
-        match noise {
-            Some(noise) => noise.perturb(&mut self.generator, &exact),
-            None => Ok(exact),
-        }
+        self.once(index, |spender| {
+            let noise = spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
+            let exact = spender.compute(index, coordinates, |generator| {
+                Ok(exact(&PoissonSample::draw(generator, rate, records)?))
+            })?;
+            match noise {
+                Some(noise) => noise.perturb(&mut spender.generator, &exact),
+                None => Ok(exact),
+            }
+        })
     }
 
     pub(super) fn laplace(
@@ -139,12 +233,14 @@ impl Spender {
         else {
             return Err(planned_otherwise(release));
         };
-        let noise = self.noise(scale, || DiscreteLaplace::from_event(scale, grid))?;
-        let exact = self.compute(index, coordinates, |_| Ok(exact()))?;
-        match noise {
-            Some(noise) => noise.perturb(&mut self.generator, &exact),
-            None => Ok(exact),
-        }
+        self.once(index, |spender| {
+            let noise = spender.noise(scale, || DiscreteLaplace::from_event(scale, grid))?;
+            let exact = spender.compute(index, coordinates, |_| Ok(exact()))?;
+            match noise {
+                Some(noise) => noise.perturb(&mut spender.generator, &exact),
+                None => Ok(exact),
+            }
+        })
     }
 
     /// One of the candidates, the larger its score the likelier.
@@ -154,33 +250,61 @@ impl Spender {
         scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
         let index = self.find(release)?;
-        match self.events[index].mechanism {
-            Mechanism::Selection { scale, candidates, .. } => {
-                let noise = self.noise(scale, || ExponentialMechanism::with_scale(scale))?;
-                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
-                match noise {
-                    Some(noise) => noise.select(&mut self.generator, &scores),
-                    None => largest(&scores),
+        let mechanism = self.events[index].mechanism;
+        let winner = self.once(index, |spender| {
+            let winner = match mechanism {
+                Mechanism::Selection { scale, candidates, .. } => {
+                    let noise = spender.noise(scale, || ExponentialMechanism::with_scale(scale))?;
+                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
+                    match noise {
+                        Some(noise) => noise.select(&mut spender.generator, &scores),
+                        None => largest(&scores),
+                    }
                 }
-            }
-            Mechanism::PermuteAndFlip { scale, candidates, .. } => {
-                let noise = self.noise(scale, || PermuteAndFlip::with_scale(scale))?;
-                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
-                match noise {
-                    Some(noise) => noise.select(&mut self.generator, &scores),
-                    None => largest(&scores),
+                Mechanism::PermuteAndFlip { scale, candidates, .. } => {
+                    let noise = spender.noise(scale, || PermuteAndFlip::with_scale(scale))?;
+                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
+                    match noise {
+                        Some(noise) => noise.select(&mut spender.generator, &scores),
+                        None => largest(&scores),
+                    }
                 }
-            }
-            Mechanism::NoisySelection { scale, candidates, .. } => {
-                let noise = self.noise(scale, || NoisyMaximum::from_event(scale))?;
-                let scores = self.compute(index, candidates, |_| Ok(scores()))?;
-                match noise {
-                    Some(noise) => noise.select(&mut self.generator, &scores),
-                    None => largest(&scores),
+                Mechanism::NoisySelection { scale, candidates, .. } => {
+                    let noise = spender.noise(scale, || NoisyMaximum::from_event(scale))?;
+                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
+                    match noise {
+                        Some(noise) => noise.select(&mut spender.generator, &scores),
+                        None => largest(&scores),
+                    }
                 }
-            }
-            _ => Err(planned_otherwise(release)),
+                _ => Err(planned_otherwise(release)),
+            };
+            // A transcript holds numbers; every index is one exactly.
+            winner.map(|winner| vec![winner as f64])
+        })?;
+        match winner.as_slice() {
+            [winner] => Ok(*winner as usize),
+            _ => Err(Error::refused(format!("the transcript has no winner of '{release}'"))),
         }
+    }
+
+    /// The value of one more draw of event `index`: the one that was released before the
+    /// run was resumed, or else a new one, which is kept before anybody sees it.
+    fn once(
+        &mut self,
+        index: usize,
+        draw: impl FnOnce(&mut Self) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        if let Some(transcript) = &mut self.transcript
+            && let Some(released) = transcript.recorded(index)?
+        {
+            return Ok(released);
+        }
+        let released = draw(self)?;
+        if let Some(transcript) = &mut self.transcript {
+            transcript.append(index, &released)?;
+        }
+        Ok(released)
     }
 
     /// The noise of this scale. Only rehearsals may do without; a granted run never does.
@@ -209,21 +333,43 @@ impl Spender {
             )));
         }
         self.drawn[index] += 1;
+        self.tally()?;
         Ok(exact)
+    }
+
+    /// Notes the draws so far where a program that resumes the run will look.
+    fn tally(&mut self) -> Result<()> {
+        match &mut self.account {
+            Account::Ledger { ledger, run } if self.transcript.is_some() => {
+                ledger.tally(run, &self.drawn)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Makes sure that one more draw of event `index` is in the ledger.
     fn announce(&mut self, index: usize) -> Result<()> {
         let planned = self.events[index].count;
         if self.drawn[index] == planned {
+            let label = &self.events[index].label;
+            if self.lost[index] > 0 {
+                self.ran_out = true;
+                return Err(Error::refused(format!(
+                    "{} of the {planned} draws of '{label}' were made and lost when the run's \
+                     program died; they stay spent, and none is left",
+                    self.lost[index]
+                ))
+                .cure("start the run anew: it needs a budget of its own"));
+            }
             return Err(Error::refused(format!(
-                "release '{}' was planned {planned} times and is asked for once more",
-                self.events[index].label
+                "release '{label}' was planned {planned} times and is asked for once more"
             )));
         }
         if self.drawn[index] == self.announced[index] {
             let block = planned.div_ceil(BLOCKS_PER_EVENT).min(planned - self.announced[index]);
             if let Account::Ledger { ledger, run } = &mut self.account {
+                // What the block before gave is durable before the next one is announced.
+                self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
                 ledger.reserve(run, index, block)?;
             }
             self.announced[index] += block;
@@ -251,6 +397,8 @@ impl std::fmt::Debug for Spender {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::privacy::accountant::{
         Adjacency, Allotment, PlannedMechanism, PlannedRelease, Target, calibrate,
@@ -424,10 +572,9 @@ mod tests {
         assert_eq!(spender.noise_words(), 0);
     }
 
-    #[test]
-    fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(directory.path()).unwrap();
+    /// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
+    fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
+        let mut ledger = Ledger::open(directory).unwrap();
         let text = |text: &str| text.to_owned();
         let record = DatasetRecord {
             name: text("hospital"),
@@ -451,6 +598,13 @@ mod tests {
             allow_large_delta: false,
         };
         ledger.grant(grant).unwrap();
+        (ledger, run, calibrated)
+    }
+
+    #[test]
+    fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut ledger, run, calibrated) = granted(directory.path());
         let lines = || {
             let text = std::fs::read_to_string(directory.path().join("ledger.jsonl")).unwrap();
             text.lines().count()
@@ -474,5 +628,133 @@ mod tests {
         assert!(data.release_gaussian(&mut spender, "mean", never).is_err());
         assert_eq!(spender.noise_words(), words);
         assert_eq!(spender.drawn()[0].count, 9);
+    }
+
+    /// Fifty draws planned, `before` of them made by a program that died.
+    struct Death {
+        directory: tempfile::TempDir,
+        run: RunId,
+        released: Vec<f64>,
+    }
+
+    impl Death {
+        fn after(before: usize) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let (ledger, run, calibrated) = granted(directory.path());
+            let transcript = Transcript::create(&directory.path().join("t"), &run).unwrap();
+            let generator = NoiseGenerator::insecure_from_seed(1);
+            let mut spender =
+                Spender::new(ledger, run.clone(), &calibrated, generator).keeping(transcript);
+            let released = (0..before).map(|_| draw(&mut spender).unwrap()).collect();
+            Self { directory, run, released }
+        }
+
+        fn resume(&self, seed: u64) -> Spender {
+            let mut ledger = Ledger::open(self.directory.path()).unwrap();
+            let unfinished = ledger.resume(&self.run).unwrap();
+            let path = self.directory.path().join("t");
+            let transcript = Transcript::reopen(&path, &self.run).unwrap();
+            let generator = NoiseGenerator::insecure_from_seed(seed);
+            Spender::resumed(ledger, unfinished, transcript, generator).unwrap()
+        }
+
+        /// Loses the last frame, of one number.
+        fn lose_one(&self) {
+            let path = self.directory.path().join("t");
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 3).unwrap();
+        }
+
+        /// Draws again what was drawn, without a look at the data and without noise.
+        fn replay(&self, spender: &mut Spender, kept: usize) {
+            for expected in &self.released[..kept] {
+                let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
+                let value = Private::new(1.0).release_gaussian(spender, "mean", never).unwrap();
+                assert_eq!(value.get()[0].to_bits(), expected.to_bits());
+            }
+            assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
+            assert!(!spender.is_replaying());
+        }
+    }
+
+    fn draw(spender: &mut Spender) -> Result<f64> {
+        let value = Private::new(1.0).release_gaussian(spender, "mean", |value| vec![*value])?;
+        Ok(value.into_inner()[0])
+    }
+
+    #[test]
+    fn a_resumed_run_repeats_what_was_released_and_draws_the_rest_from_new_noise() {
+        let death = Death::after(10);
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (0, &[10][..]));
+        death.replay(&mut spender, 10);
+        let mut all = death.released.clone();
+        for _ in 10..50 {
+            let before = spender.noise_words();
+            all.push(draw(&mut spender).unwrap());
+            assert!(spender.noise_words() > before);
+        }
+        assert!(draw(&mut spender).is_err() && !spender.ran_out());
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        assert_eq!(all.len(), 50, "noise was used twice");
+        spender.settle(Outcome::Finished, false).unwrap();
+        let book = Ledger::open(death.directory.path()).unwrap().book().unwrap();
+        assert_eq!(book.run(&death.run).unwrap().charged, [50]);
+    }
+
+    #[test]
+    fn a_draw_whose_value_is_lost_stays_spent_and_is_missing_at_the_end() {
+        let death = Death::after(10);
+        death.lose_one();
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (1, &[10][..]));
+        death.replay(&mut spender, 9);
+        for _ in 10..50 {
+            draw(&mut spender).unwrap();
+        }
+        let error = draw(&mut spender).unwrap_err().to_string();
+        assert!(error.contains("1 of the 50 draws of 'mean'"), "{error}");
+        assert!(spender.ran_out());
+        // A second death forgets nothing of the first.
+        drop(spender);
+        let again = death.resume(3);
+        assert_eq!((again.lost(), again.counts()), (1, &[50][..]));
+    }
+
+    #[test]
+    fn after_a_restart_of_the_machine_all_that_was_announced_counts_as_drawn() {
+        let death = Death::after(10);
+        // The note of the draws belongs to this start of the machine; blocks are of three.
+        let mark = death.directory.path().join("open/r.lock");
+        let noted = std::fs::read_to_string(&mark).unwrap();
+        assert!(noted.ends_with(" 00000000000000000010\n"), "{noted}");
+        std::fs::write(&mark, noted.replace('-', "_")).unwrap();
+        let mut spender = death.resume(2);
+        assert_eq!((spender.lost(), spender.counts()), (2, &[12][..]));
+        death.replay(&mut spender, 10);
+        for _ in 12..50 {
+            draw(&mut spender).unwrap();
+        }
+        assert!(draw(&mut spender).is_err() && spender.ran_out());
+    }
+
+    #[test]
+    fn two_programs_cannot_resume_one_run_and_an_older_ledger_is_noticed() {
+        let death = Death::after(10);
+        let spender = death.resume(2);
+        let mut ledger = Ledger::open(death.directory.path()).unwrap();
+        assert!(ledger.is_alive(&death.run));
+        let error = ledger.resume(&death.run).unwrap_err();
+        assert!(error.to_string().contains("still being carried out"), "{error}");
+        drop(spender);
+        assert!(!ledger.is_alive(&death.run));
+
+        let mut unfinished = ledger.resume(&death.run).unwrap();
+        unfinished.drawn = vec![9];
+        let transcript = Transcript::reopen(&death.directory.path().join("t"), &death.run);
+        let generator = NoiseGenerator::insecure_from_seed(2);
+        let error = Spender::resumed(ledger, unfinished, transcript.unwrap(), generator);
+        assert!(error.unwrap_err().to_string().contains("does not know"));
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapt;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
@@ -32,6 +33,8 @@ pub struct Facts {
     pub mechanisms: Vec<Event>,
     pub peeked: bool,
     pub allow_large_delta: bool,
+    /// The noise came from this seed and is no secret.
+    pub insecure_noise_seed: Option<u64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,14 +48,17 @@ pub struct Certificate {
     pub records: usize,
     /// What was asked for.
     pub target: Target,
-    /// What the noise that was drawn guarantees.
-    pub guarantee: Guarantee,
+    /// What the noise that was drawn guarantees; nothing where it was no secret.
+    pub guarantee: Option<Guarantee>,
     /// The guarantee as a sentence about probabilities.
     pub statement: String,
     /// What it means for somebody who tests whether a record was there.
     pub reading: String,
     pub covered: Vec<Cow<'static, str>>,
     pub not_covered: Vec<String>,
+    /// What must be true of the public data, where the method leans on more than usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumption: Option<Cow<'static, str>>,
     pub mechanisms: Vec<Event>,
     pub accountant: Cow<'static, str>,
     /// The curator could see exact numbers while it ran and may have acted on them.
@@ -91,23 +97,46 @@ impl Certificate {
     pub fn of(facts: Facts) -> Self {
         Self {
             halflight: env!("CARGO_PKG_VERSION").into(),
-            statement: statement(&facts.guarantee, facts.records),
-            reading: reading(&facts.guarantee),
-            covered: COVERED.map(Cow::Borrowed).to_vec(),
+            statement: facts.insecure_noise_seed.map_or_else(
+                || statement(&facts.guarantee, facts.records),
+                |seed| void(seed, facts.records),
+            ),
+            reading: facts
+                .insecure_noise_seed
+                .map_or_else(|| reading(&facts.guarantee), |_| NOTHING_HOLDS.to_owned()),
+            covered: facts
+                .insecure_noise_seed
+                .map_or_else(|| COVERED.map(Cow::Borrowed).to_vec(), |_| Vec::new()),
             not_covered: not_covered(&facts),
+            assumption: adapt::method(&facts.method)
+                .ok()
+                .and_then(adapt::Method::assumption)
+                .map(Cow::Borrowed),
             run: facts.run,
             account: facts.account,
             method: facts.method,
             outcome: facts.outcome,
             records: facts.records,
             target: facts.target,
-            guarantee: facts.guarantee,
+            guarantee: facts.insecure_noise_seed.is_none().then_some(facts.guarantee),
             mechanisms: facts.mechanisms,
             accountant: ACCOUNTANT.into(),
             peeked: facts.peeked,
             allow_large_delta: facts.allow_large_delta,
         }
     }
+}
+
+const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
+
+/// Whoever knows the seed can take the noise away again.
+fn void(seed: u64, records: usize) -> String {
+    format!(
+        "NO GUARANTEE. The noise of this run came from the seed {seed}, which was given on the \
+         command line to find faults (--insecure-noise-seed): whoever knows or guesses it can \
+         take the noise away. The outputs are as good as exact numbers about {records} private \
+         training records. Do not pass them on. The ledger charges the run all the same."
+    )
 }
 
 fn statement(guarantee: &Guarantee, records: usize) -> String {
@@ -231,7 +260,19 @@ mod tests {
             mechanisms: Vec::new(),
             peeked: false,
             allow_large_delta: false,
+            insecure_noise_seed: None,
         }
+    }
+
+    #[test]
+    fn noise_that_is_no_secret_voids_the_guarantee_in_words_and_in_numbers() {
+        let seeded = Facts { insecure_noise_seed: Some(7), ..facts(1.0, 1e-6) };
+        let certificate = Certificate::of(seeded);
+        assert!(certificate.statement.starts_with("NO GUARANTEE. "), "{}", certificate.statement);
+        assert!(certificate.statement.contains("the seed 7"));
+        assert!(certificate.guarantee.is_none() && certificate.covered.is_empty());
+        assert!(!certificate.reading.contains("at most"));
+        assert!(Certificate::of(facts(1.0, 1e-6)).guarantee.is_some());
     }
 
     #[test]

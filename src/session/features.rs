@@ -27,14 +27,13 @@ pub(super) fn extracted(
         std::fs::read(&path).map_err(|error| Error::io("read the network", &path, &error))?;
     let key = extraction.key(&network, &table)?;
     let file = workspace.folder().join("features").join(format!("{key}.npy"));
-    let features = match kept(&file, table.rows()) {
-        Some(features) => features,
-        None => {
-            let features = extraction.extract(&path, &network, &table, progress)?;
-            // Without the file the network runs again next time, which is all.
-            let _ = keep(&file, &features);
-            features
-        }
+    let features = if let Some(features) = kept(&file, table.rows()) {
+        features
+    } else {
+        let features = extraction.extract(&path, &network, &table, progress)?;
+        // Without the file the network runs again next time, which is all.
+        let _ = keep(&file, &features);
+        features
     };
     extraction.replace(table, features)
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::atomic;
 use super::ranking::RankingDefinition;
+use super::workspace::Workspace;
 use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
@@ -57,9 +58,21 @@ pub struct PlanDefinition {
     /// Seeds the hold-out split and everything else that is not noise.
     #[serde(default)]
     pub seed: u64,
+    /// Run directory or `model.ron` of an earlier run from whose model training starts, relative
+    /// to the session file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Allows δ ≥ 1/n, where publishing single records would satisfy the guarantee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_large_delta: bool,
+}
+
+impl PlanDefinition {
+    /// The same with the path of its starting model made absolute.
+    pub fn resolved(&self, workspace: &Workspace) -> Self {
+        let start = self.start.as_ref().map(|path| workspace.resolve(path).display().to_string());
+        Self { start, ..self.clone() }
+    }
 }
 
 fn default_holdout() -> f64 {
@@ -178,8 +191,15 @@ impl Session {
             return Err(Error::usage(format!("the hold-out share is {}", plan.holdout))
                 .cure("give a number from 0.05 to 0.9"));
         }
-        let spec = adapt::method(&plan.method)?.spec();
-        for name in plan.public.iter().chain([&plan.private]) {
+        let method = adapt::method(&plan.method)?;
+        let spec = method.spec();
+        if plan.start.is_some() && !method.starts_from_a_model() {
+            return Err(Error::usage(format!("{} does not start from a model", spec.id))
+                .cure("leave `start` out, or choose the method pretraining"));
+        }
+        // Labels of public records that a method does not use may be of any kind.
+        let publics = plan.public.iter().filter(|_| spec.needs_public_labels);
+        for name in publics.chain([&plan.private]) {
             check_task(self.dataset(name)?, spec)?;
         }
         spec.check(&plan.settings)

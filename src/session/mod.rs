@@ -7,9 +7,11 @@
 //! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
-//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | `features` | what networks made of records, kept |
+//! | [`ranking`] | what the session says about ranking its public datasets |
 //! | [`run_directory`] | what a run leaves behind |
+//! | [`resumption`] | what a run directory holds so that the run can go on |
+//! | [`sweep`] | the directory of a sweep: grants, claims, results |
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
@@ -34,7 +36,9 @@ pub mod prediction;
 pub mod preferences;
 pub mod ranking;
 pub mod report;
+pub mod resumption;
 pub mod run_directory;
+pub mod sweep;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

@@ -1,6 +1,7 @@
 //! What a run leaves behind: `run.ron` to repeat it, `events.jsonl` with its
 //! public and released numbers, `curator.jsonl` with the exact ones (exports
-//! leave it out), the model, and the certificate.
+//! leave it out), the model, and the certificate. `transcript` and `resume.json`
+//! are there for a run whose program dies: see [`super::resumption`].
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::atomic;
 use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
+use super::resumption::{Recorded, keep_until};
 use super::workspace::Workspace;
 use super::{model_file, report};
 use crate::adapt::{Standing, Step};
@@ -47,6 +49,27 @@ impl RunDirectory {
         Ok(Self { path, events, curator })
     }
 
+    /// The directory of a run whose program died, to go on with.
+    pub fn reopen(path: &Path) -> Result<(Self, Recorded)> {
+        let events = path.join("events.jsonl");
+        let recorded = Recorded::read(&events)?;
+        keep_until(&events, u64::MAX)?;
+        let events = append_to(&events)?;
+        let curator = append_to(&path.join("curator.jsonl"))?;
+        Ok((Self { path: path.to_path_buf(), events, curator }, recorded))
+    }
+
+    /// Forgets the steps after `step`: they are about to be taken anew.
+    pub fn keep_until(&self, step: u64) -> Result<()> {
+        keep_until(&self.path.join("events.jsonl"), step)?;
+        keep_until(&self.path.join("curator.jsonl"), step)
+    }
+
+    /// Whether exact numbers were written down.
+    pub fn holds_exact_numbers(&self) -> bool {
+        self.curator.metadata().map_or(true, |about| about.len() > 0)
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -77,12 +100,12 @@ impl RunDirectory {
             "step": step.index, "of": step.total, "phase": step.phase,
             "epsilon": epsilon, "values": open,
         });
-        write_line(&mut self.events, &line, &self.path.join("events.jsonl"))?;
+        // The exact numbers first: a step counts as written when its events are.
         if !exact.is_empty() {
             let line = json!({"step": step.index, "values": exact});
             write_line(&mut self.curator, &line, &self.path.join("curator.jsonl"))?;
         }
-        Ok(())
+        write_line(&mut self.events, &line, &self.path.join("events.jsonl"))
     }
 
     /// Writes the model twice: weights for any reader, and with the preparation
@@ -111,13 +134,21 @@ impl RunDirectory {
 }
 
 /// A session that repeats this one run, readable from its run directory.
-fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspace) -> Session {
+pub(super) fn session_of_run(
+    session: &Session,
+    plan: &PlanDefinition,
+    workspace: &Workspace,
+) -> Session {
     let uses = |name: &String| *name == plan.private || plan.public.contains(name);
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
         for file in dataset.source.files_mut() {
             *file = workspace.resolve(file).display().to_string();
+        }
+        if let Some(extraction) = &mut dataset.extract {
+            let network = workspace.resolve(&extraction.network);
+            extraction.network = network.display().to_string();
         }
         if dataset.role == Role::Private {
             dataset.fingerprint = None;
@@ -132,7 +163,7 @@ fn session_of_run(session: &Session, plan: &PlanDefinition, workspace: &Workspac
             .filter(|(name, _)| uses(name))
             .map(|(k, v)| (k.clone(), *v))
             .collect(),
-        plans: vec![plan.clone()],
+        plans: vec![plan.resolved(workspace)],
         ..Session::default()
     }
 }

@@ -38,6 +38,11 @@ impl Workspace {
         Self { base: directory.to_path_buf(), folder: directory.join(FOLDER) }
     }
 
+    /// With its folder where the caller says.
+    pub fn with_folder(base: &Path, folder: &Path) -> Self {
+        Self { base: base.to_path_buf(), folder: folder.to_path_buf() }
+    }
+
     pub fn of_session(session: &Path) -> Result<Self> {
         let parent = session.parent().filter(|parent| !parent.as_os_str().is_empty());
         Self::of(parent.unwrap_or(Path::new(".")))

@@ -5,6 +5,7 @@
 //! | [`rehearsal`] | one method on one pair of datasets, with seeded noise or none |
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
+//! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
@@ -13,6 +14,7 @@
 //! and the "private" records are public ones. No ledger knows of it. Files, signals and
 //! terminals are the caller's business.
 
+pub mod classification;
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;

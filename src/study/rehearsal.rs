@@ -121,6 +121,8 @@ impl Rehearsal<'_> {
             dimension: self.public.dimension(),
             bounds: self.public.bounds,
             private_labels: needed && labelled,
+            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
+            start: None,
         }
     }
 }

@@ -53,7 +53,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 19] = [
         Self::Series(Series::PublicError),
         Self::Series(Series::PrivateError),
         Self::Series(Series::PublicLoss),
@@ -65,6 +65,14 @@ impl Shown {
         Self::Epsilon,
         Self::Utility(Series::PublicError),
         Self::Utility(Series::PrivateError),
+        Self::Series(Series::PublicAccuracy),
+        Self::Series(Series::PrivateAccuracy),
+        Self::Series(Series::HoldoutLoss),
+        Self::Series(Series::ClipFraction),
+        Self::Series(Series::GradientMedian),
+        Self::Series(Series::GradientTail),
+        Self::Series(Series::SubspaceEnergy),
+        Self::Series(Series::ExactSubspaceEnergy),
     ];
 
     pub fn title(self) -> String {

@@ -247,6 +247,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         preparation: crate::data::PreparationSettings::default(),
         holdout: 0.2,
         seed: 1,
+        start: None,
         allow_large_delta: false,
     })
 }

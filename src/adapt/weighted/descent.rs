@@ -380,6 +380,8 @@ mod tests {
                     dimension: 2,
                     bounds: Bounds { feature_norm: 1.0, label: 1.0 },
                     private_labels: true,
+                    classes: Vec::new(),
+                    start: None,
                 };
                 let noise = Allotment::Share(0.5);
                 let planned =

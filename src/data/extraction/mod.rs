@@ -12,6 +12,7 @@ mod image;
 #[cfg(feature = "onnx")]
 mod onnx;
 
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,32 +43,28 @@ pub struct Extraction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<Shape>,
     /// The colours of a pixel stand together in the file, not each colour by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub channels_last: bool,
     /// The images that the network takes; none: the same as in the file. Grey images become
     /// coloured or the other way, and sizes are changed by bilinear interpolation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Shape>,
     /// The network sees (x − subtract)/divide.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub subtract: f32,
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one")]
     pub divide: f32,
     /// Which of the network's outputs; none takes the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-fn is_zero(number: &f32) -> bool {
-    *number == 0.0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn one() -> f32 {
     1.0
-}
-
-fn is_one(number: &f32) -> bool {
-    *number == 1.0
 }
 
 /// A network that is ready to run.
@@ -79,20 +76,17 @@ trait Network: Sync {
 impl Extraction {
     /// The column that is replaced by its features.
     fn column_of<'a>(&'a self, table: &'a Table) -> Result<(&'a str, &'a Vectors)> {
-        let name = match &self.column {
-            Some(name) => name,
-            None => {
-                let vectors = |at: &usize| matches!(table.columns[*at], Column::Vectors(_));
-                let mut found = (0..table.columns.len()).filter(vectors);
-                match (found.next(), found.next()) {
-                    (Some(only), None) => &table.names[only],
-                    _ => {
-                        return Err(Error::usage("which column the network reads is not clear")
-                            .at(table.origin.clone())
-                            .cure("name it: extract: (column: \"…\", …)"));
-                    }
-                }
-            }
+        let name = if let Some(name) = &self.column {
+            name
+        } else {
+            let vectors = |at: &usize| matches!(table.columns[*at], Column::Vectors(_));
+            let mut found = (0..table.columns.len()).filter(vectors);
+            let (Some(only), None) = (found.next(), found.next()) else {
+                return Err(Error::usage("which column the network reads is not clear")
+                    .at(table.origin.clone())
+                    .cure("name it: extract: (column: \"…\", …)"));
+            };
+            &table.names[only]
         };
         match table.column(name)? {
             Column::Vectors(vectors) => Ok((name, vectors)),
@@ -160,7 +154,11 @@ impl Extraction {
             Values::F32(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
             Values::F64(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
         }
-        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hash.finalize().iter().fold(String::new(), |mut key, byte| {
+            // Writing into a String cannot fail.
+            let _ = write!(key, "{byte:02x}");
+            key
+        }))
     }
 
     /// The features of every record. `network` are the bytes of the file at `path`.
@@ -379,7 +377,7 @@ mod tests {
         let image = Shape { channels: 1, height: 2, width: 2 };
         let wrong = Extraction { image: Some(image), ..plain() };
         let error = wrong.taken(5).unwrap_err().to_string();
-        assert!(error.contains("1 × 2 × 2") && error.contains("5"), "{error}");
+        assert!(error.contains("1 × 2 × 2") && error.contains('5'), "{error}");
         assert!(Extraction { input: Some(image), ..plain() }.taken(4).is_err());
         assert!(Extraction { divide: 0.0, ..plain() }.taken(4).is_err());
         let wider = Shape { channels: 3, height: 4, width: 4 };

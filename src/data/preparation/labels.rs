@@ -15,7 +15,7 @@ use super::settings::LabelRange;
 use crate::data::definition::{DatasetDefinition, UnknownLabels};
 use crate::data::missing::lacks_value;
 use crate::data::table::{Cell, Table};
-use crate::data::{Task, names};
+use crate::data::{Classes, Task, names};
 use crate::error::{Error, Result};
 
 /// A label this many public standard deviations from the public mean becomes ±1.
@@ -52,7 +52,12 @@ pub(super) enum Answers<'a> {
 
 impl Labels {
     pub fn fit(public: &Table, definition: &DatasetDefinition, range: LabelRange) -> Result<Self> {
-        let column = label_column(public, definition)?;
+        // Whoever declares the classes need not have them in the public records.
+        let column = if definition.classes.is_empty() {
+            label_column(public, definition)?
+        } else {
+            named_label(public, definition)?
+        };
         Ok(match definition.task {
             Task::Regression => {
                 let scale = label_scale(public, &column, range)?;
@@ -154,10 +159,10 @@ fn missing_class(cell: Cell<'_>) -> Error {
 
 /// The classes of a definition: as declared, or those of the public data.
 pub fn class_names(public: &Table, definition: &DatasetDefinition) -> Result<Vec<String>> {
-    let column = label_column(public, definition)?;
     if !definition.classes.is_empty() {
         return declared_classes(&definition.classes);
     }
+    let column = label_column(public, definition)?;
     let cells = public.column(&column)?;
     if let Some(row) = cells.cells().position(lacks_value) {
         return Err(
@@ -179,6 +184,16 @@ pub fn class_names(public: &Table, definition: &DatasetDefinition) -> Result<Vec
     Err(Error::failed(what).at(public.origin.clone()).cure(cure))
 }
 
+/// The classes of `table`, a part of `all`, under its own definition.
+pub fn classes_of(all: &Table, table: &Table, definition: &DatasetDefinition) -> Result<Classes> {
+    let names = class_names(all, definition)?;
+    let (column, unknown) = (label_column(all, definition)?, definition.unknown_labels.clone());
+    match (Labels::Class { column, names: names.clone(), unknown }).read(table)? {
+        Answers::Classes(of) => Ok(Classes { of, names }),
+        Answers::Numbers { .. } => Ok(Classes { of: Vec::new(), names }),
+    }
+}
+
 /// Declared classes in their canonical form: two or more, none twice.
 pub fn declared_classes(declared: &[String]) -> Result<Vec<String>> {
     if declared.len() < 2 {
@@ -194,14 +209,20 @@ fn no_label(table: &Table, label: &str) -> Error {
         .cure(names::list("columns", &table.names))
 }
 
+/// A label column that is there.
 fn label_column(public: &Table, definition: &DatasetDefinition) -> Result<String> {
+    let label = named_label(public, definition)?;
+    if !public.has(&label) {
+        return Err(no_label(public, &label));
+    }
+    Ok(label)
+}
+
+fn named_label(public: &Table, definition: &DatasetDefinition) -> Result<String> {
     let Some(label) = &definition.label else {
         return Err(Error::usage(format!("dataset '{}' names no label", definition.name))
             .cure(format!("choose one; {}", names::list("columns", &public.names))));
     };
-    if !public.has(label) {
-        return Err(no_label(public, label));
-    }
     if definition.categories.contains_key(label) {
         return Err(Error::usage(format!("the label '{label}' is declared as a category"))
             .cure("do not declare it: for a label of classes, set `task: classification`"));

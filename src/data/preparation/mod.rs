@@ -38,7 +38,7 @@ use labels::{Answers, Labels};
 use scale::Scale;
 
 pub(in crate::data) use encoding::MOST_VALUES;
-pub use labels::{class_names, class_of, declared_classes};
+pub use labels::{class_names, class_of, classes_of, declared_classes};
 pub use raw::Truth;
 pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 
@@ -101,6 +101,25 @@ impl Preparation {
             *unknown = definition.unknown_labels.clone();
         }
         preparation
+    }
+
+    /// Its own labels, and features as another preparation makes them.
+    pub fn with_features_of(&self, other: &Self) -> Result<Self> {
+        let (ours, theirs) = (self.feature_names(), other.feature_names());
+        if ours != theirs {
+            let differ = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+            let first = differ.map_or(String::new(), |(ours, theirs)| {
+                format!(", the first that differ being '{theirs}' and '{ours}'")
+            });
+            return Err(Error::usage(format!(
+                "the model to start from has {} features and these data have {}{first}",
+                theirs.len(),
+                ours.len()
+            ))
+            .cure("use the columns that the model was trained on"));
+        }
+        let (missing, labels) = (self.missing, self.labels.clone());
+        Ok(Self { missing, labels, ..other.clone() })
     }
 
     /// Bounded features and (if `with_label`) bounded labels or classes. There

@@ -271,8 +271,9 @@ proptest! {
         let sum = Composition::of(&events).unwrap();
         let found = sum.guarantee(delta).unwrap();
         prop_assume!(found.epsilon > 0.01);
-        let back = sum.delta(found.epsilon).unwrap();
-        // Lattices differ: within what a small step of ε explains.
+        // Lattices differ: within what a small step of ε explains. A single selection near its
+        // pure ε loses all of a tiny δ in a thousandth of it.
+        let back = sum.delta(found.epsilon * 1.001).unwrap();
         let least = sum.delta(found.epsilon * 1.01).unwrap();
         let most = sum.delta(found.epsilon * 0.99).unwrap();
         prop_assert!(back <= delta * 1.05 && least <= delta && most >= delta * 0.9,

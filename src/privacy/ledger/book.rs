@@ -160,17 +160,7 @@ impl Account {
     /// numbers and the largest ε (at `target.delta`) that would still fit.
     pub fn admit(&self, events: &[Event], target: Target) -> Result<()> {
         let id = &self.id.0;
-        if self.unknown_past {
-            return Err(Error::refused(format!(
-                "lines of the ledger were lost: nobody knows what was spent on account {id}"
-            ))
-            .cure(format!("accept the unknown past with `halflight ledger accept {id}`")));
-        }
-        let Some(budget) = self.budget else {
-            return Err(Error::refused(format!("account {id} has no budget")).cure(format!(
-                "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
-            )));
-        };
+        let budget = self.open_budget()?;
         let Some(all) = self.spent_with(events, budget.delta)? else { return Ok(()) };
         if all.epsilon <= budget.epsilon {
             return Ok(());
@@ -203,6 +193,62 @@ impl Account {
             at_least(all.epsilon),
         ))
         .cure(cure))
+    }
+
+    /// Would all of these runs together? None of them is chosen by what another puts out, but
+    /// they add up as if they were: this is how they will count.
+    pub fn admit_all(&self, grants: &[Grant]) -> Result<()> {
+        if let [only] = grants {
+            return self.admit(&only.events, only.target);
+        }
+        let budget = self.open_budget()?;
+        let total = |grants: &[Grant]| -> Result<f64> {
+            let events: Vec<Event> = grants.iter().flat_map(|it| it.events.clone()).collect();
+            Ok(self.with_events(&events, 1)?.gate(budget.delta)?.epsilon)
+        };
+        let all = total(grants)?;
+        if all <= budget.epsilon {
+            return Ok(());
+        }
+        let (mut fitting, mut too_many) = (0, grants.len());
+        while too_many - fitting > 1 {
+            let middle = usize::midpoint(fitting, too_many);
+            if total(&grants[..middle])? <= budget.epsilon {
+                fitting = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        let left = match fitting {
+            0 => "not even the first fits".to_owned(),
+            fitting => format!("the first {fitting} fit"),
+        };
+        Err(Error::refused(format!(
+            "these {} runs together would overspend the budget of account {}, ε = {} at δ = {:e}: \
+             everything spent and they come to ε = {}; {left}",
+            grants.len(),
+            self.id.0,
+            budget.epsilon,
+            budget.delta,
+            at_least(all)
+        ))
+        .cure("ask for fewer runs or a smaller ε in each, or raise the budget"))
+    }
+
+    /// The budget, where anything may be spent at all.
+    fn open_budget(&self) -> Result<Budget> {
+        let id = &self.id.0;
+        if self.unknown_past {
+            return Err(Error::refused(format!(
+                "lines of the ledger were lost: nobody knows what was spent on account {id}"
+            ))
+            .cure(format!("accept the unknown past with `halflight ledger accept {id}`")));
+        }
+        self.budget.ok_or_else(|| {
+            Error::refused(format!("account {id} has no budget")).cure(format!(
+                "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
+            ))
+        })
     }
 
     /// Largest per-run ε at `delta` that the rest of the budget admits as one

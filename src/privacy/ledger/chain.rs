@@ -255,7 +255,8 @@ fn seal(hash: &str) -> String {
     format!(",\"hash\":\"{hash}\"}}")
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// In hexadecimal digits, as `sha256sum` prints it.
+pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         // Writing into a String cannot fail.
         let _ = write!(text, "{byte:02x}");

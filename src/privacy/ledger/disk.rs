@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 
@@ -18,6 +19,17 @@ pub(super) struct Exclusive(#[expect(dead_code, reason = "closing the file unloc
 /// nothing was ever written.
 #[derive(Debug)]
 pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
+
+/// Names the time since this machine was started; `None` where the system does not tell.
+fn boot() -> Option<&'static str> {
+    static BOOT: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    BOOT.get_or_init(read).as_deref()
+}
 
 #[derive(Debug)]
 pub(super) struct Disk {
@@ -138,13 +150,38 @@ impl Disk {
         let path = self.run_lock(run);
         let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
         fs::create_dir_all(self.directory.join("open")).map_err(|e| fail(&e))?;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(|e| fail(&e))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(fail(&e)),
         }
+    }
+
+    /// Notes in a run's mark how often each event was drawn. It is not synced: it is there
+    /// for a program that dies, and a machine that was started again does not trust it.
+    pub fn tally(mut mark: &File, drawn: &[u64]) -> io::Result<()> {
+        let counts: Vec<String> = drawn.iter().map(|count| format!("{count:020}")).collect();
+        let line = format!("{} {}\n", boot().unwrap_or("unknown"), counts.join(" "));
+        mark.seek(SeekFrom::Start(0))?;
+        mark.write_all(line.as_bytes())
+    }
+
+    /// What [`Self::tally`] noted, if this machine has been up since.
+    pub fn tallied(mut mark: &File) -> Option<Vec<u64>> {
+        let mut text = String::new();
+        mark.seek(SeekFrom::Start(0)).ok()?;
+        mark.read_to_string(&mut text).ok()?;
+        let counts = text.strip_suffix('\n')?.strip_prefix(boot()?)?;
+        counts.split_whitespace().map(|count| count.parse().ok()).collect()
+    }
+
+    /// Whether somebody carries this run out now.
+    pub fn is_held(&self, run: &RunId) -> bool {
+        let Ok(file) = File::open(self.run_lock(run)) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// Forgets the mark of a run that is over. A leftover file does no harm.

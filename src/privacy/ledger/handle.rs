@@ -8,11 +8,22 @@ use jiff::Timestamp;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::book::Book;
-use super::chain::{Confirmed, Reading, Tail};
+use super::book::{Book, RunRecord};
+use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::{Disk, Exclusive};
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
 use crate::error::{Error, Result};
+
+/// What the ledger knows of a run that is taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unfinished {
+    pub grant: Grant,
+    /// Draws announced so far per event.
+    pub reserved: Vec<u64>,
+    /// Draws that were made, as far as this can be known: all that were announced, where
+    /// the machine was started again since.
+    pub drawn: Vec<u64>,
+}
 
 /// A handle on the ledger of one workspace. Every process and every run opens
 /// its own; a file lock makes each change see all earlier ones.
@@ -97,6 +108,30 @@ impl Ledger {
         Ok(())
     }
 
+    /// Reserves all of these runs, which are to be carried out where this ledger cannot be
+    /// reached, or none of them. All their draws are announced at once: each counts in
+    /// full until it is settled.
+    pub fn grant_carried(&mut self, grants: &[Grant]) -> Result<()> {
+        let Some(first) = grants.first() else { return Ok(()) };
+        self.reading = Reading::default();
+        let lock = self.begin()?;
+        let account = self.reading.book().known(&first.account)?;
+        if grants.iter().any(|grant| grant.account != first.account) {
+            return Err(Error::usage("runs that are reserved together spend from one account"));
+        }
+        account.admit_all(grants)?;
+        let entries =
+            grants.iter().flat_map(|grant| {
+                let granted = Grant { account: account.id.clone(), ..grant.clone() };
+                let announced = grant.events.iter().enumerate().map(|(event, planned)| {
+                    Entry::Block { run: grant.run.clone(), event, count: planned.count }
+                });
+                std::iter::once(Entry::Grant(granted)).chain(announced)
+            });
+        let entries: Vec<Entry> = entries.collect();
+        self.write_all(&lock, &entries)
+    }
+
     /// Announces draws; returns only after they are on disk.
     pub fn reserve(&mut self, run: &RunId, event: usize, count: u64) -> Result<()> {
         let lock = self.begin()?;
@@ -108,6 +143,40 @@ impl Ledger {
             self.alive.insert(run.clone(), alive);
         }
         Ok(())
+    }
+
+    /// Notes how often each event was drawn, so that a program that dies between two blocks
+    /// leaves no doubt about it.
+    pub fn tally(&mut self, run: &RunId, drawn: &[u64]) -> Result<()> {
+        match self.alive.get(run) {
+            Some(mark) => Disk::tally(mark, drawn)
+                .map_err(|error| Error::io("note a draw", self.disk.ledger(), &error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes over an open run whose program is gone.
+    pub fn resume(&mut self, run: &RunId) -> Result<Unfinished> {
+        self.reading = Reading::default(); // as for a launch
+        let _lock = self.begin()?;
+        let record = self.reading.book().open_run(run)?.clone();
+        let mark = self.disk.hold(run)?.ok_or_else(|| {
+            Error::refused(format!("run '{}' is still being carried out", run.0))
+                .cure("wait for it, or stop it where it runs")
+        })?;
+        let RunRecord { grant, reserved, .. } = record;
+        let noted = Disk::tallied(&mark).filter(|noted| {
+            noted.len() == reserved.len()
+                && noted.iter().zip(&reserved).all(|(noted, reserved)| noted <= reserved)
+        });
+        self.alive.insert(run.clone(), mark);
+        let drawn = noted.unwrap_or_else(|| reserved.clone());
+        Ok(Unfinished { grant, reserved, drawn })
+    }
+
+    /// Whether a program carries this run out now.
+    pub fn is_alive(&self, run: &RunId) -> bool {
+        self.disk.is_held(run)
     }
 
     pub fn settle(
@@ -208,6 +277,21 @@ impl Ledger {
         let link = self.reading.compose(now(), entry)?;
         self.disk.append(lock, &self.reading, &link)?;
         self.reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+        Ok(())
+    }
+
+    /// All of these entries in one go. A program that dies meanwhile leaves some of them.
+    fn write_all(&mut self, lock: &Exclusive, entries: &[Entry]) -> Result<()> {
+        let (mut ahead, time) = (self.reading.clone(), now());
+        let mut text = String::new();
+        for entry in entries {
+            ahead.book().check(entry)?;
+            let link = ahead.compose(time.clone(), entry)?;
+            ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+            text += &link.text;
+        }
+        self.disk.append(lock, &self.reading, &Link { text, head: ahead.head() })?;
+        self.reading = ahead;
         Ok(())
     }
 

@@ -15,7 +15,7 @@
 //! | `ledger.jsonl` | the ledger: one JSON object per line |
 //! | `ledger.head` | number and hash of the last confirmed line, so that a cut-off end is noticed |
 //! | `ledger.lock` | locked while the ledger is read (shared) or changed (exclusive) |
-//! | `open/RUN.lock` | locked as long as the program that carries out this open run is alive |
+//! | `open/RUN.lock` | locked as long as the program that carries out this open run is alive; holds its draws so far |
 //! | `ledger.torn-TIME` | the unfinished last line of a program that died while writing it |
 //! | `ledger.damaged-TIME.jsonl` | a damaged ledger, set aside by a repair |
 //!
@@ -39,6 +39,10 @@
 //! the head, and only then does [`Ledger::reserve`] return. A program that dies
 //! in between leaves at worst a line too many, never one too few. What was never
 //! settled counts in full.
+//!
+//! The runs of a sweep are reserved together, and all their draws are announced with
+//! them ([`Ledger::grant_carried`]): whoever carries one out, on whatever machine, writes
+//! nothing here, and until its result is collected it counts in full.
 
 pub mod book;
 mod chain;
@@ -47,5 +51,6 @@ pub mod entry;
 mod handle;
 
 pub use book::{Account, Book, RunRecord, RunState};
+pub(crate) use chain::sha256;
 pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
-pub use handle::Ledger;
+pub use handle::{Ledger, Unfinished};

@@ -109,7 +109,7 @@ fn curve(name: &str, points: &[(f64, f64)]) -> Series {
     let kept = kept.filter(|(at, _)| at.is_multiple_of(every) || *at == last);
     let points: Vec<Point> = kept.map(|(_, &(x, y))| Point::new(x, y)).collect();
     // A single point is no line.
-    let mark = if points.len() > 1 { Mark::Curve } else { Mark::Points };
+    let mark = if points.len() == 1 { Mark::Points } else { Mark::Curve };
     Series { name: name.to_owned(), mark, points }
 }
 

@@ -59,6 +59,13 @@ pub struct Together {
     pub guarantee: Guarantee,
 }
 
+impl Reported {
+    /// Its certificate says that nothing is guaranteed.
+    pub fn is_void(&self) -> bool {
+        self.certificate.as_ref().is_some_and(|certificate| certificate.guarantee.is_none())
+    }
+}
+
 impl Report {
     /// Reads the runs in these directories.
     pub fn read(directories: &[PathBuf], watch: Watch) -> Result<Self> {
@@ -100,7 +107,9 @@ impl Report {
                 accounts.entry(certificate.account.0.clone()).or_default().push(reported);
             }
         }
-        let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1);
+        // Noise that is no secret leaves nothing to add up.
+        let adds_up = |runs: &[&Reported]| !runs.iter().any(|reported| reported.is_void());
+        let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
         let sums = shared.map(|(account, runs)| {
             let certificates = runs.iter().filter_map(|reported| reported.certificate.as_ref());
             let events: Vec<&Event> =

@@ -123,6 +123,9 @@ fn quoted(names: &[&str]) -> String {
 
 /// ε as it may be shown: never too small.
 fn shown_epsilon(reported: &Reported) -> String {
+    if reported.is_void() {
+        return "unbounded".to_owned();
+    }
     epsilon(&reported.run).map_or_else(|| "–".to_owned(), |epsilon| round_up(epsilon, 4))
 }
 
@@ -141,9 +144,10 @@ fn tiles(report: &Report, only: &Reported) -> String {
     };
     tile(format!("<i>ε</i> {}", shown_epsilon(only)), "privacy loss, rounded up", "main");
     if let Some(certificate) = &only.certificate {
-        let guarantee = &certificate.guarantee;
-        tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
-        tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
+        if let Some(guarantee) = &certificate.guarantee {
+            tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
+            tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
+        }
         tile(grouped(certificate.records), "private training records", "");
     }
     if let Some(error) = error(only, Series::PublicError, report) {
@@ -199,7 +203,8 @@ fn runs_table(report: &Report) -> String {
             plan.map_or_else(dash, |plan| plan.method.clone()),
             shown_epsilon(reported),
             certificate
-                .map_or_else(dash, |certificate| format!("{:e}", certificate.guarantee.delta)),
+                .and_then(|certificate| certificate.guarantee.as_ref())
+                .map_or_else(dash, |guarantee| format!("{:e}", guarantee.delta)),
             certificate.map_or_else(dash, |certificate| grouped(certificate.records)),
             error(reported, Series::PublicError, report).unwrap_or_else(dash),
             reported.run.outcome.clone(),
@@ -249,6 +254,11 @@ fn guarantee(report: &Report) -> String {
             "uncovered",
             "It does not cover",
             said(report, |it| it.not_covered.iter().map(String::as_str).collect()),
+        ),
+        (
+            "uncovered",
+            "It assumes",
+            said(report, |it| it.assumption.iter().map(AsRef::as_ref).collect()),
         ),
     ];
     out.push_str("<div class=\"columns\">\n");
@@ -399,6 +409,10 @@ fn description(dataset: &DatasetDefinition) -> Vec<String> {
         Columns::Only(names) => names.join(", "),
         Columns::Except(names) => format!("all but {}", names.join(", ")),
     };
+    let features = match &dataset.extract {
+        Some(extraction) => format!("{features}, extracted by {}", file_name(&extraction.network)),
+        None => features,
+    };
     let gaps = match dataset.missing {
         Missing::Refuse => "refused",
         Missing::Drop => "left out",
@@ -422,14 +436,12 @@ fn origin(source: &Source) -> String {
     match source {
         Source::Builtin(name) => format!("built-in {name}"),
         Source::Synthetic { .. } => "synthetic".to_owned(),
-        _ => {
-            let name = |file: &str| {
-                let path = std::path::Path::new(file);
-                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            };
-            source.files().into_iter().map(name).collect::<Vec<_>>().join(", ")
-        }
+        _ => source.files().into_iter().map(file_name).collect::<Vec<_>>().join(", "),
     }
+}
+
+fn file_name(path: &str) -> String {
+    std::path::Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn mechanisms(report: &Report) -> String {
@@ -456,7 +468,8 @@ fn mechanisms(report: &Report) -> String {
     let mut accountants: Vec<String> = Vec::new();
     for reported in &report.runs {
         let Some(certificate) = &reported.certificate else { continue };
-        let line = format!("{}; {}", certificate.accountant, certificate.guarantee.bound);
+        let bound = certificate.guarantee.as_ref().map_or("void", |it| it.bound.as_str());
+        let line = format!("{}; {bound}", certificate.accountant);
         if !accountants.contains(&line) {
             accountants.push(line);
         }

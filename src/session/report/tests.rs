@@ -62,6 +62,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         }],
         peeked: number == 1,
         allow_large_delta: false,
+        insecure_noise_seed: None,
     });
     let text = serde_json::to_string(&certificate).unwrap();
     fs::write(directory.join("certificate.json"), text).unwrap();

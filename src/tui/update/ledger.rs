@@ -68,7 +68,7 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
                 Some(run) => {
                     let id = run.grant.run.clone();
                     let text = format!(
-                        "Settle {}? If its process is gone, only what it had announced stays charged.",
+                        "Settle {}? If its process is gone, only what it had announced stays charged. It cannot be resumed then: `halflight ledger` says how to go on with it instead.",
                         id.0
                     );
                     app.popup = Some(Popup::Question { text, then: Answer::SettleDead(id) });

@@ -152,7 +152,11 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     };
     let losses = Figure {
         title: "loss on training records",
-        series: &[(Series::PublicLoss, "public"), (Series::PrivateLoss, "private")],
+        series: &[
+            (Series::PublicLoss, "public"),
+            (Series::PrivateLoss, "private"),
+            (Series::HoldoutLoss, "held out"),
+        ],
         log,
     };
     let has =
@@ -169,7 +173,12 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     }
     let gaps = Figure {
         title: "stationarity gap",
-        series: &[(Series::StationarityGap, "noisy"), (Series::ExactStationarityGap, "exact")],
+        series: &[
+            (Series::StationarityGap, "noisy"),
+            (Series::ExactStationarityGap, "exact"),
+            (Series::GradientMedian, "median record"),
+            (Series::GradientTail, "90 % of records"),
+        ],
         log: true,
     };
     chart(app, frame, gap, run, &gaps, hits);

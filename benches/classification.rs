@@ -1,0 +1,84 @@
+//! `cargo bench --bench classification`: one DP-SGD step without its noise, of softmax
+//! regression and of the probe network, against numpy's einsum route; with the memory that it
+//! takes, against that of all per-example gradients.
+//!
+//! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one only
+//! our own times are printed.
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::process::Command;
+use std::time::Instant;
+
+use halflight::adapt::sampled::{Loss, Objective, Records, Trained};
+use halflight::model::{Architecture, Classifier, Volume};
+use halflight::numeric::{Matrix, fused};
+use peak_alloc::PeakAlloc;
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+const BATCH: usize = 512;
+const PIXELS: usize = 784;
+
+fn main() {
+    let image = Volume { channels: 1, height: 28, width: 28 };
+    let mut generator = ChaCha20Rng::seed_from_u64(1);
+    let features = Matrix::from_fn(PIXELS, 2 * BATCH, |_, _| -> f64 {
+        let normal: f64 = StandardNormal.sample(&mut generator);
+        normal / 28.0
+    });
+    let classes = (0..2 * BATCH as u32).map(|i| i % 10).collect();
+    let records = Records { features, classes };
+    let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
+    let objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
+    println!(
+        "{:>8} {:>10} {:>10} {:>7} {:>12} {:>22}",
+        "model", "step", "numpy", "ratio", "memory", "all gradients would be"
+    );
+    for (name, architecture, rounds) in [
+        ("softmax", Architecture::linear(PIXELS, 10), 50),
+        ("probe", Architecture::probe(image, 10), 8),
+    ] {
+        let architecture = architecture.unwrap();
+        let parameters = architecture.initial(&mut generator);
+        let model = Classifier::new(architecture, parameters).unwrap();
+        let (mut best, before) = (f64::INFINITY, MEMORY.current_usage());
+        MEMORY.reset_peak_usage();
+        for _ in 0..rounds {
+            let start = Instant::now();
+            black_box(objective.clipped_sum(&model, black_box(&records), &members, 1.0).unwrap());
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        let memory = (MEMORY.peak_usage() - before) as f64 / 1e6;
+        let all = (BATCH * model.parameters().len() * 8) as f64 / 1e6;
+        let peer = numpy(name);
+        println!(
+            "{name:>8} {:>10} {:>10} {:>7} {:>9.1} MB {:>19.1} MB",
+            milliseconds(Some(best)),
+            milliseconds(peer),
+            peer.map_or("–".to_owned(), |peer| format!("{:.1}", peer / best)),
+            memory,
+            all
+        );
+    }
+}
+
+fn milliseconds(seconds: Option<f64>) -> String {
+    seconds.map_or("–".to_owned(), |seconds| format!("{:.2} ms", 1e3 * seconds))
+}
+
+fn numpy(model: &str) -> Option<f64> {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/classification.py");
+    let output = Command::new(python)
+        .args([script, model])
+        .env("OPENBLAS_NUM_THREADS", fused::threads().to_string())
+        .output()
+        .ok()?;
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    line.get("seconds")?.as_f64()
+}

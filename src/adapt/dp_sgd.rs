@@ -1,0 +1,300 @@
+//! DP-SGD: noisy stochastic gradient descent on the private records alone.
+//!
+//! The baseline for everything that uses public data for more than the scaling of features:
+//! true Poisson samples, per-example clipping, Gaussian noise (see [`super::sampled`]). A
+//! random projection (Johnson and Lindenstrauss) of the features, from the public seed, makes
+//! the model smaller, and with it the noise.
+
+use super::sampled::fields::{
+    BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, learning_rate,
+    model, plan, steps,
+};
+use super::sampled::training::{Clipped, Motion, Training};
+use super::sampled::{design, design::Design};
+use super::spec::{Field, FieldKind};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use crate::adapt::profiled::descent::GRADIENT;
+use crate::data::{Dataset, Task};
+use crate::error::Result;
+use crate::privacy::{Calibrated, Target};
+
+/// Learning rates without noise.
+const LARGEST_SOFTMAX_RATE: f64 = 16.0;
+const LARGEST_NETWORK_RATE: f64 = 1.0;
+
+static SPEC: Spec = Spec {
+    id: "dp_sgd",
+    name: "DP-SGD",
+    summary: "Any number of classes told apart by noisy stochastic gradient descent on the \
+              private records: softmax regression, a hidden layer, or a small convolutional \
+              network. Public records only scale the features.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    needs_public_labels: false,
+    fields: &[
+        model("softmax"),
+        UNITS,
+        CHANNELS,
+        HEIGHT,
+        Field {
+            key: "projection",
+            name: "random projection",
+            unit: "features",
+            help: "Features are projected at random (from the public seed) to this many before \
+                   anything is learned; 0 leaves them as they are.",
+            kind: FieldKind::Whole { min: 0, max: 100_000, default: 0 },
+        },
+        steps(400),
+        BATCH,
+        CLIP,
+        LEARNING_RATE,
+        MOMENTUM,
+        average(0.0),
+    ],
+};
+
+pub struct DpSgd;
+
+impl Method for DpSgd {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check_for(&SPEC, public)?;
+        plan(shape, settings, &design::plan_plain(shape, settings)?)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        problem.check_for(&SPEC)?;
+        let shape = &problem.shape;
+        plan(shape, settings, &design::plan_plain(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let design = design::plain(shape, &problem.public, settings, problem.seed)?;
+        let largest = largest_rate(&design);
+        train(problem, settings, noise, design, largest)
+    }
+}
+
+/// Softmax regression takes longer steps than a network.
+pub fn largest_rate(design: &Design) -> f64 {
+    let layers = design.model.architecture().layers().len();
+    if layers == 1 { LARGEST_SOFTMAX_RATE } else { LARGEST_NETWORK_RATE }
+}
+
+/// The run of one clipped sum in each step, whatever the design.
+pub fn train(
+    problem: Problem,
+    settings: &Settings,
+    noise: &Calibrated,
+    design: Design,
+    largest_rate: f64,
+) -> Result<Box<dyn Run>> {
+    let shape = &problem.shape;
+    let source = Clipped {
+        objective: design.objective,
+        clip: settings.number("clip")?,
+        batch: batch(shape, settings)? as f64,
+    };
+    let motion = motion(shape, settings, noise, largest_rate)?;
+    Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
+}
+
+pub fn motion(
+    shape: &ProblemShape,
+    settings: &Settings,
+    noise: &Calibrated,
+    largest_rate: f64,
+) -> Result<Motion> {
+    Ok(Motion {
+        steps: settings.whole("steps")?,
+        learning_rate: learning_rate(shape, settings, noise.target, largest_rate)?,
+        momentum: settings.number("momentum")?,
+        average: settings.number("average")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::adapt::sampled::Records;
+    use crate::adapt::{Series, Value, example};
+    use crate::model::{Classifier, Labels, Model};
+    use crate::numeric::Vector;
+    use crate::privacy::{Private, Spender};
+    use crate::study::{Noise, Rehearsal};
+
+    fn given(pairs: &[(&str, f64)], model: &str) -> BTreeMap<String, Value> {
+        let numbers = pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
+        let text = ("model".to_owned(), Value::Text(model.to_owned()));
+        numbers.chain([text]).collect()
+    }
+
+    /// The same steps written out: no clipping, no noise, the samples of the same seed.
+    fn plain_descent(
+        (public, private): (&Dataset, &Dataset),
+        settings: &Settings,
+        noise: &Calibrated,
+        shape: &ProblemShape,
+        seed: u64,
+    ) -> Classifier {
+        let design = design::plain(shape, public, settings, seed).unwrap();
+        let records = Records::new(private, 2).unwrap();
+        let features = design.scale * &records.features;
+        let mut spender = Spender::rehearsal(noise, seed);
+        let mut model = design.model.clone();
+        let mut velocity = Vector::zeros(model.parameters().len());
+        for _ in 0..settings.whole("steps").unwrap() {
+            let members = Mutex::new(Vec::new());
+            let zeros = vec![0.0; velocity.len()];
+            Private::new(())
+                .release_subsampled_gaussian(
+                    &mut spender,
+                    GRADIENT,
+                    |()| records.len(),
+                    |(), s| {
+                        *members.lock().unwrap() = s.members().to_vec();
+                        zeros.clone()
+                    },
+                )
+                .unwrap();
+            let members = members.into_inner().unwrap();
+            // Blank examples fill the batch to eights, as they do in the run.
+            let width = members.len().next_multiple_of(8);
+            let mut batch = crate::numeric::Matrix::zeros(features.nrows(), width);
+            let mut classes = vec![u32::MAX; width];
+            for (to, from) in members.iter().enumerate() {
+                batch.set_column(to, &features.column(*from));
+                classes[to] = records.classes[*from];
+            }
+            let present: Vec<f64> =
+                (0..width).map(|i| if i < members.len() { 1.0 } else { 0.0 }).collect();
+            let gradients = model.gradients(&batch, Labels::Classes(&classes)).unwrap();
+            let expected = batch_of(shape, settings);
+            let mean = (1.0 / expected) * gradients.weighted_sum(&present);
+            velocity = settings.number("momentum").unwrap() * velocity + mean;
+            let rate = settings.number("learning_rate").unwrap();
+            for (parameter, speed) in model.parameters_mut().iter_mut().zip(&velocity) {
+                *parameter -= rate * speed;
+            }
+        }
+        let parameters = model.parameters().to_vec();
+        design.whole(parameters).unwrap()
+    }
+
+    fn batch_of(shape: &ProblemShape, settings: &Settings) -> f64 {
+        batch(shape, settings).unwrap() as f64
+    }
+
+    #[test]
+    fn without_clipping_and_noise_it_is_plain_descent_bit_for_bit() {
+        let (shape, public, private) = example::two_classes(6, 60, 400, 2);
+        let pairs = [
+            ("clip", 1e6),
+            ("steps", 12.0),
+            ("batch", 50.0),
+            ("learning_rate", 0.5),
+            ("momentum", 0.5),
+        ];
+        for model in ["softmax", "hidden_layer"] {
+            let rehearsal = Rehearsal {
+                method: SPEC.id,
+                settings: given(&pairs, model),
+                public: &public,
+                private: &private,
+                noise: Noise::None(example::TARGET),
+                seed: 5,
+            };
+            let ours = rehearsal.run().unwrap();
+            let settings = SPEC.check(&rehearsal.settings).unwrap();
+            let plain = plain_descent((&public, &private), &settings, &ours.calibrated, &shape, 5);
+            assert_eq!(ours.model, Model::Classifier(plain), "{model}");
+        }
+    }
+
+    #[test]
+    fn with_a_fair_budget_every_model_learns_and_tells_its_series() {
+        let (_, public, private) = example::two_classes(16, 60, 3000, 2);
+        for (model, projection) in
+            [("softmax", 0.0), ("softmax", 12.0), ("hidden_layer", 0.0), ("probe_cnn", 0.0)]
+        {
+            let pairs = [("steps", 60.0), ("batch", 300.0), ("projection", projection)];
+            let rehearsal = Rehearsal {
+                method: SPEC.id,
+                settings: given(&pairs, model),
+                public: &public,
+                private: &private,
+                noise: Noise::For(Target { epsilon: 2.0, delta: 1e-5 }),
+                seed: 1,
+            };
+            let done = rehearsal.run().unwrap();
+            let classes = done.model.classes(&private.features).unwrap();
+            let truth = &private.classes.as_ref().unwrap().of;
+            let right = classes.iter().zip(truth).filter(|(one, other)| one == other).count();
+            let linear = model != "probe_cnn" && projection == 0.0;
+            let least = if linear { 2300 } else { 1800 };
+            assert!(right > least, "{model} {projection}: {right}");
+            for series in [
+                Series::PrivateLoss,
+                Series::PublicLoss,
+                Series::ClipFraction,
+                Series::GradientMedian,
+                Series::GradientTail,
+                Series::StationarityGap,
+            ] {
+                assert_eq!(done.series(series).len(), 60, "{series:?}");
+            }
+            assert_eq!(done.model, rehearsal.run_sealed().unwrap().model);
+        }
+    }
+
+    #[test]
+    fn of_public_records_only_their_size_makes_a_difference() {
+        let (_, public, private) = example::two_classes(4, 60, 200, 1);
+        let turned = -&public.features;
+        let unlabelled = Dataset { classes: None, features: turned, ..public.clone() };
+        let run = |public: &Dataset| {
+            let settings = given(&[("steps", 5.0)], "softmax");
+            let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-4 });
+            let method = SPEC.id;
+            Rehearsal { method, settings, public, private: &private, noise, seed: 1 }.run().unwrap()
+        };
+        assert_eq!(run(&public).model, run(&unlabelled).model);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_sizes() {
+        let (shape, public, _) = example::two_classes(6, 60, 400, 2);
+        let refusal = |pairs: &[(&str, f64)], model: &str| {
+            let settings = SPEC.check(&given(pairs, model)).unwrap();
+            DpSgd.plan(&shape, &public, example::TARGET, &settings).unwrap_err().to_string()
+        };
+        let error = refusal(&[("batch", 401.0)], "softmax");
+        assert!(error.contains("401") && error.contains("400 private"), "{error}");
+        let error = refusal(&[("projection", 7.0)], "softmax");
+        assert!(error.contains("7 features where the records have 6"), "{error}");
+        let error = refusal(&[], "probe_cnn");
+        assert!(error.contains("6 features are no images of 2×2 (4 pixels)"), "{error}");
+        let error = refusal(&[("height", 5.0)], "probe_cnn");
+        assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
+        let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
+        let settings = SPEC.check(&given(&[], "softmax")).unwrap();
+        assert!(DpSgd.plan(&none, &public, example::TARGET, &settings).is_err());
+        let wide = ProblemShape { dimension: 7, ..shape.clone() };
+        let error = DpSgd.plan(&wide, &public, example::TARGET, &settings).unwrap_err();
+        assert!(error.to_string().contains("6 features where the plan has 60 of 7"), "{error}");
+    }
+}

@@ -1,0 +1,322 @@
+//! PILLAR: private learning on the principal directions of unlabelled public records.
+//!
+//! After Pinto, Hu, Yang and Sanyal, *PILLAR: How to make semi-private learning more
+//! effective*: the top k eigenvectors V of the public second moment (here of centred records,
+//! which is worth more than the choice of k), then DP-SGD on x ↦ Vᵀ(x − μ)/‖Vᵀ(x − μ)‖ with
+//! softmax cross-entropy or the hinge loss of the paper's equation (1). Noise is added to k
+//! numbers per class in place of one for every feature.
+//!
+//! V and μ come from public records alone and stay as they are, so the sensitivity is that of
+//! DP-SGD (see [`super::sampled`]). The guarantee is *semi-private*: it is for the private
+//! records, and takes the public ones as given, drawn independently of them.
+
+use super::dp_sgd::train;
+use super::sampled::design::{self, Design, PlannedDesign};
+use super::sampled::fields::{BATCH, CLIP, LEARNING_RATE, MOMENTUM, average, plan, steps};
+use super::sampled::{Loss, Objective, Trained};
+use super::spec::{Field, FieldKind};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use crate::adapt::profiled::descent::GRADIENT;
+use crate::data::{Dataset, Task};
+use crate::error::{Error, Result};
+use crate::model::layer::{Dense, Layer};
+use crate::model::{Architecture, Classifier};
+use crate::numeric::principal::Principal;
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::{Calibrated, Target};
+
+/// Directions where nothing else is said.
+const USUAL_COMPONENTS: usize = 40;
+
+/// The learning rate without noise.
+const LARGEST_RATE: f64 = 16.0;
+
+/// The learning rate for the hinge loss is this times ζ² times the number of classes: its scores
+/// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
+const HINGE_RATE: f64 = 0.1;
+
+static SPEC: Spec = Spec {
+    id: "pillar",
+    name: "PILLAR",
+    summary: "DP-SGD on the principal directions of the public records, which need no labels: \
+              any number of classes, told apart on few, public directions.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    needs_public_labels: false,
+    fields: &[
+        Field {
+            key: "components",
+            name: "components k",
+            unit: "directions",
+            help: "Principal directions of the public records that are kept. Fewer need less \
+                   noise and say less; the smaller n·ε, the fewer. Automatic takes 40, or all if \
+                   there are fewer.",
+            kind: FieldKind::Automatic { whole: true, max: 1e5 },
+        },
+        Field {
+            key: "centre",
+            name: "centre",
+            unit: "",
+            help: "Subtract the public mean first. Without it the first direction is mostly the \
+                   mean.",
+            kind: FieldKind::Flag { default: true },
+        },
+        Field {
+            key: "loss",
+            name: "loss",
+            unit: "",
+            help: "Multinomial logistic loss, or hinge losses of every class against the rest.",
+            kind: FieldKind::Choice { options: &["logistic", "hinge"], default: "logistic" },
+        },
+        Field {
+            key: "margin",
+            name: "margin ζ",
+            unit: "score",
+            help: "Of the hinge loss: nothing is lost on scores beyond it.",
+            kind: FieldKind::Real { min: 1e-3, max: 10.0, default: 0.5 },
+        },
+        steps(400),
+        BATCH,
+        CLIP,
+        LEARNING_RATE,
+        MOMENTUM,
+        average(0.25),
+    ],
+};
+
+pub struct Pillar;
+
+impl Method for Pillar {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn assumption(&self) -> Option<&'static str> {
+        Some(
+            "The guarantee is semi-private: it is for the private records alone. The directions \
+             that the model works on were chosen by looking at the public records without \
+             noise, which is only right if these do not depend on the private records.",
+        )
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _target: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        shape.check_for(&SPEC, public)?;
+        let mut design = planned(shape, settings)?;
+        design.remarks.push(explained(public, components(shape, settings)?, settings)?);
+        plan(shape, settings, &design)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn Run>> {
+        problem.check_for(&SPEC)?;
+        let shape = &problem.shape;
+        plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let design = design(shape, &problem.public, settings)?;
+        let largest = match design.objective.loss {
+            Loss::CrossEntropy => LARGEST_RATE,
+            Loss::Hinge(margin) => {
+                HINGE_RATE * LARGEST_RATE * margin * margin * shape.classes.len() as f64
+            }
+        };
+        train(problem, settings, noise, design, largest)
+    }
+}
+
+fn components(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
+    let (wanted, dimension) = (settings.whole("components")? as usize, shape.dimension);
+    if wanted == 0 {
+        return Ok(USUAL_COMPONENTS.min(dimension).min(shape.public_records));
+    }
+    if wanted > dimension {
+        return Err(Error::usage(format!(
+            "{wanted} components are wanted of records with {dimension} features"
+        ))
+        .cure(format!("choose at most {dimension}")));
+    }
+    if wanted > shape.public_records && shape.public_records < dimension {
+        return Err(Error::usage(format!(
+            "{wanted} components are wanted of {} public records",
+            shape.public_records
+        ))
+        .cure(format!("choose at most {}, or more public records", shape.public_records)));
+    }
+    Ok(wanted)
+}
+
+fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
+    let head = head(components(shape, settings)?, shape, settings)?;
+    Ok(PlannedDesign { trained: head.parameters(), remarks: Vec::new() })
+}
+
+/// Softmax regression needs no bias on centred records; one class against the rest does, for
+/// there are fewer of the class.
+fn head(inputs: usize, shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
+    let classes = design::classes(shape)?;
+    if settings.text("loss")? == "hinge" {
+        Architecture::linear(inputs, classes)
+    } else {
+        Architecture::unbiased(inputs, classes)
+    }
+}
+
+/// The mean that is subtracted, and the directions.
+fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Vector, Principal)> {
+    let found = if settings.flag("centre")? {
+        Principal::centred(&public.features, count)
+    } else {
+        let nothing = Vector::zeros(public.dimension());
+        Principal::of(&public.features, count).map(|principal| (nothing, principal))
+    };
+    found.ok_or_else(|| {
+        Error::failed(format!("'{}' has no principal directions", public.name))
+            .cure("check its features for values that are not numbers")
+    })
+}
+
+/// What the choice of k keeps, in words.
+fn explained(public: &Dataset, count: usize, settings: &Settings) -> Result<String> {
+    let (_, principal) = directions(public, 0, settings)?;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    Ok(format!(
+        "{count} components keep {} of the public energy; 80 % need {}, 90 % need {}, 99 % need {}",
+        percent(principal.explained(count)),
+        principal.needed(0.8),
+        principal.needed(0.9),
+        principal.needed(0.99)
+    ))
+}
+
+/// Project, bring to unit length, then the classes.
+fn design(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Design> {
+    let wanted = components(shape, settings)?;
+    let (mean, principal) = directions(public, wanted, settings)?;
+    let directions = principal.directions;
+    // Public records that do not vary enough leave the last directions empty.
+    let directions = directions.resize_horizontally(wanted, 0.0);
+    let loss = match settings.text("loss")? {
+        "hinge" => Loss::Hinge(settings.number("margin")?),
+        _ => Loss::CrossEntropy,
+    };
+    Ok(Design {
+        scale: 1.0,
+        frozen: Some(projection(&directions, &mean)?),
+        model: design::first(head(wanted, shape, settings)?, 0)?,
+        objective: Objective { loss, trained: Trained::Everything },
+    })
+}
+
+/// x ↦ Vᵀ(x − μ) brought to unit length, as layers.
+fn projection(directions: &Matrix, mean: &Vector) -> Result<Classifier> {
+    let (inputs, outputs) = directions.shape();
+    let dense = Layer::Dense(Dense { inputs, outputs });
+    let architecture = Architecture::new(vec![dense, Layer::Normalise(outputs)])?;
+    // Row by row, the weights are the directions one after the other.
+    let weights = directions.as_slice().iter().copied();
+    let biases = directions.column_iter().map(|direction| -direction.dot(mean));
+    Classifier::new(architecture, weights.chain(biases).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapt::{Value, example};
+    use crate::numeric::golden;
+    use crate::study::{Noise, Rehearsal};
+
+    fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
+        pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
+    }
+
+    #[test]
+    fn projected_and_normalised_records_agree_with_the_reference() {
+        let golden = golden::adaptation();
+        let features = golden.records("pca.X");
+        let layers = projection(&golden.rows("pca.components_cols"), &Vector::zeros(3)).unwrap();
+        golden::assert_close(&layers.scores(&features), &golden.records("pca.unit_rows"), 1e-12);
+        let mean = Vector::from_vec(vec![0.5, -1.0, 2.0]);
+        let layers = projection(&golden.rows("pca.components_cols"), &mean).unwrap();
+        let mut moved = features;
+        for mut example in moved.column_iter_mut() {
+            example += &mean;
+        }
+        golden::assert_close(&layers.scores(&moved), &golden.records("pca.unit_rows"), 1e-12);
+    }
+
+    #[test]
+    fn few_public_directions_are_enough_where_public_records_vary_in_few() {
+        // Thirty features, of which the public records vary in three.
+        let (_, public, private) = example::two_classes(30, 400, 800, 4);
+        let spread = |data: &Dataset| {
+            let mut data = data.clone();
+            for mut example in data.features.column_iter_mut() {
+                let strong = example[0] + example[1] - example[2];
+                example *= 0.1;
+                for k in 0..3 {
+                    example[k] *= 10.0;
+                }
+                example[3] = 0.02 * strong;
+            }
+            let classes = data.features.column_iter().map(|x| u32::from(x[0] + x[1] > x[2]));
+            data.classes.as_mut().unwrap().of = classes.collect();
+            data
+        };
+        let (public, private) = (spread(&public), spread(&private));
+        let right = |components: f64, loss: &str, centre: bool| {
+            let mut settings = given(&[("components", components), ("steps", 60.0)]);
+            settings.insert("loss".to_owned(), Value::Text(loss.to_owned()));
+            settings.insert("centre".to_owned(), Value::Flag(centre));
+            let unlabelled = Dataset { classes: None, ..public.clone() };
+            let rehearsal = Rehearsal {
+                method: SPEC.id,
+                settings,
+                public: &unlabelled,
+                private: &private,
+                noise: Noise::For(Target { epsilon: 0.3, delta: 1e-5 }),
+                seed: 3,
+            };
+            let model = rehearsal.run().unwrap().model;
+            let classes = model.classes(&private.features).unwrap();
+            let truth = &private.classes.as_ref().unwrap().of;
+            classes.iter().zip(truth).filter(|(one, other)| one == other).count()
+        };
+        let few = right(3.0, "logistic", true);
+        assert!(few > 640, "{few}");
+        assert!(few > right(1.0, "logistic", true));
+        assert!(right(3.0, "hinge", true) > 600);
+        assert!(right(3.0, "logistic", false) > 600);
+    }
+
+    #[test]
+    fn the_plan_tells_what_is_kept_and_refuses_more_components_than_there_are() {
+        let (shape, public, _) = example::two_classes(6, 60, 400, 2);
+        let plan = |shape: &ProblemShape, public: &Dataset, count: f64| {
+            let settings = SPEC.check(&given(&[("components", count)])).unwrap();
+            Pillar.plan(shape, public, example::TARGET, &settings)
+        };
+        let found = plan(&shape, &public, 3.0).unwrap();
+        assert!(found.warnings[0].contains("3 components keep"), "{:?}", found.warnings);
+        assert_eq!(found.releases[0].adjacency, crate::privacy::Adjacency::ZeroOut);
+        let error = plan(&shape, &public, 7.0).unwrap_err().to_string();
+        assert!(error.contains("7 components") && error.contains("6 features"), "{error}");
+        let few = Dataset {
+            features: public.features.columns(0, 4).into_owned(),
+            classes: None,
+            ..public.clone()
+        };
+        let shape = ProblemShape { public_records: 4, ..shape };
+        let error = plan(&shape, &few, 5.0).unwrap_err().to_string();
+        assert!(error.contains("5 components") && error.contains("4 public"), "{error}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Training on Poisson samples: what the methods share that clip per-example gradients.
+//!
+//! Each step takes every private record into its sample with probability q, independently
+//! (q·n is the batch that is expected), clips the gradient gᵢ of each to norm C and releases
+//!
+//! > Σ min(1, C/‖gᵢ‖)·gᵢ + N(0, σ²I)
+//!
+//! over the sample. Everything else about a step is post-processing.
+//!
+//! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record
+//! contributes nothing. So where the record is in the sample, the sum moves by at most C; that
+//! it is there with probability q alone is what the accountant's subsampling uses. Sums are
+//! computed in floating point under either neighbour, which is counted. A gradient itself is
+//! computed in blocks whose kernels round it the same whatever else is in the batch.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this | records, clipped sums, their sensitivity |
+//! | [`design`] | which network is trained, from where, and on what of the features |
+//! | [`fields`] | settings that several methods have |
+//! | [`training`] | the run |
+
+pub mod design;
+pub mod fields;
+pub mod training;
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Classifier, Gradients, Labels};
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
+use crate::numeric::{Matrix, Vector};
+
+/// Members of a sample whose gradients are held at once.
+const CHUNK: usize = 1024;
+
+/// Batches are filled up to a multiple of this with blank examples.
+const EIGHT: usize = 8;
+
+/// Examples with their classes.
+#[derive(Debug, Clone)]
+pub struct Records {
+    pub features: Matrix,
+    pub classes: Vec<u32>,
+}
+
+impl Records {
+    /// Refuses classes beyond the `known` ones.
+    pub fn new(data: &Dataset, known: usize) -> Result<Self> {
+        let classes = data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
+        if let Some(at) = classes.iter().position(|class| *class as usize >= known) {
+            return Err(Error::failed(format!(
+                "record {} is of class number {} where {known} classes are declared",
+                at + 1,
+                classes[at] + 1
+            ))
+            .at(format!("dataset '{}'", data.name))
+            .cure("declare every class, or say what unknown labels count as"));
+        }
+        let mut features = data.features.clone();
+        // A record that is not made of numbers counts for nothing.
+        for mut example in features.column_iter_mut() {
+            if !example.iter().all(|number| number.is_finite()) {
+                example.fill(0.0);
+            }
+        }
+        Ok(Self { features, classes })
+    }
+
+    pub fn len(&self) -> usize {
+        self.features.ncols()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Up to `count` records, spread over all.
+    pub fn some(&self, count: usize) -> Self {
+        let stride = self.len().div_ceil(count.max(1)).max(1);
+        let at: Vec<usize> = (0..self.len()).step_by(stride).collect();
+        let classes = at.iter().filter_map(|i| self.classes.get(*i).copied()).collect();
+        Self { features: self.features.select_columns(&at), classes }
+    }
+
+    /// These records, filled up with blank ones.
+    fn batch(&self, members: &[usize]) -> Self {
+        let width = members.len().next_multiple_of(EIGHT);
+        let mut features = Matrix::zeros(self.features.nrows(), width);
+        let mut classes = vec![u32::MAX; width];
+        for (to, member) in members.iter().enumerate() {
+            features.set_column(to, &self.features.column(*member));
+            classes[to] = self.classes[*member];
+        }
+        Self { features, classes }
+    }
+}
+
+/// What is minimised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    CrossEntropy,
+    /// The hinge loss with this margin ζ, every class against the rest.
+    Hinge(f64),
+}
+
+impl Loss {
+    pub fn labels(self, classes: &[u32]) -> Labels<'_> {
+        match self {
+            Self::CrossEntropy => Labels::Classes(classes),
+            Self::Hinge(margin) => Labels::Hinge(classes, margin),
+        }
+    }
+}
+
+/// Which parameters of a model are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trained {
+    Everything,
+    /// The biases of all layers, and all of the last.
+    BiasesAndLast,
+}
+
+/// The per-example gradients of a loss by what is trained.
+#[derive(Debug, Clone, Copy)]
+pub struct Objective {
+    pub loss: Loss,
+    pub trained: Trained,
+}
+
+impl Objective {
+    pub fn gradients(self, model: &Classifier, records: &Records) -> Result<Gradients> {
+        let labels = self.loss.labels(&records.classes);
+        let gradients = model.gradients(&records.features, labels)?;
+        Ok(match self.trained {
+            Trained::Everything => gradients,
+            Trained::BiasesAndLast => gradients.fine(model.architecture()),
+        })
+    }
+
+    /// How many numbers are trained.
+    pub fn parameters(self, model: &Classifier) -> usize {
+        match self.trained {
+            Trained::Everything => model.parameters().len(),
+            Trained::BiasesAndLast => model.architecture().fine_positions().len(),
+        }
+    }
+
+    /// `sum` over the chunks of a sample, each with its gradients; those of blank examples are
+    /// behind the `count` of the sample.
+    pub fn over_sample(
+        self,
+        model: &Classifier,
+        records: &Records,
+        members: &[usize],
+        mut sum: impl FnMut(&Gradients, usize),
+    ) -> Result<()> {
+        for chunk in members.chunks(CHUNK) {
+            sum(&self.gradients(model, &records.batch(chunk))?, chunk.len());
+        }
+        Ok(())
+    }
+
+    /// Σ min(1, C/‖gᵢ‖)·gᵢ over the members.
+    pub fn clipped_sum(
+        self,
+        model: &Classifier,
+        records: &Records,
+        members: &[usize],
+        clip: f64,
+    ) -> Result<Vector> {
+        let mut sum = Vector::zeros(self.parameters(model));
+        self.over_sample(model, records, members, |gradients, count| {
+            let norms = gradients.squared_norms().into_iter();
+            let factor = |(i, square): (usize, f64)| {
+                if i < count { shrink_factor(square.sqrt(), clip) } else { 0.0 }
+            };
+            let factors: Vec<f64> = norms.enumerate().map(factor).collect();
+            sum += gradients.weighted_sum(&factors);
+        })?;
+        Ok(sum)
+    }
+}
+
+/// What the rounding of sums of up to `records` vectors of `parameters` numbers adds to the
+/// sensitivity, relative to the longest of the vectors: either neighbour's sum may be off.
+pub fn rounding(records: usize, parameters: usize) -> f64 {
+    (2 * records + 1) as f64 * summation_error(records + parameters + 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::example;
+    use crate::data::Classes;
+    use crate::model::Architecture;
+    use crate::numeric::golden;
+
+    const EVERYTHING: Objective =
+        Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
+
+    #[test]
+    fn a_clipped_sum_and_the_step_along_it_agree_with_the_reference() {
+        let golden = golden::adaptation();
+        let features = golden.records("pca.unit_rows");
+        let w = golden.rows("dpsgd_step.W").transpose();
+        let model =
+            Classifier::new(Architecture::unbiased(2, 3).unwrap(), w.as_slice().to_vec()).unwrap();
+        let labels = golden.vector("dpsgd_step.labels");
+        let classes: Vec<u32> = labels.iter().map(|class| *class as u32).collect();
+        let records = Records { features, classes };
+        let clip = golden.number("dpsgd_step.clip");
+        let all = [0, 1, 2, 3, 4];
+        let gradients = EVERYTHING.gradients(&model, &records).unwrap();
+        let norms = golden.vector("dpsgd_step.per_record_norm");
+        for (square, norm) in gradients.squared_norms().iter().zip(&norms) {
+            assert!((square.sqrt() - norm).abs() < 1e-12);
+        }
+        let loss = gradients.losses.iter().sum::<f64>() / 5.0;
+        assert!((loss - golden.number("dpsgd_step.mean_loss")).abs() < 1e-12);
+        let sum = EVERYTHING.clipped_sum(&model, &records, &all, clip).unwrap();
+        let wanted = golden.rows("dpsgd_step.clipped_sum").transpose();
+        golden::assert_near(&sum, &Vector::from_column_slice(wanted.as_slice()), 1e-12);
+        let step = golden.number("dpsgd_step.lr") / golden.number("dpsgd_step.expected_batch");
+        let next = Vector::from_column_slice(model.parameters()) - step * sum;
+        let wanted = golden.rows("dpsgd_step.W_next").transpose();
+        golden::assert_near(&next, &Vector::from_column_slice(wanted.as_slice()), 1e-12);
+    }
+
+    #[test]
+    fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
+        let (_, public, _) = example::two_classes(5, 1300, 40, 3);
+        let records = Records::new(&public, 2).unwrap();
+        for trained in [Trained::Everything, Trained::BiasesAndLast] {
+            let objective = Objective { trained, ..EVERYTHING };
+            let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
+            let network = network.unwrap();
+            let parameters = network.initial(&mut example::generator(4));
+            let model = Classifier::new(network, parameters).unwrap();
+            let all: Vec<usize> = (0..1300).collect();
+            let clip = 0.05;
+            let sum =
+                |members: &[usize]| objective.clipped_sum(&model, &records, members, clip).unwrap();
+            let whole = sum(&all);
+            for blank in [0, 7, 1023, 1024, 1299] {
+                let others: Vec<usize> = all.iter().copied().filter(|i| *i != blank).collect();
+                let moved = (&whole - sum(&others)).norm();
+                let bound = clip * (1.0 + rounding(1300, whole.len()));
+                assert!(moved <= bound && moved > 0.9 * clip, "{blank}: {moved}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_without_numbers_are_blank_and_unknown_classes_are_refused() {
+        let (_, mut public, _) = example::two_classes(3, 30, 40, 3);
+        public.features[(1, 4)] = f64::NAN;
+        let records = Records::new(&public, 2).unwrap();
+        assert_eq!(records.features.column(4).norm(), 0.0);
+        assert_eq!((records.some(10).len(), records.some(100).len()), (10, 30));
+        let names = vec!["a".to_owned(); 2];
+        public.classes = Some(Classes { of: vec![7; 30], names });
+        let error = Records::new(&public, 2).unwrap_err().to_string();
+        assert!(error.contains("class number 8 where 2 classes"), "{error}");
+    }
+}

@@ -1,0 +1,485 @@
+//! `halflight sweep`: one plan for many values, here, on a cluster, or as a list.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{print_json, print_line, signals, voice};
+use crate::engine::sweep::axes::{self, Axis};
+use crate::engine::sweep::{self, Order, Planned};
+use crate::engine::{Control, Summary};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::Outcome;
+use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
+
+/// Run a plan for many values, here, on a cluster, or as a list of commands.
+///
+/// The ledger reserves the whole sweep before anything starts, or refuses it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight sweep session.ron --over epsilon=0.5,1,2 --over seed=0..9
+  halflight sweep session.ron --over seed=0..99 --on slurm --into /shared/s1 --sbatch=--time=1:00:00
+  halflight sweep session.ron --over seed=0..99 --on list --into s2 | xargs -d '\\n' -P 8 -I{} sh -c {}
+  halflight sweep --collect /shared/s1")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct Sweep {
+    /// Session file (.ron).
+    #[arg(required_unless_present_any = ["collect", "go_on", "task"])]
+    session: Option<PathBuf>,
+
+    /// The plan to vary, where the session has several.
+    #[arg(long)]
+    plan: Option<String>,
+
+    /// Values of a field: epsilon, delta, seed, method or a setting of the method, as
+    /// KEY=VALUE,VALUE,… or KEY=FIRST..LAST (both included). Several combine.
+    #[arg(long, value_name = "KEY=VALUES")]
+    over: Vec<String>,
+
+    /// Who carries the tasks out.
+    #[arg(long, value_enum, default_value_t = On::Here)]
+    on: On,
+
+    /// Print what would be done; reserve and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Tasks at a time on this machine (default: one for each core).
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+
+    /// Directory of the sweep; on shared storage for other machines.
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+
+    /// Compute no exact number about private data.
+    #[arg(long)]
+    sealed: bool,
+
+    /// An option for sbatch, such as --sbatch=--time=1:00:00 (repeatable).
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+
+    /// Carry out the tasks of this sweep that nobody has begun, here.
+    #[arg(long = "continue", value_name = "DIR", conflicts_with = "session")]
+    go_on: Option<PathBuf>,
+
+    /// Gather the results of this sweep and settle them in the ledger.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "go_on"])]
+    collect: Option<PathBuf>,
+
+    /// With --collect: settle the rest too; what was not begun never will be.
+    #[arg(long, requires = "collect")]
+    give_up: bool,
+
+    /// Carry out one task, as the list of commands and the job array do.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "go_on", "collect"])]
+    task: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// This machine, on all cores.
+    Here,
+    /// A Slurm cluster, as a job array.
+    Slurm,
+    /// Nobody yet: print one command for each task.
+    List,
+}
+
+impl Sweep {
+    pub fn execute(&self) -> Result<()> {
+        if let Some(task) = &self.task {
+            return carry_out(&TaskDirectory::at(task)?, self.json);
+        }
+        if let Some(sweep) = &self.collect {
+            return self.tell_collected(&SweepDirectory::open(sweep)?);
+        }
+        if let Some(sweep) = &self.go_on {
+            let sweep = SweepDirectory::open(sweep)?;
+            let datasets = sweep::load(&sweep.task(0))?;
+            return self.run_here(&sweep, &datasets);
+        }
+        let Some(path) = &self.session else {
+            return Err(Error::usage("no session is named"));
+        };
+        let session = Session::open(path)?;
+        let base = self.base(&session)?;
+        let axes = self.over.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>>>()?;
+        let variants = axes::variants(&session, base, &axes)?;
+        if self.on == On::Slurm
+            && !self.dry_run
+            && Command::new("sbatch").arg("-V").output().is_err()
+        {
+            return Err(Error::usage("there is no sbatch on this machine").cure(
+                "submit from a login node of the cluster, or see the job array with --dry-run",
+            ));
+        }
+        let workspace = Workspace::of_session(path)?;
+        let mut datasets = Vec::new();
+        for definition in &session.datasets {
+            if definition.name == base.private || base.public.contains(&definition.name) {
+                datasets.push(Arc::new(dataset::load(definition, &workspace)?));
+            }
+        }
+        let order = Order {
+            session: &session,
+            base,
+            workspace: &workspace,
+            datasets: &datasets,
+            sealed: self.sealed,
+        };
+        let planned = order.plan(variants)?;
+        tell_planned(&planned);
+        let into = self.into.clone().unwrap_or_else(|| default_directory(&workspace));
+        if self.dry_run {
+            order.admit(&planned)?;
+            return self.rehearse(&planned, &into);
+        }
+        let sweep = order.reserve(&planned, &into)?;
+        voice::tell(format_args!(
+            "{} tasks are reserved in {}",
+            planned.len(),
+            sweep.path().display()
+        ));
+        match self.on {
+            On::Here => self.run_here(&sweep, &datasets),
+            On::List => self.print_list(sweep.path(), planned.len()),
+            On::Slurm => self.submit(&sweep),
+        }
+    }
+
+    fn base<'a>(&self, session: &'a Session) -> Result<&'a PlanDefinition> {
+        match (&self.plan, session.plans.as_slice()) {
+            (Some(name), _) => session.plan(name),
+            (None, [only]) => Ok(only),
+            (None, []) => Err(Error::usage("the session has no plan")
+                .cure("add one on the Plan screen: halflight SESSION.ron, then 3")),
+            (None, plans) => {
+                let names: Vec<_> = plans.iter().map(|plan| format!("'{}'", plan.name)).collect();
+                Err(Error::usage("the session has several plans")
+                    .cure(format!("choose one with --plan: {}", names.join(", "))))
+            }
+        }
+    }
+
+    fn rehearse(&self, planned: &[Planned], into: &Path) -> Result<()> {
+        let into = std::path::absolute(into)
+            .map_err(|error| Error::io("find the directory", into, &error))?;
+        match self.on {
+            On::Slurm => print_line(self.job_array(&into, planned.len())?.trim_end()),
+            On::List => self.print_list(&into, planned.len()),
+            On::Here => planned.iter().try_for_each(|it| {
+                print_line(&format!(
+                    "{}: {} steps, ε = {}",
+                    it.variant.plan.name,
+                    it.plan.steps,
+                    round_up(it.calibrated.guarantee.epsilon, 4)
+                ))
+            }),
+        }
+    }
+
+    fn run_here(&self, sweep: &SweepDirectory, datasets: &[Arc<Loaded>]) -> Result<()> {
+        let control = Control::default();
+        let stopped = control.clone();
+        let interrupted = signals::on_first(move || stopped.stop())?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len()), 0));
+        let told = |index: usize, done: &Result<Summary>| {
+            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            let trouble = match done {
+                Ok(summary) => summary.trouble.as_ref(),
+                Err(error) => Some(error),
+            };
+            if let Some(trouble) = trouble {
+                voice::complain(format_args!("task {index}: {trouble}"));
+            }
+            progress.1 += 1;
+            let count = progress.1;
+            progress.0.tell(count);
+        };
+        sweep::run_here(sweep, datasets, self.jobs.unwrap_or(cores), &control, &told)?;
+        progress.into_inner().unwrap_or_else(PoisonError::into_inner).0.end();
+        let collected = self.tell_collected(sweep);
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Error::interrupted("stopped by a signal").cure(format!(
+                "`halflight sweep --continue {0}` carries on, `--collect {0} --give-up` frees \
+                 what was not begun",
+                quoted(sweep.path())
+            )));
+        }
+        collected
+    }
+
+    fn print_list(&self, sweep: &Path, tasks: usize) -> Result<()> {
+        let program = program()?;
+        let commands: Vec<String> = (0..tasks)
+            .map(|index| {
+                let task = sweep.join("tasks").join(format!("{index:04}"));
+                format!("{} sweep --task {}", quoted(&program), quoted(&task))
+            })
+            .collect();
+        if self.json {
+            return print_json(&json!({ "sweep": sweep, "commands": commands }));
+        }
+        commands.iter().try_for_each(|command| print_line(command))?;
+        voice::tell(format_args!(
+            "when they are done: halflight sweep --collect {}",
+            quoted(sweep)
+        ));
+        Ok(())
+    }
+
+    /// The script of a Slurm job array.
+    fn job_array(&self, sweep: &Path, tasks: usize) -> Result<String> {
+        let options: Vec<String> =
+            self.sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();
+        Ok(format!(
+            "#!/bin/sh\n\
+             #SBATCH --job-name=halflight\n\
+             #SBATCH --array=0-{last}\n\
+             #SBATCH --output={logs}/slurm-%a.out\n\
+             {options}\
+             exec {program} sweep --task {tasks}/\"$(printf %04d \"$SLURM_ARRAY_TASK_ID\")\"\n",
+            last = tasks.saturating_sub(1),
+            logs = sweep.display(),
+            options = options.concat(),
+            program = quoted(&program()?),
+            tasks = quoted(&sweep.join("tasks")),
+        ))
+    }
+
+    fn submit(&self, sweep: &SweepDirectory) -> Result<()> {
+        let path = sweep.path().join("array.sh");
+        let script = self.job_array(sweep.path(), sweep.manifest.tasks.len())?;
+        crate::session::atomic::write(&path, script.as_bytes())?;
+        let again = || {
+            format!(
+                "submit it with `sbatch {}`, or free what is reserved with `halflight sweep \
+                 --collect {} --give-up`",
+                quoted(&path),
+                quoted(sweep.path())
+            )
+        };
+        let submitted = Command::new("sbatch")
+            .arg("--parsable")
+            .arg(&path)
+            .output()
+            .map_err(|error| Error::io("run sbatch", &path, &error).cure(again()))?;
+        if !submitted.status.success() {
+            let said = String::from_utf8_lossy(&submitted.stderr).trim().to_owned();
+            return Err(
+                Error::failed(format!("sbatch refuses the job array: {said}")).cure(again())
+            );
+        }
+        let job = String::from_utf8_lossy(&submitted.stdout).trim().to_owned();
+        if self.json {
+            return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
+        }
+        print_line(&format!("Slurm job {job}: {} tasks", sweep.manifest.tasks.len()))?;
+        voice::tell(format_args!(
+            "when they are done: halflight sweep --collect {}",
+            quoted(sweep.path())
+        ));
+        Ok(())
+    }
+
+    fn tell_collected(&self, sweep: &SweepDirectory) -> Result<()> {
+        let states = sweep::collect(sweep, self.give_up)?;
+        let tally = Tally::of(&states);
+        if self.json {
+            let each = states.iter().enumerate().map(|(index, state)| {
+                let entry = &sweep.manifest.tasks[index];
+                let values: serde_json::Map<String, Value> =
+                    entry.values.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+                json!({
+                    "task": index, "run": entry.run, "values": values, "state": word(state),
+                    "directory": sweep.manifest.workspace.join("runs").join(&entry.run.0),
+                })
+            });
+            print_json(&json!({
+                "sweep": sweep.path(), "tasks": states.len(), "done": tally.done,
+                "failed": tally.failed, "missing": tally.missing, "running": tally.running,
+                "not_begun": tally.not_begun, "given_up": tally.given_up, "each": each.collect::<Vec<_>>(),
+            }))?;
+        } else {
+            print_line(&format!("{} of {} tasks are done", tally.done, states.len()))?;
+            for (index, state) in states.iter().enumerate() {
+                let why = match state {
+                    TaskState::Ended(result)
+                        if matches!(result.outcome, Outcome::Finished | Outcome::Stopped) =>
+                    {
+                        continue;
+                    }
+                    TaskState::Ended(result) => result.trouble.clone().unwrap_or_default(),
+                    TaskState::Missing { claim } => format!("taken by {claim}, without a result"),
+                    TaskState::Running | TaskState::NotBegun => String::new(),
+                };
+                let values = &sweep.manifest.tasks[index].values;
+                let values: Vec<String> =
+                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                print_line(&format!("  {index:04} {} {}: {why}", values.join(" "), word(state)))?;
+            }
+            voice::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
+        }
+        if tally.done == states.len() {
+            return Ok(());
+        }
+        let cure = if self.give_up {
+            "make a new sweep for what is missing"
+        } else {
+            "collect again when the rest has ended; --give-up settles what never will: dead tasks \
+             in full, tasks that were not begun at nothing"
+        };
+        Err(Error::failed(format!(
+            "{} of {} tasks are not done: {tally}",
+            states.len() - tally.done,
+            states.len()
+        ))
+        .cure(cure))
+    }
+}
+
+fn tell_planned(planned: &[Planned]) {
+    let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
+    voice::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
+    let mut told = Vec::new();
+    for warning in planned.iter().flat_map(|it| &it.warnings) {
+        if !told.contains(&warning) {
+            voice::tell(format_args!("note: {warning}"));
+            told.push(warning);
+        }
+    }
+}
+
+/// How many tasks stand where.
+#[derive(Default)]
+struct Tally {
+    done: usize,
+    failed: usize,
+    missing: usize,
+    running: usize,
+    not_begun: usize,
+    given_up: usize,
+}
+
+impl Tally {
+    fn of(states: &[TaskState]) -> Self {
+        let mut tally = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Ended(result) => match result.outcome {
+                    Outcome::Finished | Outcome::Stopped => &mut tally.done,
+                    Outcome::Failed => &mut tally.failed,
+                    Outcome::Abandoned => &mut tally.given_up,
+                },
+                TaskState::Missing { .. } => &mut tally.missing,
+                TaskState::Running => &mut tally.running,
+                TaskState::NotBegun => &mut tally.not_begun,
+            } += 1;
+        }
+        tally
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = [
+            (self.missing, "missing"),
+            (self.failed, "failed"),
+            (self.running, "running"),
+            (self.not_begun, "not begun"),
+            (self.given_up, "given up"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+fn word(state: &TaskState) -> &'static str {
+    match state {
+        TaskState::Ended(result) => match result.outcome {
+            Outcome::Finished => "finished",
+            Outcome::Stopped => "stopped",
+            Outcome::Failed => "failed",
+            Outcome::Abandoned => "given up",
+        },
+        TaskState::Missing { .. } => "missing",
+        TaskState::Running => "running",
+        TaskState::NotBegun => "not begun",
+    }
+}
+
+/// One task, in the process that a queue started for it.
+fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
+    let control = Control::default();
+    let stopped = control.clone();
+    let interrupted = signals::on_first(move || stopped.stop())?;
+    let summary = sweep::carry_out(task, sweep::load(task)?, control, &mut |_| {})?;
+    if let Some(trouble) = summary.trouble {
+        return Err(trouble);
+    }
+    if as_json {
+        print_json(&json!({
+            "run": summary.run, "outcome": summary.outcome, "steps": summary.steps,
+            "directory": summary.directory,
+        }))?;
+    } else {
+        voice::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
+    }
+    if summary.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
+        return Err(Error::interrupted("stopped by a signal; it delivered what it had"));
+    }
+    Ok(())
+}
+
+fn default_directory(workspace: &Workspace) -> PathBuf {
+    let time = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    workspace.folder().join("sweeps").join(format!("{time}-{:04x}", std::process::id() & 0xffff))
+}
+
+fn program() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|error| Error::failed(format!("cannot find this program: {error}")))
+}
+
+/// As a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=".contains(&byte);
+    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_a_shell_only_where_they_must_be() {
+        assert_eq!(quoted(Path::new("/a/b-1.c")), "/a/b-1.c");
+        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+
+    #[test]
+    fn what_is_not_done_is_told_in_numbers() {
+        let states = [
+            TaskState::NotBegun,
+            TaskState::Missing { claim: String::new() },
+            TaskState::Missing { claim: String::new() },
+        ];
+        assert_eq!(Tally::of(&states).to_string(), "2 missing, 1 not begun");
+    }
+}

@@ -1,0 +1,203 @@
+//! A run whose program died goes on.
+//!
+//! It is the same run under the same grant: its steps are taken again with the values
+//! that were released before (see [`crate::privacy::transcript`]), then it draws fresh
+//! noise from a generator of its own. Whatever was announced, drawn and lost stays spent;
+//! the run ends that many draws earlier.
+
+use std::path::Path;
+
+use super::assembly::assemble;
+use super::job::{self, Job, Moment, Opening, Summary};
+use crate::error::{Error, Result};
+use crate::privacy::ledger::RunId;
+use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::{Spender, Transcript};
+use crate::session::resumption::{Origin, TRANSCRIPT};
+use crate::session::{RunDirectory, Session, Workspace};
+
+/// A run directory, read to be resumed.
+#[derive(Debug)]
+pub struct Resumable {
+    pub run: RunId,
+    /// With one plan.
+    pub session: Session,
+    pub workspace: Workspace,
+}
+
+impl Resumable {
+    pub fn read(directory: &Path) -> Result<Self> {
+        let directory = std::path::absolute(directory)
+            .map_err(|error| Error::io("find the run", directory, &error))?;
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let session = Session::open(&directory.join("run.ron"))?;
+        let workspace = Workspace::of(&directory)?;
+        let run = RunId(name);
+        if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
+            return Err(Error::usage("this is not a run's directory in a workspace")
+                .at(directory.display().to_string())
+                .cure(
+                    "name one below .halflight/runs; `halflight ledger` lists those that are open",
+                ));
+        }
+        Ok(Self { run, session, workspace })
+    }
+}
+
+/// Goes on with `run`; `job` is made of the session in its directory.
+pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+    let path = job.workspace.run_directory(run);
+    let then = Origin::read(&path)?;
+    if then.insecure_noise_seed.is_some() {
+        return Err(Error::refused("a run with an insecure noise seed is not resumed")
+            .at(path.display().to_string())
+            .cure("start it again with the same seed: it repeats itself"));
+    }
+    then.check(&job.origin(&path.join("run.ron"))?)
+        .map_err(|error| error.at(path.display().to_string()))?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
+    // The lock on the run first: nothing in its directory changes before it is ours.
+    let mut ledger = job.workspace.ledger()?;
+    let unfinished = ledger.resume(run)?;
+    if unfinished.grant.events != assembly.calibrated.events {
+        return Err(Error::refused("the plan needs other noise than the run was granted")
+            .at(path.display().to_string())
+            .cure("resume it with the release of halflight that started it"));
+    }
+    let (directory, recorded) = RunDirectory::reopen(&path)?;
+    let transcript = Transcript::reopen(&path.join(TRANSCRIPT), run)?;
+    let account = unfinished.grant.account.clone();
+    let generator = NoiseGenerator::from_os()?;
+    let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
+    let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
+    match spender.lost() {
+        0 => {}
+        1 => notes.push("1 draw was lost and stays spent: the run may end a step earlier".into()),
+        lost => notes.push(format!(
+            "{lost} draws were lost and stay spent: the run may end as many steps earlier"
+        )),
+    }
+    let peeked = !then.sealed || directory.holds_exact_numbers();
+    let opening = Opening {
+        run: run.clone(),
+        account,
+        spender,
+        directory,
+        recorded: Some(recorded),
+        peeked,
+        notes,
+        insecure_noise_seed: None,
+    };
+    Ok(job::perform(job, assembly, opening, tell)?.summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::{self, Standing};
+    use crate::data::Task;
+    use crate::privacy::Watch;
+    use crate::session::{PlanDefinition, dataset};
+
+    /// Small datasets for both tasks, and a plan with its defaults for every method.
+    fn every_method() -> Session {
+        let part = |name: &str, role: &str, about: &str, filter: &str| {
+            format!(
+                "(name: \"{name}\", role: {role}, {about}, filter: \"{filter}\", sample: (rows: 300))"
+            )
+        };
+        let bikes = "source: builtin(\"bikeshare\"), label: \"bikers\", \
+                     columns: only([\"temp\", \"hum\", \"windspeed\"])";
+        let credit = "source: builtin(\"german_credit\"), label: \"credit_risk\", \
+                      task: classification, classes: [\"1\", \"2\"], \
+                      columns: only([\"duration\", \"credit_amount\", \"installment_rate\"])";
+        let text = format!(
+            "(version: 1, datasets: [{}, {}, {}, {}])",
+            part("winter", "private", bikes, "season == 1"),
+            part("summer", "public", bikes, "season != 1"),
+            part("old", "private", credit, "age > 35"),
+            part("young", "public", credit, "age <= 35"),
+        );
+        let mut session = Session::parse(&text, "test").unwrap();
+        for method in adapt::methods() {
+            let (private, public) = match method.spec().task {
+                Task::Regression => ("winter", "summer"),
+                Task::Classification => ("old", "young"),
+            };
+            session.plans.push(PlanDefinition {
+                name: method.spec().id.to_owned(),
+                method: method.spec().id.to_owned(),
+                private: private.to_owned(),
+                public: vec![public.to_owned()],
+                target: crate::privacy::Target { epsilon: 4.0, delta: 1e-5 },
+                settings: std::collections::BTreeMap::default(),
+                preparation: crate::data::PreparationSettings::default(),
+                holdout: 0.2,
+                seed: 1,
+                start: None,
+                allow_large_delta: false,
+            });
+        }
+        session.check().unwrap();
+        session
+    }
+
+    /// Every number that a run tells and delivers, bit for bit, and how many words of its
+    /// generator it used.
+    fn outcome(
+        session: &Session,
+        plan: &PlanDefinition,
+        loaded: &[&crate::session::Loaded],
+        (seed, transcript): (u64, Transcript),
+        watch: &Watch,
+    ) -> (Vec<u64>, u64) {
+        let assembly = assemble(session, plan, loaded).unwrap();
+        let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
+        let started =
+            assembly.method.start(assembly.problem, &assembly.settings, &assembly.calibrated);
+        let mut run = started.unwrap();
+        let mut told = Vec::new();
+        loop {
+            let step = run.step(&mut spender, watch).unwrap();
+            told.extend(step.measures.iter().filter_map(|measure| match measure.value {
+                Standing::Public(value) | Standing::Released(value) => Some(value.to_bits()),
+                Standing::Curator(_) => None,
+            }));
+            if step.done {
+                break;
+            }
+        }
+        let model = run.finish().unwrap().into_inner();
+        for tensor in model.tensors() {
+            told.extend(tensor.values.iter().map(|value| value.to_bits()));
+        }
+        (told, spender.noise_words())
+    }
+
+    /// What resuming rests on: public data, the public seed and the released values decide
+    /// everything, whoever watches; so a whole transcript needs no private data and no noise.
+    #[test]
+    fn every_method_repeats_itself_to_the_last_bit_from_what_was_released() {
+        let directory = tempfile::tempdir().unwrap();
+        let session = every_method();
+        let workspace = Workspace::fresh(directory.path());
+        let loaded: Vec<_> =
+            session.datasets.iter().map(|it| dataset::load(it, &workspace).unwrap()).collect();
+        let loaded: Vec<_> = loaded.iter().collect();
+        for plan in &session.plans {
+            let path = directory.path().join(&plan.name);
+            let run = RunId(plan.name.clone());
+            let first = Transcript::create(&path, &run).unwrap();
+            let (told, words) = outcome(&session, plan, &loaded, (1, first), &Watch::open());
+            assert!(words > 0, "{}", plan.name);
+            let again = Transcript::reopen(&path, &run).unwrap();
+            let (again, words) = outcome(&session, plan, &loaded, (2, again), &Watch::sealed());
+            assert_eq!(words, 0, "{}: noise was drawn for known values", plan.name);
+            assert!(again == told, "{}: other numbers than the first time", plan.name);
+            let other = Transcript::create(&directory.path().join("other"), &run).unwrap();
+            let (other, _) = outcome(&session, plan, &loaded, (2, other), &Watch::sealed());
+            assert!(other != told, "{}: the noise makes no difference", plan.name);
+            std::fs::remove_file(directory.path().join("other")).unwrap();
+        }
+    }
+}

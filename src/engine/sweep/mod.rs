@@ -1,0 +1,300 @@
+//! Many runs of one plan, reserved at once and carried out anywhere.
+//!
+//! The spend of the whole sweep is in the ledger before anything starts: one grant for
+//! each task, with all its draws announced. A task then needs no ledger, only its grant,
+//! which lies in the sweep's directory and is claimed once. What a task has drawn is known
+//! when its result is collected; until then, and for ever if it died, it counts in full.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`axes`] | what is varied, and the plans that it makes |
+//! | this one | reserving, carrying out, collecting |
+
+pub mod axes;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::assembly::assemble;
+use super::control::Control;
+use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
+use crate::adapt::Plan;
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
+use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::{Calibrated, Ledger, Spender, Watch};
+use crate::session::resumption::Origin;
+use crate::session::sweep::{
+    self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
+};
+use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset};
+use axes::Variant;
+
+/// A plan of a sweep with its noise.
+#[derive(Debug)]
+pub struct Planned {
+    pub variant: Variant,
+    pub calibrated: Calibrated,
+    pub plan: Plan,
+    pub warnings: Vec<String>,
+}
+
+/// What a sweep is made of.
+#[derive(Debug)]
+pub struct Order<'a> {
+    pub session: &'a Session,
+    pub base: &'a PlanDefinition,
+    pub workspace: &'a Workspace,
+    pub datasets: &'a [Arc<Loaded>],
+    /// No exact number is computed.
+    pub sealed: bool,
+}
+
+impl Order<'_> {
+    /// Calibrates every task; draws and writes nothing.
+    pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
+        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+        let planned = variants.into_iter().map(|variant| {
+            let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
+                .map_err(|error| error.within(&variant.plan.name))?;
+            let (calibrated, plan) = (assembly.calibrated, assembly.plan);
+            Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
+        });
+        planned.collect()
+    }
+
+    /// Would the ledger reserve all of it? Writes nothing.
+    pub fn admit(&self, planned: &[Planned]) -> Result<()> {
+        let record = self.private()?.record.as_ref();
+        let record = record.ok_or_else(|| Error::failed("the private dataset has no account"))?;
+        let book = self.workspace.book()?;
+        let mut account = match book.find(record) {
+            Some(account) => account.clone(),
+            None => Account::unopened(record, book.lines_lost),
+        };
+        let wish = self.session.budgets.get(&self.base.private);
+        account.budget = account.budget.or(wish.copied());
+        let tasks = entries(planned);
+        let grants: Vec<Grant> =
+            tasks.iter().zip(planned).map(|(task, it)| grant(task, it, &account)).collect();
+        account.admit_all(&grants)
+    }
+
+    /// Reserves every task in the ledger, or refuses all of them, and lays the tasks down in
+    /// `path`, each with its grant.
+    pub fn reserve(&self, planned: &[Planned], path: &Path) -> Result<SweepDirectory> {
+        let made = !path.exists();
+        let sweep =
+            SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
+        self.lay_down(planned, &sweep).inspect_err(|_| {
+            // Without a reservation there is nothing to start.
+            if made && sweep.task(0).grant().is_err() {
+                let _ = std::fs::remove_dir_all(sweep.path());
+            }
+        })?;
+        Ok(sweep)
+    }
+
+    fn lay_down(&self, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
+        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+        let mut origins = Vec::with_capacity(planned.len());
+        for (index, it) in planned.iter().enumerate() {
+            let task = sweep.task(index);
+            task.write_session(self.session, &it.variant.plan, self.workspace)?;
+            origins.push(Origin::of(&task.session_file(), &loaded, self.sealed)?);
+        }
+        let mut ledger = self.workspace.ledger()?;
+        let account = self.private()?.register(&mut ledger)?;
+        job::open_budget(&mut ledger, &account, self.session.budgets.get(&self.base.private))?;
+        let book = ledger.book()?;
+        let account =
+            book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;
+        let tasks = &sweep.manifest.tasks;
+        let grants: Vec<Grant> =
+            tasks.iter().zip(planned).map(|(task, it)| grant(task, it, account)).collect();
+        ledger.grant_carried(&grants)?;
+        for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
+            sweep.task(index).write_grant(&CarriedGrant { grant, origin })?;
+        }
+        Ok(())
+    }
+
+    fn private(&self) -> Result<&Loaded> {
+        job::private(self.base, self.datasets)
+    }
+}
+
+/// A run of its own for each task.
+fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
+    let entry = |it: &Planned| TaskEntry {
+        run: new_run_id(&it.variant.plan.method),
+        values: it.variant.values.clone(),
+    };
+    planned.iter().map(entry).collect()
+}
+
+fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
+    let plan = &planned.variant.plan;
+    Grant {
+        run: task.run.clone(),
+        account: account.id.clone(),
+        method: plan.method.clone(),
+        target: plan.target,
+        events: planned.calibrated.events.clone(),
+        allow_large_delta: plan.allow_large_delta,
+    }
+}
+
+/// Reads the data of a task.
+pub fn load(task: &TaskDirectory) -> Result<Vec<Arc<Loaded>>> {
+    let (session, workspace) = (Session::open(&task.session_file())?, task.workspace()?);
+    let loaded = session.datasets.iter().map(|it| dataset::load(it, &workspace).map(Arc::new));
+    loaded.collect()
+}
+
+/// Carries out one task of a sweep on `datasets`. Everything that can be checked is
+/// checked before the task is claimed; after that it has one chance.
+pub fn carry_out(
+    task: &TaskDirectory,
+    datasets: Vec<Arc<Loaded>>,
+    control: Control,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Summary> {
+    let CarriedGrant { grant, origin } = task.grant()?;
+    let session = Session::open(&task.session_file())?;
+    let plan = session.plans.first().cloned();
+    let plan = plan.ok_or_else(|| {
+        Error::failed("the task has no plan").at(task.session_file().display().to_string())
+    })?;
+    let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
+    let workspace = task.workspace()?;
+    let job = Job { session, plan, datasets, workspace, watch, control };
+    let here = |error: Error| error.at(task.path().display().to_string());
+    origin.check(&job.origin(&task.session_file())?).map_err(here)?;
+    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
+    if grant.events != assembly.calibrated.events {
+        return Err(here(
+            Error::refused("the task needs other noise than it was granted")
+                .cure("carry it out with the release of halflight that made the sweep"),
+        ));
+    }
+    let generator = NoiseGenerator::from_os()?;
+    task.claim()?;
+    let events = grant.events.len();
+    let opened = RunDirectory::create(&job.workspace, &grant.run, &job.session, &job.plan)
+        .and_then(|directory| {
+            let transcript = job.prepare(&directory, &grant.run, None)?;
+            Ok((directory, transcript))
+        });
+    let (directory, transcript) = opened.inspect_err(|error| {
+        // Nothing was drawn. If this cannot be written either, all of it counts.
+        let _ = task.write_result(&TaskResult {
+            outcome: Outcome::Failed,
+            used: vec![0; events],
+            peeked: false,
+            trouble: Some(error.to_string()),
+        });
+    })?;
+    let opening = Opening {
+        run: grant.run,
+        account: grant.account,
+        spender: Spender::carried(&assembly.calibrated, transcript, generator),
+        directory,
+        recorded: None,
+        peeked: false,
+        notes: Vec::new(),
+        insecure_noise_seed: None,
+    };
+    let Ended { mut summary, used } = job::perform(&job, assembly, opening, tell)?;
+    let written = task.write_result(&TaskResult {
+        outcome: summary.outcome,
+        used,
+        peeked: summary.peeked,
+        trouble: summary.trouble.as_ref().map(Error::to_string),
+    });
+    if let Err(error) = written {
+        summary.outcome = Outcome::Failed;
+        summary.trouble.get_or_insert(error);
+    }
+    Ok(summary)
+}
+
+/// Carries out the tasks that nobody has begun, `jobs` at a time, on this machine; `told`
+/// hears of each. Ends early when `control` stops.
+pub fn run_here(
+    sweep: &SweepDirectory,
+    datasets: &[Arc<Loaded>],
+    jobs: usize,
+    control: &Control,
+    told: &(dyn Fn(usize, &Result<Summary>) + Sync),
+) -> Result<()> {
+    let mut waiting = Vec::new();
+    for index in 0..sweep.manifest.tasks.len() {
+        if sweep.state(index)? == TaskState::NotBegun {
+            waiting.push(index);
+        }
+    }
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, waiting.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(index) = waiting.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if control.is_stopped() {
+                        return;
+                    }
+                    let (task, control) = (sweep.task(*index), control.clone());
+                    let done = carry_out(&task, datasets.to_vec(), control, &mut |_| {});
+                    told(*index, &done);
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+/// Brings what has ended into the workspace and settles it in the ledger. With `give_up`,
+/// what was never begun is settled at nothing and never will be, and what died at all of
+/// it. Where each task stands is returned.
+pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> {
+    let mut ledger = Ledger::open(&sweep.manifest.workspace)?;
+    let book = ledger.book()?;
+    let runs = sweep.manifest.workspace.join("runs");
+    std::fs::create_dir_all(&runs)
+        .map_err(|error| Error::io("create the directory of runs", &runs, &error))?;
+    let mut states = Vec::new();
+    for (index, entry) in sweep.manifest.tasks.iter().enumerate() {
+        let mut state = sweep.state(index)?;
+        let record = book.run(&entry.run);
+        let open = record.filter(|record| record.state == RunState::Open);
+        if let TaskState::Ended(result) = &state {
+            let directory = sweep.run_directory(index);
+            if directory.is_dir() {
+                sweep::merge(&directory, &runs.join(&entry.run.0))?;
+            }
+            if open.is_some() {
+                ledger.settle(&entry.run, &result.used, result.outcome, result.peeked)?;
+            }
+        } else if let Some(open) = open.filter(|_| give_up) {
+            let nothing = vec![0; open.reserved.len()];
+            let (used, peeked) = match state {
+                // Whoever wants to claim it now is too late.
+                TaskState::NotBegun if sweep.task(index).claim().is_ok() => (nothing, false),
+                TaskState::Missing { .. } => (open.reserved.clone(), true),
+                _ => {
+                    states.push(sweep.state(index)?);
+                    continue;
+                }
+            };
+            let outcome = Outcome::Abandoned;
+            ledger.settle(&entry.run, &used, outcome, peeked)?;
+            if state == TaskState::NotBegun {
+                let result = TaskResult { outcome, used, peeked, trouble: None };
+                sweep.task(index).write_result(&result)?;
+                state = TaskState::Ended(result);
+            }
+        }
+        states.push(state);
+    }
+    Ok(states)
+}

@@ -1,0 +1,114 @@
+//! Principal directions of the columns of a matrix.
+
+use super::product::{inner_products, plain, product, transposed};
+use super::{Matrix, Vector, symmetric};
+
+/// Directions with less than this share of the largest one's energy are rounding.
+const LEAST: f64 = 1e-12;
+
+/// Directions of falling energy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Principal {
+    /// Orthonormal, one per column.
+    pub directions: Matrix,
+    /// Mean square of the examples along every direction there is, also of those that were
+    /// not asked for.
+    pub energies: Vec<f64>,
+}
+
+impl Principal {
+    /// Up to `count` directions of `features`, one example per column, whose second moment is
+    /// decomposed as it stands: subtract the mean before where that is wanted. `None` of
+    /// something else than numbers.
+    pub fn of(features: &Matrix, count: usize) -> Option<Self> {
+        let (dimension, examples) = features.shape();
+        let share = 1.0 / examples as f64;
+        // The smaller of the two matrices with the same eigenvalues.
+        let few = examples < dimension;
+        let moment = if few {
+            inner_products(features, features)
+        } else {
+            let across = transposed(features.as_slice(), dimension, examples);
+            product(&plain(features.as_slice(), dimension, examples), &across)
+        };
+        let (values, vectors) = symmetric::eigen(&(share * moment))?;
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
+        let energies: Vec<f64> = order.iter().map(|i| values[*i].max(0.0)).collect();
+        let solid = energies.iter().take_while(|energy| **energy > LEAST * energies[0]).count();
+        let kept = count.min(if few { solid } else { dimension });
+        let chosen = vectors.select_columns(&order[..kept]);
+        let directions = if few {
+            let mut directions = product(
+                &plain(features.as_slice(), dimension, examples),
+                &plain(chosen.as_slice(), examples, kept),
+            );
+            for mut direction in directions.column_iter_mut() {
+                direction.normalize_mut();
+            }
+            directions
+        } else {
+            chosen
+        };
+        Some(Self { directions, energies })
+    }
+
+    /// The same around the mean of the examples, which is told too.
+    pub fn centred(features: &Matrix, count: usize) -> Option<(Vector, Self)> {
+        let mean = features.column_mean();
+        let mut centred = features.clone();
+        for mut example in centred.column_iter_mut() {
+            example -= &mean;
+        }
+        Some((mean, Self::of(&centred, count)?))
+    }
+
+    /// The share of the energy that the first `count` directions keep.
+    pub fn explained(&self, count: usize) -> f64 {
+        let total: f64 = self.energies.iter().sum();
+        let kept: f64 = self.energies.iter().take(count).sum();
+        if total > 0.0 { kept / total } else { 1.0 }
+    }
+
+    /// How many directions keep at least this share.
+    pub fn needed(&self, share: f64) -> usize {
+        let all = self.energies.len();
+        (1..all).find(|count| self.explained(*count) >= share).unwrap_or(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::golden;
+
+    #[test]
+    fn directions_energies_and_what_they_explain_agree_with_the_reference() {
+        let golden = golden::adaptation();
+        let features = golden.records("pca.X");
+        let principal = Principal::of(&features, 2).unwrap();
+        let energies = Vector::from_vec(principal.energies.clone());
+        golden::assert_near(&energies, &golden.vector("pca.eigenvalues"), 1e-12);
+        assert!((principal.explained(2) - golden.number("pca.explained")).abs() < 1e-12);
+        assert_eq!((principal.needed(0.3), principal.needed(0.8)), (1, 2));
+        // Directions have no sign.
+        let ours = &principal.directions * principal.directions.transpose();
+        let theirs = golden.rows("pca.components_cols");
+        golden::assert_close(&ours, &(&theirs * theirs.transpose()), 1e-12);
+    }
+
+    #[test]
+    fn fewer_examples_than_features_span_the_same_directions() {
+        let features =
+            Matrix::from_fn(12, 7, |i, j| ((i * i * 5 + j * 3 + i * j * j) as f64).sin());
+        let few = Principal::of(&features, 5).unwrap();
+        let twice = Matrix::from_fn(12, 14, |i, j| features[(i, j % 7)]);
+        let many = Principal::of(&twice, 5).unwrap();
+        let span = |of: &Principal| &of.directions * of.directions.transpose();
+        golden::assert_close(&span(&few), &span(&many), 1e-8);
+        assert!((few.explained(3) - many.explained(3)).abs() < 1e-12);
+        let flat = Matrix::from_fn(12, 7, |i, _| i as f64);
+        assert_eq!(Principal::of(&flat, 5).unwrap().directions.ncols(), 1);
+        assert!(Principal::of(&Matrix::from_element(2, 3, f64::NAN), 1).is_none());
+    }
+}

@@ -1,0 +1,411 @@
+//! The released values of a run, kept so that the run can go on when its program died.
+//!
+//! A run is a deterministic function of public data, its recorded public seed and the
+//! values that were released to it. So these values are all that a checkpoint needs: a
+//! resumed run takes its steps again from the start, is handed what was released before,
+//! and draws fresh noise only where the transcript ends. No method has a state to save.
+//!
+//! The file holds nothing but released values: it may be shown to whoever may see them.
+//! A Poisson sample, a generator's seed or an exact value is never in it.
+//!
+//! # Format
+//!
+//! The line [`MAGIC`], then one frame for each draw, all numbers little-endian:
+//!
+//! | bytes | hold |
+//! |---|---|
+//! | 4 | which event of the run's grant was drawn |
+//! | 4 | how many numbers follow |
+//! | 8 each | the released numbers (IEEE 754); of a selection, the winner |
+//! | 8 | the seal: the first bytes of the chain |
+//!
+//! The chain begins with the SHA-256 of the magic line and the run's name, and each frame
+//! continues it: SHA-256(chain before ‖ frame without seal). So a frame counts only in its
+//! place, in its run, with every frame before it whole. Each frame is a checkpoint, and
+//! writing one touches none before it: where the last is torn or damaged, the file is cut
+//! back to the one before, and the draws that are lost with it stay spent.
+//!
+//! # When it is on disk
+//!
+//! A frame is written before its value is handed to the method: a program that is killed
+//! loses no value that anybody has seen. It is synced before the ledger announces a
+//! further block of draws, and every few seconds: a machine that loses power loses at
+//! most what was announced last.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::ledger::RunId;
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"halflight transcript 1\n";
+/// Event and count.
+const HEAD: usize = 8;
+const SEAL: usize = 8;
+/// At least so often the frames are synced to disk, if there are any.
+const SYNC_EVERY: Duration = Duration::from_secs(3);
+
+type Chain = [u8; 32];
+
+/// The transcript of a run that is being carried out; locked against a second program.
+#[derive(Debug)]
+pub struct Transcript {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    chain: Chain,
+    synced: Instant,
+    /// What an earlier program wrote and this one has not handed out again yet.
+    recorded: Option<Frames>,
+    /// How often each event was drawn by earlier programs.
+    counts: BTreeMap<usize, u64>,
+    /// The last frame could not be written.
+    broken: bool,
+}
+
+/// A frame and its place.
+struct Frame {
+    event: usize,
+    numbers: Vec<f64>,
+    chain: Chain,
+    length: u64,
+}
+
+/// The whole frames at the beginning of a file.
+#[derive(Debug)]
+struct Frames {
+    reader: BufReader<File>,
+    chain: Chain,
+    /// Bytes not read yet.
+    left: u64,
+}
+
+impl Transcript {
+    /// A new, empty transcript.
+    pub fn create(path: &Path, run: &RunId) -> Result<Self> {
+        let fail = |error: &std::io::Error| Error::io("begin the transcript", path, error);
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|error| fail(&error))?;
+        lock(&file, path)?;
+        let written = file.write_all(MAGIC).and_then(|()| file.sync_all());
+        written.map_err(|error| fail(&error))?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            file,
+            length: MAGIC.len() as u64,
+            chain: genesis(run),
+            synced: Instant::now(),
+            recorded: None,
+            counts: BTreeMap::new(),
+            broken: false,
+        })
+    }
+
+    /// The transcript of a run whose program is gone, cut back to its last whole frame.
+    pub fn reopen(path: &Path, run: &RunId) -> Result<Self> {
+        let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
+        let file = OpenOptions::new().append(true).open(path).map_err(|error| fail(&error))?;
+        lock(&file, path)?;
+        let mut frames = Frames::read(path, run)?;
+        let (mut length, mut chain) = (MAGIC.len() as u64, frames.chain);
+        let mut counts = BTreeMap::new();
+        while let Some(frame) = frames.next().map_err(|error| fail(&error))? {
+            length += frame.length;
+            chain = frame.chain;
+            *counts.entry(frame.event).or_default() += 1;
+        }
+        file.set_len(length).and_then(|()| file.sync_all()).map_err(|error| fail(&error))?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            file,
+            length,
+            chain,
+            synced: Instant::now(),
+            recorded: Some(Frames::read(path, run)?),
+            counts,
+            broken: false,
+        })
+    }
+
+    /// How often each of `events` events was drawn by earlier programs.
+    pub(super) fn counts(&self, events: usize) -> Result<Vec<u64>> {
+        if self.counts.last_key_value().is_some_and(|(event, _)| *event >= events) {
+            return Err(self.of_another_plan());
+        }
+        Ok((0..events).map(|event| self.counts.get(&event).copied().unwrap_or(0)).collect())
+    }
+
+    /// Whether there is more to hand out again.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.recorded.as_ref().is_some_and(|frames| frames.left > 0)
+    }
+
+    /// What the next draw gave when it was made, which must have been of `event`.
+    pub(super) fn recorded(&mut self, event: usize) -> Result<Option<Vec<f64>>> {
+        let Some(frames) = &mut self.recorded else { return Ok(None) };
+        let next = frames.next();
+        match next.map_err(|error| self.unreadable(&error))? {
+            Some(frame) if frame.event == event => Ok(Some(frame.numbers)),
+            Some(_) => Err(self.of_another_plan()),
+            None => {
+                self.recorded = None;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes what a draw gave; only then may anybody see it.
+    pub(super) fn append(&mut self, event: usize, numbers: &[f64]) -> Result<()> {
+        if self.broken {
+            return Err(Error::failed("the transcript could not be written before")
+                .at(self.path.display().to_string()));
+        }
+        let mut frame = Vec::with_capacity(HEAD + 8 * numbers.len() + SEAL);
+        frame.extend((event as u32).to_le_bytes());
+        frame.extend((numbers.len() as u32).to_le_bytes());
+        frame.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let chain = continued(&self.chain, &frame);
+        frame.extend(&chain[..SEAL]);
+        if let Err(error) = self.file.write_all(&frame) {
+            self.broken = true;
+            // Half a frame would be cut off by the next reader anyway.
+            let _ = self.file.set_len(self.length);
+            return Err(Error::io("write what was released", &self.path, &error));
+        }
+        self.chain = chain;
+        self.length += frame.len() as u64;
+        if self.synced.elapsed() > SYNC_EVERY { self.sync() } else { Ok(()) }
+    }
+
+    /// Makes every frame so far durable.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        self.synced = Instant::now();
+        self.file.sync_data().map_err(|error| {
+            self.broken = true;
+            Error::io("write what was released", &self.path, &error)
+        })
+    }
+
+    /// A value was drawn and could not be kept.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> Error {
+        Error::io("read the transcript", &self.path, error)
+    }
+
+    fn of_another_plan(&self) -> Error {
+        Error::refused("the run takes other steps than its transcript tells")
+            .at(self.path.display().to_string())
+            .cure("resume it with the release of halflight that started it")
+    }
+}
+
+impl Frames {
+    fn read(path: &Path, run: &RunId) -> Result<Self> {
+        let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
+        let file = File::open(path).map_err(|error| fail(&error))?;
+        let length = file.metadata().map_err(|error| fail(&error))?.len();
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let mut magic = vec![0; MAGIC.len()];
+        if length < magic.len() as u64 || reader.read_exact(&mut magic).is_err() || magic != MAGIC {
+            return Err(Error::failed("this is not a transcript that this halflight reads")
+                .at(path.display().to_string())
+                .cure("resume the run with the release of halflight that started it"));
+        }
+        Ok(Self { reader, chain: genesis(run), left: length - MAGIC.len() as u64 })
+    }
+
+    /// The next frame, if it is whole.
+    fn next(&mut self) -> std::io::Result<Option<Frame>> {
+        let left = std::mem::take(&mut self.left);
+        if left < (HEAD + SEAL) as u64 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; HEAD];
+        self.reader.read_exact(&mut bytes)?;
+        let part = |range: std::ops::Range<usize>, bytes: &[u8]| {
+            bytes[range].iter().rev().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte))
+        };
+        let (event, count) = (part(0..4, &bytes), part(4..8, &bytes) as usize);
+        let length = (HEAD + SEAL) as u64 + 8 * count as u64;
+        // What a damaged count claims is not even reserved.
+        if length > left {
+            return Ok(None);
+        }
+        bytes.resize(HEAD + 8 * count, 0);
+        self.reader.read_exact(&mut bytes[HEAD..])?;
+        let mut seal = [0; SEAL];
+        self.reader.read_exact(&mut seal)?;
+        let chain = continued(&self.chain, &bytes);
+        if chain[..SEAL] != seal {
+            return Ok(None);
+        }
+        self.chain = chain;
+        self.left = left - length;
+        let (words, _) = bytes[HEAD..].as_chunks::<8>();
+        let numbers = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        Ok(Some(Frame { event: event as usize, numbers, chain, length }))
+    }
+}
+
+fn genesis(run: &RunId) -> Chain {
+    Sha256::new().chain_update(MAGIC).chain_update(&run.0).finalize().into()
+}
+
+fn continued(chain: &Chain, frame: &[u8]) -> Chain {
+    Sha256::new().chain_update(chain).chain_update(frame).finalize().into()
+}
+
+/// Two programs would write their frames into each other's.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::refused("the run is being carried out by another program")
+                .at(path.display().to_string())
+                .cure("wait for it, or stop it where it runs"))
+        }
+        Err(TryLockError::Error(error)) => Err(Error::io("lock the transcript", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run() -> RunId {
+        RunId("r".to_owned())
+    }
+
+    /// A transcript of these draws, and its file's bytes.
+    fn written(directory: &Path, draws: &[(usize, Vec<f64>)]) -> PathBuf {
+        let path = directory.join("transcript");
+        let _ = std::fs::remove_file(&path);
+        let mut transcript = Transcript::create(&path, &run()).unwrap();
+        for (event, numbers) in draws {
+            transcript.append(*event, numbers).unwrap();
+        }
+        path
+    }
+
+    fn draws() -> Vec<(usize, Vec<f64>)> {
+        vec![
+            (0, vec![0.1, -0.0, f64::MAX]),
+            (1, vec![3.0]),
+            (0, Vec::new()),
+            (2, vec![f64::MIN_POSITIVE / 3.0; 40]),
+        ]
+    }
+
+    fn replayed(transcript: &mut Transcript, draws: &[(usize, Vec<f64>)]) -> usize {
+        let mut count = 0;
+        for (event, numbers) in draws {
+            match transcript.recorded(*event).unwrap() {
+                Some(found) => {
+                    assert_eq!(
+                        found.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                        numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+                    );
+                    count += 1;
+                }
+                None => break,
+            }
+        }
+        assert!(!transcript.is_replaying());
+        count
+    }
+
+    #[test]
+    fn what_was_written_comes_back_bit_for_bit_and_is_continued() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(directory.path(), &draws());
+        let mut again = Transcript::reopen(&path, &run()).unwrap();
+        assert_eq!(again.counts(3).unwrap(), [2, 1, 1]);
+        assert!(again.is_replaying());
+        assert_eq!(replayed(&mut again, &draws()), 4);
+        assert_eq!(again.recorded(0).unwrap(), None);
+        again.append(1, &[7.0]).unwrap();
+        drop(again);
+        let third = Transcript::reopen(&path, &run()).unwrap();
+        assert_eq!(third.counts(3).unwrap(), [2, 2, 1]);
+    }
+
+    #[test]
+    fn another_event_than_the_recorded_one_is_refused_and_so_is_another_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(directory.path(), &draws());
+        let mut again = Transcript::reopen(&path, &run()).unwrap();
+        assert!(again.recorded(1).unwrap_err().to_string().contains("other steps"));
+        assert!(again.counts(2).is_err(), "an event that no plan has");
+        drop(again);
+        let other = Transcript::reopen(&path, &RunId("s".to_owned())).unwrap();
+        assert_eq!(other.counts(3).unwrap(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_second_program_is_refused_while_the_first_one_works() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(directory.path(), &draws());
+        let first = Transcript::reopen(&path, &run()).unwrap();
+        let error = Transcript::reopen(&path, &run()).unwrap_err().to_string();
+        assert!(error.contains("another program"), "{error}");
+        drop(first);
+        assert!(Transcript::reopen(&path, &run()).is_ok());
+        assert!(Transcript::create(&path, &run()).is_err(), "nothing is overwritten");
+    }
+
+    #[test]
+    fn a_full_disk_refuses_the_value_and_every_later_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(directory.path(), &draws());
+        let mut transcript = Transcript::reopen(&path, &run()).unwrap();
+        // A file that may only be read stands for one that cannot grow.
+        transcript.file = File::open(&path).unwrap();
+        assert!(transcript.append(0, &[1.0]).is_err() && transcript.is_broken());
+        assert!(transcript.append(0, &[1.0]).is_err());
+        drop(transcript);
+        let again = Transcript::reopen(&path, &run()).unwrap();
+        assert_eq!(again.counts(3).unwrap(), [2, 1, 1]);
+    }
+
+    proptest! {
+        /// Cut or changed anywhere, the frames before that place are all there and none after.
+        #[test]
+        fn damage_anywhere_leaves_the_whole_frames_before_it(
+            place in 0.0..1.0_f64,
+            change in proptest::option::of(1..=255_u8),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let draws = draws();
+            let mut ends = vec![MAGIC.len()];
+            for (_, numbers) in &draws {
+                ends.push(ends[ends.len() - 1] + HEAD + SEAL + 8 * numbers.len());
+            }
+            let path = written(directory.path(), &draws);
+            let mut bytes = std::fs::read(&path).unwrap();
+            prop_assert_eq!(bytes.len(), ends[4]);
+            let at = ends[0] + (place * (bytes.len() - ends[0]) as f64) as usize;
+            match change {
+                Some(change) => bytes[at] ^= change,
+                None => bytes.truncate(at),
+            }
+            std::fs::write(&path, &bytes).unwrap();
+            let whole = ends[1..].iter().filter(|end| **end <= at).count();
+            let mut again = Transcript::reopen(&path, &run()).unwrap();
+            prop_assert_eq!(std::fs::metadata(&path).unwrap().len(), ends[whole] as u64);
+            prop_assert_eq!(replayed(&mut again, &draws), whole);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The directory of a sweep: what every task may do, who has taken it, how it ended.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `sweep.json` | what is varied, the tasks and their runs, and the ledger that reserved them |
+//! | `tasks/0007/task.ron` | the session of one task: its data, by absolute paths, and its plan |
+//! | `tasks/0007/grant.json` | its grant, and the data that it holds for (curator only) |
+//! | `tasks/0007/claim` | who carries it out; created exclusively, so nobody else does |
+//! | `tasks/0007/result.json` | how it ended and what it drew |
+//! | `runs/RUN/` | the run directories |
+//!
+//! The directory may lie on storage that machines share. None of them needs the ledger: a
+//! grant is in it before `grant.json` is written, and counts in full until the result is
+//! collected. Whoever copies the directory copies the grants: start tasks from one copy.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::file::Session;
+use super::resumption::{Origin, TRANSCRIPT};
+use super::workspace::Workspace;
+use super::{PlanDefinition, atomic, run_directory};
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{Grant, Outcome, RunId};
+
+const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub version: u32,
+    pub halflight: String,
+    /// The plan that is varied.
+    pub plan: String,
+    /// Folder of the ledger and of the runs that are collected.
+    pub workspace: PathBuf,
+    pub tasks: Vec<TaskEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskEntry {
+    pub run: RunId,
+    /// What makes it differ from the others.
+    pub values: Vec<(String, String)>,
+}
+
+/// What a task may draw, and from which data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CarriedGrant {
+    pub grant: Grant,
+    pub origin: Origin,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskResult {
+    pub outcome: Outcome,
+    /// How often each event was drawn.
+    pub used: Vec<u64>,
+    pub peeked: bool,
+    /// For the curator: it may quote private data.
+    pub trouble: Option<String>,
+}
+
+/// A sweep on disk.
+#[derive(Debug, Clone)]
+pub struct SweepDirectory {
+    path: PathBuf,
+    pub manifest: Manifest,
+}
+
+/// One task on disk.
+#[derive(Debug, Clone)]
+pub struct TaskDirectory {
+    path: PathBuf,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskState {
+    NotBegun,
+    /// Somebody carries it out on this machine.
+    Running,
+    /// Claimed, and there is no result: it died, or it works on another machine.
+    Missing {
+        claim: String,
+    },
+    Ended(TaskResult),
+}
+
+impl SweepDirectory {
+    /// Begins a new sweep; nothing in it may be started before its tasks are written.
+    pub fn create(
+        path: &Path,
+        plan: &str,
+        workspace: &Workspace,
+        tasks: Vec<TaskEntry>,
+    ) -> Result<Self> {
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::io("find the directory", path, &error))?;
+        let made = |path: &Path| {
+            std::fs::create_dir_all(path)
+                .map_err(|error| Error::io("create the sweep's directory", path, &error))
+        };
+        if path.join("sweep.json").exists() {
+            return Err(Error::usage("there is a sweep already")
+                .at(path.display().to_string())
+                .cure("choose another directory with --into"));
+        }
+        made(&path.join("tasks"))?;
+        made(&path.join("runs"))?;
+        let manifest = Manifest {
+            version: VERSION,
+            halflight: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: plan.to_owned(),
+            workspace: workspace.folder().to_path_buf(),
+            tasks,
+        };
+        write(&path.join("sweep.json"), &manifest)?;
+        Ok(Self { path, manifest })
+    }
+
+    pub fn open(path: &Path) -> Result<Self> {
+        let path =
+            std::path::absolute(path).map_err(|error| Error::io("find the sweep", path, &error))?;
+        let manifest: Manifest = read(&path.join("sweep.json"))?;
+        if manifest.version != VERSION {
+            return Err(Error::failed(format!("the sweep has version {}", manifest.version))
+                .at(path.display().to_string())
+                .cure(format!("this halflight reads version {VERSION}; use a matching release")));
+        }
+        Ok(Self { path, manifest })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn task(&self, index: usize) -> TaskDirectory {
+        TaskDirectory { path: self.path.join("tasks").join(format!("{index:04}")) }
+    }
+
+    pub fn run_directory(&self, index: usize) -> PathBuf {
+        self.path.join("runs").join(&self.manifest.tasks[index].run.0)
+    }
+
+    pub fn state(&self, index: usize) -> Result<TaskState> {
+        let task = self.task(index);
+        if let Some(result) = task.result()? {
+            return Ok(TaskState::Ended(result));
+        }
+        let claim = match std::fs::read_to_string(task.path.join("claim")) {
+            Ok(claim) => claim.trim().to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TaskState::NotBegun),
+            Err(error) => return Err(Error::io("read the claim", &task.path, &error)),
+        };
+        // Its transcript is locked as long as its program lives.
+        let transcript = std::fs::File::open(self.run_directory(index).join(TRANSCRIPT));
+        let locked = transcript.is_ok_and(|file| file.try_lock_shared().is_err());
+        Ok(if locked { TaskState::Running } else { TaskState::Missing { claim } })
+    }
+}
+
+impl TaskDirectory {
+    pub fn at(path: &Path) -> Result<Self> {
+        let path =
+            std::path::absolute(path).map_err(|error| Error::io("find the task", path, &error))?;
+        Ok(Self { path })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn session_file(&self) -> PathBuf {
+        self.path.join("task.ron")
+    }
+
+    /// Writes the session of a task, before anything is reserved for it.
+    pub fn write_session(
+        &self,
+        session: &Session,
+        plan: &PlanDefinition,
+        workspace: &Workspace,
+    ) -> Result<Session> {
+        std::fs::create_dir_all(&self.path)
+            .map_err(|error| Error::io("create the task", &self.path, &error))?;
+        let session = run_directory::session_of_run(session, plan, workspace);
+        session.save(&self.session_file())?;
+        Ok(session)
+    }
+
+    /// Hands the task its grant, once that is in the ledger.
+    pub fn write_grant(&self, grant: &CarriedGrant) -> Result<()> {
+        write(&self.path.join("grant.json"), grant)
+    }
+
+    pub fn grant(&self) -> Result<CarriedGrant> {
+        read(&self.path.join("grant.json"))
+    }
+
+    /// The workspace of its run: the sweep.
+    pub fn workspace(&self) -> Result<Workspace> {
+        let sweep = self.path.parent().and_then(Path::parent);
+        let sweep = sweep.filter(|sweep| sweep.join("sweep.json").is_file()).ok_or_else(|| {
+            Error::usage("this is no task of a sweep")
+                .at(self.path.display().to_string())
+                .cure("name a directory like SWEEP/tasks/0007")
+        })?;
+        Ok(Workspace::with_folder(sweep, sweep))
+    }
+
+    /// Takes the task, once and for all: a grant is drawn on by one program only.
+    pub fn claim(&self) -> Result<()> {
+        let path = self.path.join("claim");
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let claim = format!(
+            "process {} on {}, {}\n",
+            std::process::id(),
+            if host.trim().is_empty() { "this machine" } else { host.trim() },
+            jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        );
+        let claimed = OpenOptions::new().write(true).create_new(true).open(&path);
+        let claimed = claimed
+            .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));
+        claimed.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                let taken = std::fs::read_to_string(&path).unwrap_or_default();
+                Error::refused(format!("the task is taken by {}", taken.trim()))
+                    .at(self.path.display().to_string())
+                    .cure("a grant is used once: make a new sweep for what is missing")
+            }
+            _ => Error::io("claim the task", &path, &error),
+        })
+    }
+
+    pub fn write_result(&self, result: &TaskResult) -> Result<()> {
+        write(&self.path.join("result.json"), result)
+    }
+
+    fn result(&self) -> Result<Option<TaskResult>> {
+        let path = self.path.join("result.json");
+        if path.exists() { read(&path).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Brings a run directory to where the workspace keeps its runs: links where the storage
+/// has them, copies elsewhere. The name appears when everything is there.
+pub fn merge(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        return Ok(());
+    }
+    let fail = |error: &std::io::Error| Error::io("collect the run", to, error);
+    let half = to.with_added_extension("collecting");
+    let merged = || -> std::io::Result<()> {
+        let _ = std::fs::remove_dir_all(&half);
+        std::fs::create_dir_all(&half)?;
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            let (source, target) = (entry.path(), half.join(entry.file_name()));
+            if std::fs::hard_link(&source, &target).is_err() {
+                std::fs::copy(&source, &target)?;
+            }
+        }
+        std::fs::rename(&half, to)
+    };
+    merged().map_err(|error| fail(&error))
+}
+
+fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::failed(format!("it cannot be written: {error}")))?;
+    atomic::write(path, (text + "\n").as_bytes())
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        Error::failed(format!("it cannot be read: {error}")).at(path.display().to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep() -> (tempfile::TempDir, SweepDirectory) {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let task = |name: &str| TaskEntry { run: RunId(name.to_owned()), values: Vec::new() };
+        let path = directory.path().join("sweep");
+        SweepDirectory::create(&path, "p", &workspace, vec![task("a"), task("b")]).unwrap();
+        let sweep = SweepDirectory::open(&path).unwrap();
+        for index in 0..2 {
+            std::fs::create_dir_all(sweep.task(index).path()).unwrap();
+        }
+        (directory, sweep)
+    }
+
+    #[test]
+    fn of_many_that_claim_a_task_at_once_one_gets_it() {
+        let (_keep, sweep) = sweep();
+        let claims: Vec<bool> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..16).map(|_| scope.spawn(|| sweep.task(0).claim().is_ok())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(claims.iter().filter(|got| **got).count(), 1);
+        assert!(sweep.task(0).claim().unwrap_err().to_string().contains("is taken by process"));
+        assert!(matches!(sweep.state(0).unwrap(), TaskState::Missing { .. }));
+        assert_eq!(sweep.state(1).unwrap(), TaskState::NotBegun);
+    }
+
+    #[test]
+    fn a_result_ends_a_task_and_a_locked_transcript_says_that_it_works() {
+        let (_keep, sweep) = sweep();
+        sweep.task(0).claim().unwrap();
+        std::fs::create_dir_all(sweep.run_directory(0)).unwrap();
+        let transcript = std::fs::File::create(sweep.run_directory(0).join(TRANSCRIPT)).unwrap();
+        transcript.lock().unwrap();
+        assert_eq!(sweep.state(0).unwrap(), TaskState::Running);
+        drop(transcript);
+        let result =
+            TaskResult { outcome: Outcome::Finished, used: vec![60], peeked: false, trouble: None };
+        sweep.task(0).write_result(&result).unwrap();
+        assert_eq!(sweep.state(0).unwrap(), TaskState::Ended(result));
+        assert_eq!(sweep.task(0).workspace().unwrap().folder(), sweep.path());
+        assert!(TaskDirectory::at(sweep.path()).unwrap().workspace().is_err());
+    }
+
+    #[test]
+    fn a_second_sweep_in_one_place_and_a_broken_manifest_are_refused() {
+        let (_keep, sweep) = sweep();
+        let workspace = Workspace::fresh(sweep.path());
+        let error = SweepDirectory::create(sweep.path(), "p", &workspace, Vec::new());
+        assert!(error.unwrap_err().to_string().contains("a sweep already"));
+        std::fs::write(sweep.path().join("sweep.json"), "{").unwrap();
+        let error = SweepDirectory::open(sweep.path()).unwrap_err().to_string();
+        assert!(error.contains("sweep.json"), "{error}");
+    }
+
+    #[test]
+    fn merging_twice_is_merging_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("runs/to"));
+        std::fs::create_dir_all(&from).unwrap();
+        std::fs::write(from.join("events.jsonl"), "one").unwrap();
+        merge(&from, &to).unwrap();
+        merge(&from, &to).unwrap();
+        assert_eq!(std::fs::read(to.join("events.jsonl")).unwrap(), b"one");
+        assert_eq!(std::fs::read_dir(directory.path().join("runs")).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,436 @@
+//! Runs whose program died go on: nothing is spent twice, no noise is used twice.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/schema.rs"]
+mod schema;
+
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Draws of the demo's plan, one in each step.
+const PLANNED: u64 = 60;
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory, arguments).output().unwrap()
+}
+
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+    command.args(arguments).current_dir(directory);
+    command
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The workspace's runs as the ledger knows them.
+fn ledger(directory: &Path) -> Vec<Value> {
+    let book = json(&halflight(directory, &["ledger", "--json"]));
+    assert_eq!(book["damaged"], false, "{book:#}");
+    let accounts = book["accounts"].as_array().unwrap();
+    accounts.iter().flat_map(|account| account["runs"].as_array().unwrap().clone()).collect()
+}
+
+fn is_open(run: &Value) -> bool {
+    run["state"].as_str().unwrap().starts_with("open")
+}
+
+/// The only run's directory.
+fn run_directory(directory: &Path) -> PathBuf {
+    let mut runs = std::fs::read_dir(directory.join(".halflight/runs")).unwrap();
+    runs.next().unwrap().unwrap().path()
+}
+
+/// Starts a run of the demo here, or goes on with it, and kills it after a while.
+fn kill_after(directory: &Path, resume: Option<&Path>, delay: Duration) {
+    let mut command = match resume {
+        Some(run) => {
+            let mut command = command(directory, &["run", "--pace", "200", "--resume"]);
+            command.arg(run);
+            command
+        }
+        None => command(directory, &["demo", "--plain", "--pace", "200", "--workspace", "."]),
+    };
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = child.unwrap();
+    std::thread::sleep(delay);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The frames of a transcript, read by the documented format alone; each seal is checked.
+fn frames(run: &Path) -> Vec<(u32, Vec<u64>)> {
+    let bytes = std::fs::read(run.join("transcript")).unwrap();
+    let magic = b"halflight transcript 1\n";
+    let mut rest = bytes.strip_prefix(magic).unwrap();
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let mut chain = Sha256::new().chain_update(magic).chain_update(name).finalize();
+    let mut frames = Vec::new();
+    while rest.len() >= 16 {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+        let (event, count) = (word(0), word(4) as usize);
+        let length = 8 + 8 * count;
+        if rest.len() < length + 8 {
+            break;
+        }
+        chain = Sha256::new().chain_update(chain).chain_update(&rest[..length]).finalize();
+        assert_eq!(&chain[..8], &rest[length..length + 8], "seal of frame {}", frames.len());
+        let numbers = rest[8..length].chunks(8);
+        frames.push((
+            event,
+            numbers.map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect(),
+        ));
+        rest = &rest[length + 8..];
+    }
+    frames
+}
+
+/// The steps in a file of steps.
+fn steps(path: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let step = |line: &str| serde_json::from_str::<Value>(line).unwrap()["step"].as_u64().unwrap();
+    text.lines().map(step).collect()
+}
+
+/// A resumed and ended run: everything is there, once, and the ledger says what was drawn.
+/// How many draws were lost is returned.
+fn check_ended(directory: &Path, run: &Path) -> u64 {
+    let known = ledger(directory);
+    assert_eq!(known.len(), 1);
+    assert!(!is_open(&known[0]), "{:#}", known[0]);
+    assert_eq!(known[0]["charged"], serde_json::json!([PLANNED]), "exactly the plan is spent");
+    let frames = frames(run);
+    let distinct: HashSet<&Vec<u64>> = frames.iter().map(|(_, numbers)| numbers).collect();
+    assert_eq!(distinct.len(), frames.len(), "a released value came twice");
+    let lost = PLANNED - frames.len() as u64;
+    let expected: Vec<u64> = (1..=frames.len() as u64).collect();
+    assert_eq!(steps(&run.join("events.jsonl")), expected, "every step once");
+    assert_eq!(steps(&run.join("curator.jsonl")), expected, "every exact number once");
+    for file in ["model.ron", "model.safetensors", "certificate.json"] {
+        assert!(run.join(file).is_file(), "{file} is missing");
+    }
+    let verified = halflight(directory, &["ledger", "verify"]);
+    assert!(verified.status.success(), "{}", text(&verified));
+    lost
+}
+
+#[test]
+fn runs_killed_at_thirty_random_moments_resume_to_a_whole_result() {
+    let (mut kills, mut lost, mut moment) = (0, 0, 17_u64);
+    let mut delay = || {
+        moment = (moment * 7_919 + 1447) % 9973;
+        Duration::from_millis(120 + moment % 240)
+    };
+    while kills < 30 {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path();
+        kill_after(here, None, delay());
+        if !here.join(".halflight/ledger.jsonl").exists() || ledger(here).is_empty() {
+            continue; // it died before it was granted anything
+        }
+        let run = run_directory(here);
+        let mut deaths = 0;
+        while is_open(&ledger(here)[0]) && deaths < 3 {
+            kills += 1;
+            deaths += 1;
+            // What was released before is there again after each death, bit for bit.
+            let before = frames(&run);
+            kill_after(here, Some(&run), delay());
+            assert_eq!(frames(&run)[..before.len()], before);
+        }
+        if deaths == 0 {
+            continue; // it ended before it was killed
+        }
+        if is_open(&ledger(here)[0]) {
+            let resumed = halflight(here, &["run", "--json", "--resume", run.to_str().unwrap()]);
+            assert!(resumed.status.success(), "{}", text(&resumed));
+            let outcome = json(&resumed)["runs"][0]["outcome"].clone();
+            let expected =
+                if frames(&run).len() as u64 == PLANNED { "finished" } else { "stopped" };
+            assert_eq!(outcome, expected);
+        }
+        let missing = check_ended(here, &run);
+        assert!(missing <= deaths, "{missing} draws were lost in {deaths} deaths");
+        lost += missing;
+    }
+    assert!(lost <= 6, "{lost} of 30 deaths cost a draw");
+}
+
+/// A workspace with a run of the demo that died somewhere in the middle.
+fn dead_run() -> (tempfile::TempDir, PathBuf) {
+    loop {
+        let directory = tempfile::tempdir().unwrap();
+        kill_after(directory.path(), None, Duration::from_millis(300));
+        let runs = directory.path().join(".halflight/runs");
+        if runs.exists() && ledger(directory.path()).first().is_some_and(is_open) {
+            let run = run_directory(directory.path());
+            if (5..55).contains(&frames(&run).len()) {
+                return (directory, run);
+            }
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_resumption_has_noise_of_its_own_and_damage_costs_what_it_hits() {
+    let (directory, run) = dead_run();
+    let kept = frames(&run);
+    // The same death, resumed four times in workspaces of their own.
+    let name = run.file_name().unwrap();
+    let again = |change: &dyn Fn(&Path, &Path)| {
+        let copied = tempfile::tempdir().unwrap();
+        copy(&directory.path().join(".halflight"), &copied.path().join(".halflight"));
+        let run = copied.path().join(".halflight/runs").join(name);
+        change(copied.path(), &run);
+        let resumed =
+            halflight(copied.path(), &["run", "--json", "--resume", run.to_str().unwrap()]);
+        assert!(resumed.status.success(), "{}", text(&resumed));
+        let lost = check_ended(copied.path(), &run);
+        (frames(&run), lost, text(&resumed))
+    };
+    let (first, lost, _) = again(&|_, _| {});
+    assert!(lost <= 1, "{lost}");
+    let (second, ..) = again(&|_, _| {});
+    assert_eq!(first[..kept.len()], second[..kept.len()]);
+    for (one, other) in first[kept.len()..].iter().zip(&second[kept.len()..]) {
+        assert_ne!(one, other, "two resumptions drew the same noise");
+    }
+    // A changed byte: the whole frames before it are used, what comes after is lost.
+    let damaged = kept.len() / 2;
+    let (third, lost, said) = again(&|_, run| {
+        let path = run.join("transcript");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let frame = 16 + 8 * kept[0].1.len();
+        bytes[23 + frame * damaged + 11] ^= 4;
+        std::fs::write(&path, bytes).unwrap();
+    });
+    assert_eq!(third[..damaged], kept[..damaged]);
+    assert_ne!(third[damaged], kept[damaged]);
+    assert!(lost >= (kept.len() - damaged) as u64 && said.contains("lost"), "{lost}: {said}");
+    // The machine was started again: the block of three that was announced last counts as
+    // drawn, the whole of it where the first of the three was not made yet.
+    let (fourth, lost, _) = again(&|workspace, _| {
+        std::fs::remove_dir_all(workspace.join(".halflight/open")).unwrap();
+    });
+    assert_eq!(fourth[..kept.len()], kept);
+    assert!(lost <= 3 && (kept.len() as u64 + lost).is_multiple_of(3), "{lost} of {}", kept.len());
+}
+
+#[test]
+fn a_run_goes_on_only_as_the_run_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_session(here);
+    let mut child = command(here, &["run", "session.ron", "--pace", "20"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let events = || {
+        let runs = here.join(".halflight/runs");
+        runs.exists()
+            && std::fs::read_dir(&runs).unwrap().count() == 1
+            && steps_or_none(&run_directory(here).join("events.jsonl")) >= 3
+    };
+    while !events() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let run = run_directory(here);
+    let refused = |what: &str| {
+        let resumed = halflight(here, &["run", "--resume", run.to_str().unwrap()]);
+        assert_eq!(resumed.status.code(), Some(3), "{}", text(&resumed));
+        assert!(text(&resumed).contains(what), "{what}: {}", text(&resumed));
+    };
+    refused("still being carried out");
+    let said = String::from_utf8(halflight(here, &["ledger"]).stdout).unwrap();
+    assert!(!said.contains("--resume"), "{said}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = String::from_utf8(halflight(here, &["ledger"]).stdout).unwrap();
+    assert!(said.contains("halflight run --resume"), "{said}");
+
+    let before = frames(&run);
+    let changed = |path: &Path, from: &str, to: &str, what: &str| {
+        let whole = std::fs::read_to_string(path).unwrap();
+        assert!(whole.contains(from));
+        std::fs::write(path, whole.replacen(from, to, 1)).unwrap();
+        refused(what);
+        std::fs::write(path, whole).unwrap();
+    };
+    changed(&run.join("run.ron"), "seed: 0", "seed: 1", "run.ron was changed");
+    changed(&here.join("private.csv"), "0,1,", "0,1.5,", "the private dataset 'ours' was changed");
+    changed(&here.join("public.csv"), "0,1,", "0,1.5,", "the public dataset 'theirs' was changed");
+    changed(&run.join("resume.json"), "\"steps\": 1", "\"steps\": 0", "another program");
+    // The first steps come out otherwise than they were written down.
+    let events = std::fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    let objective = line["values"]["objective"]["value"].to_string();
+    changed(&run.join("events.jsonl"), &objective, "77.5", "step 1 comes out otherwise");
+    assert!(is_open(&ledger(here)[0]), "a refusal settles nothing");
+    assert_eq!(frames(&run), before, "a refusal draws nothing");
+
+    let resumed = halflight(here, &["run", "--resume", run.to_str().unwrap()]);
+    assert!(resumed.status.success(), "{}", text(&resumed));
+    assert_eq!(frames(&run)[..before.len()], before);
+    refused("is settled");
+    let elsewhere = halflight(here, &["run", "--resume", "."]);
+    assert_eq!(elsewhere.status.code(), Some(1), "{}", text(&elsewhere));
+}
+
+#[test]
+fn a_full_disk_and_a_read_only_place_fail_cleanly_and_the_run_goes_on_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_session(here);
+    // A limit on the size of files stands for a full disk: part of a line gets in.
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$0" run session.ron"#])
+        .arg(env!("CARGO_BIN_EXE_halflight"))
+        .current_dir(here);
+    let full = shell.output().unwrap();
+    assert_eq!(full.status.code(), Some(1), "{}", text(&full));
+    assert!(text(&full).contains("halflight run --resume"), "{}", text(&full));
+    assert!(!text(&full).contains("panicked"), "{}", text(&full));
+    assert!(is_open(&ledger(here)[0]), "what is not settled counts in full");
+    let run = run_directory(here);
+    assert!(!run.join("certificate.json").exists());
+    let resumed = halflight(here, &["run", "--resume", run.to_str().unwrap()]);
+    assert!(resumed.status.success(), "{}", text(&resumed));
+    assert!(check_ended(here, &run) <= 1);
+
+    // Nowhere to write: nothing is spent.
+    let other = tempfile::tempdir().unwrap();
+    write_session(other.path());
+    std::fs::create_dir_all(other.path().join(".halflight")).unwrap();
+    let runs = other.path().join(".halflight/runs");
+    make_unwritable(&runs);
+    let refused = halflight(other.path(), &["run", "session.ron"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
+    assert!(text(&refused).contains("create the run directory"), "{}", text(&refused));
+    assert_eq!(ledger(other.path()), Vec::<Value>::new(), "nothing was granted");
+}
+
+/// A directory that cannot be written, even by root.
+fn make_unwritable(path: &Path) {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    std::fs::create_dir(path).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::create_dir(path.join("probe")).is_ok() {
+        std::fs::remove_dir_all(path).unwrap();
+        symlink("/proc/self/fd", path).unwrap();
+    }
+}
+
+#[test]
+fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certificate() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_session(here);
+    let seeded = ["run", "session.ron", "--json", "--insecure-noise-seed", "7"];
+    let mut runs = Vec::new();
+    for one_core in [false, true] {
+        // Bound to one core the program starts no second thread.
+        let mut run = command(here, &seeded);
+        if one_core && Command::new("taskset").arg("-V").output().is_ok() {
+            run = Command::new("taskset");
+            run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
+        } else if one_core {
+            eprintln!("NOTICE: no taskset here: the same number of threads twice");
+        }
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let described = json(&halflight(here, &["schema", "run"]));
+        assert_eq!(schema::flaw(&described, &json(&output)), None);
+        let result = json(&output)["runs"][0].clone();
+        assert!(result["guarantee"].is_null() && result["insecure_noise_seed"] == 7, "{result:#}");
+        runs.push(PathBuf::from(result["directory"].as_str().unwrap()));
+    }
+    for file in ["model.safetensors", "events.jsonl", "curator.jsonl"] {
+        let [one, other] = [&runs[0], &runs[1]].map(|run| std::fs::read(run.join(file)).unwrap());
+        assert!(one == other, "{file} differs");
+    }
+    let certificate = std::fs::read(runs[0].join("certificate.json")).unwrap();
+    let certificate: Value = serde_json::from_slice(&certificate).unwrap();
+    assert!(certificate["statement"].as_str().unwrap().starts_with("NO GUARANTEE"));
+    assert!(certificate["guarantee"].is_null());
+    let report = std::fs::read_to_string(runs[0].join("report.html")).unwrap();
+    assert!(report.contains("NO GUARANTEE") && report.contains("</i> unbounded"), "{report}");
+    for run in ledger(here) {
+        assert_eq!(run["charged"], serde_json::json!([PLANNED]));
+        assert!(run["method"].as_str().unwrap().ends_with("insecure noise seed 7"), "{run:#}");
+    }
+    // Without the seed the noise is another every time.
+    let secret = halflight(here, &["run", "session.ron", "--json"]);
+    let secret = json(&secret)["runs"][0]["directory"].as_str().unwrap().to_owned();
+    let [one, other] = [&runs[0], Path::new(&secret)]
+        .map(|run| std::fs::read(run.join("model.safetensors")).unwrap());
+    assert_ne!(one, other);
+}
+
+fn steps_or_none(path: &Path) -> usize {
+    std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
+}
+
+/// A session on files that are large enough for a second thread.
+fn write_session(directory: &Path) {
+    let table = |rows: usize, slope: f64| {
+        let names: Vec<String> = (0..24).map(|i| format!("x{i}")).collect();
+        let mut text = format!("{},y\n", names.join(","));
+        for row in 0..rows {
+            let feature = |i: usize| ((row * (i + 3)) as f64 * 0.013).sin();
+            text += if row == 0 { "0,1," } else { "1,0," };
+            let rest: Vec<f64> = (2..24).map(feature).collect();
+            for x in &rest {
+                write!(text, "{x:.4},").unwrap();
+            }
+            let label = slope * rest[0] - 0.5 * rest[1] + 0.1 * rest[20];
+            writeln!(text, "{label:.4}").unwrap();
+        }
+        text
+    };
+    std::fs::write(directory.join("private.csv"), table(9000, 1.5)).unwrap();
+    std::fs::write(directory.join("public.csv"), table(14_000, 1.0)).unwrap();
+    std::fs::write(
+        directory.join("session.ron"),
+        r#"(
+          version: 1,
+          datasets: [
+            (name: "ours", role: private, source: file("private.csv"), label: "y"),
+            (name: "theirs", role: public, source: file("public.csv"), label: "y"),
+          ],
+          budgets: {"ours": (epsilon: 9.0, delta: 1e-5)},
+          plans: [(
+            name: "first", method: "profiled_cnvx_adap", private: "ours", public: ["theirs"],
+            target: (epsilon: 1.0, delta: 1e-6),
+          )],
+        )"#,
+    )
+    .unwrap();
+}
