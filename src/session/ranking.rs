@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Session;
+use super::{PlanDefinition, Session};
+use crate::adapt;
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
-use crate::rank::RankingSettings;
+use crate::model::Activation;
+use crate::rank::{ProbeModel, RankingSettings};
 
 /// Every field has a default: a session need not mention ranking.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -29,6 +31,23 @@ pub struct RankingDefinition {
 impl RankingDefinition {
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Follows a plan: its private dataset, its scaling, and gradients of its model. A
+    /// network's units and a subspace's k are those that the plan's settings hold.
+    pub fn follow(&mut self, plan: &PlanDefinition) -> Result<()> {
+        let settings = adapt::method(&plan.method)?.spec().check(&plan.settings)?;
+        let whole = |key: &str| settings.whole(key).ok().map(|number| number as usize);
+        self.private = Some(plan.private.clone());
+        self.preparation = plan.preparation.clone();
+        self.settings.model = match whole("units") {
+            Some(units) => ProbeModel::Perceptron(units, Activation::Tanh),
+            None => ProbeModel::Linear,
+        };
+        if let Some(k) = whole("k").or(whole("directions")) {
+            self.settings.directions = k;
+        }
+        Ok(())
     }
 
     pub(super) fn check(&self, session: &Session) -> Result<()> {
@@ -73,6 +92,24 @@ impl RankingDefinition {
 mod tests {
     use super::*;
     use crate::session::demo;
+
+    #[test]
+    fn following_a_plan_takes_its_scaling_and_its_model() {
+        let mut session = demo::session("bikeshare").unwrap();
+        let mut plan = session.plans[0].clone();
+        plan.preparation.features = crate::data::preparation::FeatureScaling::Declared(2.0);
+        session.ranking.follow(&plan).unwrap();
+        assert_eq!(session.ranking.preparation, plan.preparation);
+        assert_eq!(session.ranking.settings.model, ProbeModel::Linear);
+        session.check().unwrap();
+        plan.method = "ncnvx_adap".to_owned();
+        plan.settings = [("units".to_owned(), adapt::Value::Number(7.0))].into();
+        session.ranking.follow(&plan).unwrap();
+        let network = ProbeModel::Perceptron(7, Activation::Tanh);
+        assert_eq!(session.ranking.settings.model, network);
+        plan.method = "nothing".to_owned();
+        assert!(session.ranking.follow(&plan).is_err());
+    }
 
     #[test]
     fn a_session_without_a_word_on_ranking_ranks_all_its_public_datasets() {

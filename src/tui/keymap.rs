@@ -50,6 +50,7 @@ pub enum Action {
     RankTable,
     CancelRanking,
     TakeCandidate,
+    FollowPlan,
     // Plan
     EditField,
     FieldLeft,
@@ -172,6 +173,7 @@ pub const BINDINGS: &[Binding] = &[
     show(RANK, &["c"], A::CancelRanking, "cancel", "cancel the ranking; the table keeps the repeats so far"),
     show(RANK, &["enter"], A::TakeCandidate, "take", "take the selected dataset into the plan"),
     show(RANK, &["s"], A::SortNext, "sort", "sort by the next column"),
+    also(RANK, &["m"], A::FollowPlan, "like the plan", "rank with the model and the scaling of the plan"),
     also(RANK, &["S"], A::SortReverse, "reverse", "reverse the order"),
     show(PLAN, &["l"], A::Launch, "launch", "launch this plan"),
     show(PLAN, &["enter", "e"], A::EditField, "edit", "edit the field, or take the next choice"),

@@ -42,6 +42,7 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
         }
         Action::SortReverse => app.rank.reverse = !app.rank.reverse,
         Action::TakeCandidate => return take(app),
+        Action::FollowPlan => follow(app),
         _ => {}
     }
     Vec::new()
@@ -107,6 +108,25 @@ pub(super) fn privately(app: &mut App, text: &str, table: bool) -> Result<Vec<Ef
     let manner =
         if table { Manner::Table(target) } else { Manner::Winner(Selector::default(), target) };
     Ok(start(app, manner))
+}
+
+/// Ranks from now on with the model and the scaling of the plan.
+fn follow(app: &mut App) {
+    let Some(plan) = app.session.plans.get(app.plan.plan).cloned() else {
+        app.say(Level::Info, "there is no plan yet: 3 makes one");
+        return;
+    };
+    match app.session.ranking.follow(&plan) {
+        Ok(()) => {
+            app.changed();
+            let model = app.session.ranking.settings.model.words();
+            app.say(
+                Level::Good,
+                format!("like '{}': {model}, its scaling; r ranks anew", plan.name),
+            );
+        }
+        Err(error) => app.complain(&error),
+    }
 }
 
 /// Takes the selected dataset into the plan: alone, in place of what was there.

@@ -277,6 +277,8 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
     assert!(app.rank.work.is_none());
 
+    press(&mut app, "m");
+    assert_eq!(app.session.ranking.settings.model, crate::rank::ProbeModel::Linear);
     // Sorted by name, the third row is summer; it must be in the session to be taken.
     press(&mut app, "s↓↓↓");
     assert_eq!(app.rank.chosen(&app.watch).as_deref(), Some("summer"));
