@@ -18,7 +18,7 @@ const SMALL: usize = 96;
 /// Columns of the block beyond those asked for.
 const MORE: usize = 6;
 /// Products with the matrix before the basis is replaced by what it found.
-const DEPTH: usize = 5;
+const DEPTH: usize = 12;
 const RESTARTS: usize = 30;
 /// Largest residual, relative to the largest eigenvalue.
 const TOLERANCE: f64 = 1e-11;
