@@ -203,9 +203,15 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.wait_for("It reserves ε 1");
     screen.click("or Enter: launch");
     screen.wait_for("running");
+    // Slowly, so that a busy machine sees all of it.
+    screen.click("< slower");
+    screen.click("< slower");
     // The wheel zooms at the mouse, a move reads the charts.
     let (column, row) = screen.find("error on held-out");
-    screen.wait_until("some steps", |text| text.contains("step 9 of"));
+    screen.wait_until("some steps", |text| {
+        let step = text.split("step ").nth(1).and_then(|rest| rest.split(' ').next());
+        step.and_then(|step| step.parse::<u32>().ok()).is_some_and(|step| step >= 9)
+    });
     for _ in 0..3 {
         screen.mouse(64, column + 20, row + 5, true);
     }
