@@ -276,6 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn the_plan_announces_the_clip_norm_and_the_rate_of_the_sample() {
+        use crate::privacy::Adjacency;
+        use crate::privacy::accountant::PlannedMechanism;
+        let (shape, public, _) = example::two_classes(6, 60, 400, 2);
+        let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
+        let settings = SPEC.check(&given(&pairs, "softmax")).unwrap();
+        let plan = DpSgd.plan(&shape, &public, example::TARGET, &settings).unwrap();
+        let [release] = plan.releases.as_slice() else { panic!() };
+        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
+        else {
+            panic!()
+        };
+        assert!((0.7..0.7001).contains(&l2_sensitivity), "{l2_sensitivity}");
+        assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_both_sizes() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let refusal = |pairs: &[(&str, f64)], model: &str| {

@@ -592,9 +592,25 @@ mod tests {
                         .hypot(split.residual_unit * sum.residual.norm());
                     let rounding = split.longest_in_units() * rounding(1, 36);
                     assert!(length <= 1.0 + rounding, "{scale} {i}: {length}");
+                    assert!(scale < 1.0 || length > 0.99, "{scale} {i}: {length}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_plan_announces_vectors_of_length_one() {
+        let (shape, public, _) = example::two_classes(6, 60, 400, 2);
+        let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
+        let given = SPEC.check(&given).unwrap();
+        let plan = Gep.plan(&shape, &public, example::TARGET, &given).unwrap();
+        let [release] = plan.releases.as_slice() else { panic!() };
+        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
+        else {
+            panic!()
+        };
+        assert!((1.0..1.0001).contains(&l2_sensitivity), "{l2_sensitivity}");
+        assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
     }
 
     fn rehearse(

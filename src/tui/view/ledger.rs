@@ -227,7 +227,10 @@ fn bought_by(app: &App, frame: &mut Frame, area: Rect, run: &RunRecord) {
                 lines.push(Line::styled(format!("tag: {}", archived.tag), app.theme.text));
             }
         }
-        None => lines.push(Line::styled("its directory is gone", app.theme.muted)),
+        None => lines.push(Line::styled(
+            "no run directory: a ranking leaves none, a run's was deleted",
+            app.theme.muted,
+        )),
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
 }
