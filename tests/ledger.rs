@@ -94,6 +94,7 @@ fn sample() -> Vec<u8> {
     ledger.grant(grant("first", &a, 0.05, 4)).unwrap();
     ledger.reserve(&run("first"), 0, 2).unwrap();
     ledger.settle(&run("first"), &[1], Outcome::Stopped, true).unwrap();
+    ledger.record_unprotected(&a, "unprotected selection").unwrap();
     let b = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();
     ledger.set_budget(&b, BUDGET).unwrap();
     ledger.grant(grant("second", &b, 0.05, 3)).unwrap();
@@ -407,6 +408,56 @@ fn a_dataset_that_is_in_two_accounts_ties_them() {
     assert_eq!(account.budget, Some(Budget { epsilon: 1.0, delta: 1e-6 }));
     assert_eq!(account.charged_events().iter().map(|event| event.count).sum::<u64>(), 5);
     assert_eq!(account.datasets.len(), 4);
+}
+
+#[test]
+fn an_unprotected_use_survives_and_is_said_beside_every_total_without_an_epsilon() {
+    let (directory, mut ledger, a) = hospital_workspace(BUDGET);
+    let (unknown, before) = (AccountId("acc-none".to_owned()), read(&directory));
+    assert!(ledger.record_unprotected(&unknown, "a look").unwrap_err().what().contains("acc-none"));
+    assert_eq!(read(&directory), before);
+
+    ledger.record_unprotected(&a, "a ranking").unwrap();
+    ledger.record_unprotected(&a, "a second ranking").unwrap();
+    assert_eq!(verify(&read(&directory)), 4);
+    let book = open(&directory).book().unwrap();
+    assert_eq!(book, ledger.book().unwrap());
+    let account = book.account(&a).unwrap();
+    let what: Vec<&str> = account.unprotected.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(what, ["a ranking", "a second ranking"]);
+    assert!(account.spent(1e-5).unwrap().is_none());
+    let beside = account.beside_the_total().unwrap();
+    assert!(beside.starts_with("2 times outside every guarantee, ε unstated: a second ranking"));
+    ledger.grant(grant("r", &a, 0.05, 1)).unwrap();
+
+    // Another account that turns out to hold the same records brings its own along.
+    let b = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();
+    assert!(ledger.book().unwrap().account(&b).unwrap().beside_the_total().is_none());
+    ledger.record_unprotected(&b, "a third ranking").unwrap();
+    ledger.register(&dataset("/data/clinic.csv", "c1", "v2")).unwrap();
+    let book = ledger.book().unwrap();
+    assert_eq!((book.accounts.len(), book.accounts[0].unprotected.len()), (1, 3));
+}
+
+#[test]
+fn a_lost_unprotected_use_leaves_the_past_unknown() {
+    let (directory, mut ledger, a) = hospital_workspace(BUDGET);
+    ledger.record_unprotected(&a, "a ranking").unwrap();
+    let (bytes, heads) = (read(&directory), heads(&read(&directory)));
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let forged = text.replace("a ranking", "no matter");
+    let cut = bytes.iter().take(bytes.len() - 1).rposition(|byte| *byte == b'\n').unwrap() + 1;
+    for damaged in [forged.as_bytes(), &bytes[..cut]] {
+        let mut ledger = put(&directory, damaged, &heads[3]);
+        let book = ledger.book().unwrap();
+        assert!(flagged(&book) && book.warnings[0].contains("ledger.jsonl:3: "), "{book:?}");
+        assert!(book.accounts[0].unprotected.is_empty());
+        let error = ledger.record_unprotected(&a, "another").unwrap_err();
+        assert_eq!(error.kind(), Kind::Refused);
+    }
+    // Written and not confirmed by the head: it counts.
+    let book = put(&directory, &bytes, &heads[2]).book().unwrap();
+    assert_eq!(book.accounts[0].unprotected.len(), 1);
 }
 
 #[test]

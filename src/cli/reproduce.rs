@@ -18,7 +18,7 @@ use crate::session::{atomic, demo};
 use crate::study::classification::{self, Subject, material};
 use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, Problem};
-use crate::study::ranking;
+use crate::study::ranking::{self, utility::Trials};
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -333,7 +333,14 @@ impl Ranking {
             .manner
             .conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
         let mut tables = study.tables(&harvest);
-        if harvest.done == harvest.tasks() {
+        let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
+        let trials = Trials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
+        let trained = self.manner.conduct("trainings", trials.grid(), &interrupted, |place| {
+            trials.measure(place)
+        })?;
+        tables.splice(1..1, trials.tables(&harvest, &trained));
+        let (done, tasks) = (harvest.done + trained.done, harvest.tasks() + trained.tasks());
+        if done == tasks {
             tables.insert(1, study.selections(repeats.min(5))?);
         }
         let findings = Findings {
@@ -343,13 +350,12 @@ impl Ranking {
             figures: Vec::new(),
         };
         self.manner.publish(&findings)?;
-        if harvest.done == harvest.tasks() {
+        if done == tasks {
             return Ok(());
         }
         Err(Error::interrupted(format!(
-            "stopped by a signal after {} of {} repeats; the tables show what was done",
-            harvest.done,
-            harvest.tasks()
+            "stopped by a signal after {done} of {tasks} repeats and trainings; the tables show \
+             what was done"
         )))
     }
 }

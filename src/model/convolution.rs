@@ -109,6 +109,12 @@ impl Convolution {
             for (values, start) in column.chunks_exact(self.output().width).zip(lines) {
                 let Some(start) = start else { continue };
                 let line = &mut image[start..start + self.input.width];
+                if self.stride == 1 && self.padding == 0 {
+                    for (pixel, value) in line[right..].iter_mut().zip(values) {
+                        *pixel += value;
+                    }
+                    continue;
+                }
                 for (place, value) in values.iter().enumerate() {
                     let at = (place * self.stride + right).checked_sub(self.padding);
                     if let Some(pixel) = at.and_then(|at| line.get_mut(at)) {
@@ -211,25 +217,33 @@ impl Pool {
     }
 
     /// Where the largest number of each window lies in the image.
-    fn winners(&self, image: &[f64], mut visit: impl FnMut(usize, usize)) {
-        let output = self.output();
+    fn winners(&self, image: &[f64], visit: impl FnMut(usize, usize)) {
+        // Windows of the usual size are unrolled.
+        if self.window == 2 { self.among::<2>(image, visit) } else { self.among::<0>(image, visit) }
+    }
+
+    /// The same; `SIDE` is that of the windows, or 0 where only `self` knows it.
+    fn among<const SIDE: usize>(&self, image: &[f64], mut visit: impl FnMut(usize, usize)) {
+        let side = if SIDE == 0 { self.window } else { SIDE };
+        let (output, width) = (self.output(), self.input.width);
         let mut position = 0;
         for channel in 0..output.channels {
             for row in 0..output.height {
+                let first = channel * self.input.plane() + row * self.stride * width;
+                let lines = &image[first..first + (side - 1) * width + width];
                 for column in 0..output.width {
-                    let first = channel * self.input.plane()
-                        + row * self.stride * self.input.width
-                        + column * self.stride;
-                    let mut winner = first;
-                    for down in 0..self.window {
-                        let start = first + down * self.input.width;
-                        for at in start..start + self.window {
-                            if image[at] > image[winner] {
-                                winner = at;
-                            }
+                    let start = column * self.stride;
+                    let (mut winner, mut largest) = (start, lines[start]);
+                    for down in 0..side {
+                        let start = start + down * width;
+                        for (at, number) in (start..).zip(&lines[start..start + side]) {
+                            // No branch: which one wins is anybody's guess.
+                            let better = *number > largest;
+                            winner = if better { at } else { winner };
+                            largest = if better { *number } else { largest };
                         }
                     }
-                    visit(position, winner);
+                    visit(position, first + winner);
                     position += 1;
                 }
             }

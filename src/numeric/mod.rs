@@ -18,6 +18,7 @@ pub mod rounding;
 pub mod special;
 pub mod student;
 pub mod symmetric;
+pub mod tall;
 pub mod trust_region;
 
 /// A dense column-major matrix.

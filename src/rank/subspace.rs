@@ -40,13 +40,13 @@ impl Subspace {
     /// no more.
     pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
         let gram = gradients.gram();
-        let found = leading(&gram, directions + 1).ok_or_else(|| {
+        let found = leading(&gram, directions).ok_or_else(|| {
             Error::failed("a gradient is not made of finite numbers")
                 .cure("check the features for missing or infinite values")
         })?;
         let largest = found.values.first().copied().unwrap_or(0.0);
         let counts = |value: f64| value > NOTHING * largest && value > 0.0;
-        let rank = found.values.iter().take(directions).take_while(|value| counts(**value)).count();
+        let rank = found.values.iter().take_while(|value| counts(**value)).count();
         if rank == 0 {
             return Err(Error::failed("all gradients are zero: the records span no direction")
                 .cure("check that the features are not all the same, or choose another model"));
@@ -56,7 +56,7 @@ impl Subspace {
             column /= value.sqrt();
         }
         let basis = gradients.combinations(&coefficients);
-        let values = found.values.into_iter().take(rank + 1).collect();
+        let values = found.values.into_iter().chain(found.next).take(rank + 1).collect();
         Ok(Self { basis, values })
     }
 
@@ -135,10 +135,15 @@ impl Subspace {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::ChaCha20Rng;
+    use rand::{RngExt, SeedableRng};
     use serde_json::Value;
 
     use super::*;
+    use crate::data::read::{Reading, read_bytes};
+    use crate::data::table::Column;
     use crate::model::gradients::Contribution;
+    use crate::model::{Activation, Architecture, Classifier, Labels};
     use crate::numeric::golden;
 
     /// Gradients that are given outright.
@@ -238,6 +243,60 @@ mod tests {
             assert!((value - wanted).abs() < 1e-9, "{value} {wanted}");
         }
         assert!(found.first(1).eigengap() < 1e-9 && found.first(2).eigengap() > 0.5);
+    }
+
+    /// The first records of a file inside the program, with pixels as single precision.
+    fn pictures(name: &str, bytes: &[u8], count: usize) -> Matrix {
+        let table = read_bytes(name, bytes, &Reading::Plain).unwrap();
+        let Column::Vectors(images) = &table.columns[0] else { panic!("{name} has no images") };
+        let pixels = (0..count).flat_map(|row| images.row(row).numbers().collect::<Vec<_>>());
+        let pixels = pixels.map(|pixel| f64::from(pixel as f32 / 127.5 - 1.0));
+        Matrix::from_iterator(784, count, pixels)
+    }
+
+    #[test]
+    fn the_gram_route_is_the_singular_value_decomposition_of_the_gradients_of_real_images() {
+        let (count, k) = (150, 9);
+        let train = pictures(
+            "train2k-images-idx3-ubyte",
+            include_bytes!("../../assets/fashion_mnist/train2k-images-idx3-ubyte.gz"),
+            count,
+        );
+        let test = pictures(
+            "t1k-images-idx3-ubyte",
+            include_bytes!("../../assets/fashion_mnist/t1k-images-idx3-ubyte.gz"),
+            count,
+        );
+        let mut generator = ChaCha20Rng::seed_from_u64(2);
+        let architecture = Architecture::perceptron(784, 8, 10, Activation::Relu).unwrap();
+        let model = Classifier::new(architecture.clone(), architecture.initial(&mut generator));
+        let model = model.unwrap();
+        let labels: Vec<u32> = (0..count).map(|_| generator.random_range(0..10)).collect();
+        let [private, public] = [train, -test].map(|images| {
+            let gradients = model.gradients(&images, Labels::Classes(&labels)).unwrap();
+            let exact = gradients.columns().svd(true, false);
+            (gradients, exact)
+        });
+        let [ours, theirs] = [&private, &public].map(|(gradients, exact)| {
+            let span = Subspace::of(gradients, k).unwrap();
+            for (value, singular) in span.values.iter().zip(&exact.singular_values) {
+                assert!((value.sqrt() - singular).abs() < 1e-7 * exact.singular_values[0]);
+            }
+            let basis = exact.u.as_ref().unwrap().columns(0, k).into_owned();
+            assert!(distance(&basis, &span.basis) < 1e-7);
+            (span, basis)
+        });
+        let score = ours.0.score(&theirs.0, &private.0);
+        let cosines = ours.1.tr_mul(&theirs.1).svd(false, false).singular_values;
+        for (angle, cosine) in score.angles.iter().zip(&cosines) {
+            assert!((angle.cos() - cosine).abs() < 1e-7, "{angle} {cosine}");
+        }
+        let wanted = (1.0 - cosines.norm_squared() / k as f64).sqrt();
+        assert!((score.distance - wanted).abs() < 1e-7, "{} {wanted}", score.distance);
+        let gradients = private.0.columns();
+        let energy = theirs.1.tr_mul(&gradients).norm_squared() / gradients.norm_squared();
+        assert!((score.energy - energy).abs() < 1e-7, "{} {energy}", score.energy);
+        assert!(score.distance > 0.1 && score.distance < 0.99);
     }
 
     #[test]

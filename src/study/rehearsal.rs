@@ -135,6 +135,15 @@ impl Rehearsed {
             .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
     }
 
+    /// Right answers on labelled records, in %.
+    pub fn accuracy(&self, test: &Dataset) -> Result<f64> {
+        let (Some(found), Some(truth)) = (self.model.classes(&test.features), &test.classes) else {
+            return Err(Error::failed("the model tells no classes"));
+        };
+        let right = found.iter().zip(&truth.of).filter(|(one, other)| one == other).count();
+        Ok(100.0 * right as f64 / test.len() as f64)
+    }
+
     /// One series over the steps that have it, as (step, value), counting from 1.
     pub fn series(&self, series: Series) -> Vec<(f64, f64)> {
         let steps = (1..).zip(&self.steps);

@@ -20,7 +20,7 @@ use super::grid::{Grid, Harvest, Place};
 use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
 use crate::adapt::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
 
@@ -175,13 +175,7 @@ impl Study {
             noise,
             seed: place.seed(),
         };
-        let test = &self.material.test;
-        let model = rehearsal.run_sealed()?.model;
-        let (Some(found), Some(truth)) = (model.classes(&test.features), &test.classes) else {
-            return Err(Error::failed("the model tells no classes"));
-        };
-        let right = found.iter().zip(&truth.of).filter(|(one, other)| one == other).count();
-        Ok(Some(100.0 * right as f64 / test.len() as f64))
+        rehearsal.run_sealed()?.accuracy(&self.material.test).map(Some)
     }
 
     pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<Table> {

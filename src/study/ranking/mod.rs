@@ -4,31 +4,35 @@
 //! Half of Fashion-MNIST plays the private part. Candidates are that half itself, the other
 //! half, digits, other images, the other half inverted, and noise; pixels are in [−1, 1]. A
 //! repeat is a row of scores with its own weights, labels and batches.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`families`] | the images |
+//! | [`utility`] | what private training makes of the candidates, against their scores |
+//! | this | orders, their certainty, private selection |
+
+pub mod families;
+pub mod utility;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
-use rand::seq::SliceRandom;
-use rand_distr::{Distribution, StandardNormal};
 
 use super::grid::{Grid, Harvest, Place};
 use super::table::{Cell, Content, Row, Table, Wanted};
-use crate::data::images::{Shape, resized, square};
-use crate::data::read::{Reading, Unwatched, read, read_bytes};
-use crate::data::table::Column;
-use crate::data::{self, Bounds, Classes, Dataset};
-use crate::error::{Error, Result};
-use crate::numeric::Matrix;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::numeric::Vector;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::{Private, Spender, Target};
 use crate::rank::ranking::Repeat;
 use crate::rank::{
     Candidate, Lineup, PrivateRanking, PrivateSelection, ProbeModel, RankingSettings, Selector,
 };
+use families::Cast;
 
-const SIZE: Shape = (1, 28, 28);
 const PIXELS: usize = 784;
 const CLASSES: usize = 10;
 /// Families whose place is expected to be the first.
@@ -36,18 +40,10 @@ const OWN: [&str; 2] = ["itself", "disjoint half"];
 /// Noise draws of a private selection.
 const DRAWS: usize = 200;
 
-/// What is looked for where; the first two columns say how it is named in a directory.
-const ELSEWHERE: [(&str, &str, &[&str]); 5] = [
-    ("digits (MNIST)", "mnist/t10k-images-idx3-ubyte.gz", &[]),
-    ("digits (8×8)", "optdigits/optdigits_8x8.csv.gz", &[]),
-    ("photographs (CIFAR-10)", "cifar10_part/cifar10_train_first2000.bin.gz", &[]),
-    ("digits on photographs", "mnist_m_made/mnist_m_made_2k_1k.npz", &["train_images"]),
-    ("X-rays", "pneumonia_mnist/pneumoniamnist.npz", &["train_images"]),
-];
-
 /// What the study works on.
 pub struct Study {
     private: Dataset,
+    test: Dataset,
     candidates: Vec<Candidate>,
     pub settings: RankingSettings,
     pub repeats: usize,
@@ -55,6 +51,11 @@ pub struct Study {
     rows: Vec<(String, usize)>,
     lineups: Vec<Mutex<Lineup>>,
 }
+
+const ENERGY: &str = "energy";
+
+/// The larger the better.
+type Goodness = fn(&(f64, f64)) -> f64;
 
 /// The scores of one repeat: energy and distance of every candidate.
 pub type Scores = Vec<(f64, f64)>;
@@ -68,21 +69,11 @@ impl Study {
         repeats: usize,
         seed: u64,
     ) -> Result<(Self, Vec<String>)> {
-        let (fashion, mut others, missing) = families(data)?;
-        let mut generator = ChaCha20Rng::seed_from_u64(seed);
-        let mut order: Vec<usize> = (0..fashion.ncols()).collect();
-        order.shuffle(&mut generator);
-        let (ours, rest) = order.split_at(order.len() / 2);
-        let private = dataset("private", fashion.select_columns(ours));
-        let half = fashion.select_columns(rest);
-        others.insert(0, ("inverted".to_owned(), -&half));
-        others.insert(0, ("disjoint half".to_owned(), half));
-        others.insert(0, ("itself".to_owned(), private.features.clone()));
-        let noise = Matrix::from_fn(PIXELS, 2000, |_, _| StandardNormal.sample(&mut generator));
-        others.push(("noise".to_owned(), noise));
-        let candidates: Vec<Candidate> = others
+        let Cast { private, test, candidates, missing } =
+            Cast::new(data, &mut ChaCha20Rng::seed_from_u64(seed))?;
+        let candidates: Vec<Candidate> = candidates
             .into_iter()
-            .map(|(name, features)| Candidate { data: Ok(dataset(&name, features)), name })
+            .map(|data| Candidate { name: data.name.clone(), data: Ok(data) })
             .collect();
         let settings = RankingSettings { model, batch, repeats, seed, ..Default::default() };
         let rows = [9, 16, 18].map(|k| {
@@ -102,7 +93,7 @@ impl Study {
             })
             .collect::<Result<_>>()?;
         let rows = rows.to_vec();
-        Ok((Self { private, candidates, settings, repeats, rows, lineups }, missing))
+        Ok((Self { private, test, candidates, settings, repeats, rows, lineups }, missing))
     }
 
     pub fn names(&self) -> Vec<&str> {
@@ -167,34 +158,44 @@ impl Study {
         tables
     }
 
+    /// Every score of every row of the grid: its name, the row, and what it is of a candidate,
+    /// the larger the better.
+    fn score_rows(&self) -> impl Iterator<Item = (String, usize, Goodness)> {
+        let scores: [(&str, Goodness); 2] = [(ENERGY, |score| score.0), ("distance", |score| -score.1)];
+        self.rows.iter().enumerate().flat_map(move |(row, (words, _))| {
+            scores.map(|(what, pick)| (format!("{what}, {words}"), row, pick))
+        })
+    }
+
+    /// Of every candidate the mean score over the repeats.
+    fn means(&self, harvest: &Harvest<Scores>, row: usize, pick: Goodness) -> Vec<f64> {
+        let count = harvest.of(row, 0).count().max(1) as f64;
+        let mean = |at: usize| harvest.of(row, 0).map(|scores| pick(&scores[at])).sum::<f64>() / count;
+        (0..self.candidates.len()).map(mean).collect()
+    }
+
     /// How often its own kind is first, and how sure one repeat's order is.
     fn orders(&self, harvest: &Harvest<Scores>) -> Table {
         let mut rows = Vec::new();
-        for (row, (words, k)) in self.rows.iter().enumerate() {
-            let matched = k.is_multiple_of(CLASSES - 1);
-            for (what, pick) in [
-                ("energy", (|score: &(f64, f64)| score.0) as fn(&(f64, f64)) -> f64),
-                ("distance", |score| -score.1),
-            ] {
-                let repeats: Vec<Vec<f64>> =
-                    harvest.of(row, 0).map(|scores| scores.iter().map(pick).collect()).collect();
-                let names = self.names();
-                let first = repeats.iter().filter(|goods| OWN.contains(&names[best(goods)]));
-                let share = first.count() as f64 / repeats.len().max(1) as f64;
-                let mean: Vec<f64> = (0..names.len())
-                    .map(|j| repeats.iter().map(|goods| goods[j]).sum::<f64>())
-                    .collect();
-                let taus: Vec<f64> = repeats.iter().map(|goods| kendall(goods, &mean)).collect();
-                let wanted = (*k == CLASSES - 1).then_some(Wanted::AtLeast(0.9));
-                let tau = (matched && what == "energy").then_some(Wanted::AtLeast(0.95));
-                rows.push(Row {
-                    label: format!("{what}, {words}"),
-                    cells: vec![
-                        Cell { samples: vec![share], wanted },
-                        Cell { samples: taus, wanted: tau },
-                    ],
-                });
-            }
+        for (label, row, pick) in self.score_rows() {
+            let k = self.rows[row].1;
+            let repeats: Vec<Vec<f64>> =
+                harvest.of(row, 0).map(|scores| scores.iter().map(pick).collect()).collect();
+            let names = self.names();
+            let first = repeats.iter().filter(|goods| OWN.contains(&names[best(goods)]));
+            let share = first.count() as f64 / repeats.len().max(1) as f64;
+            let mean = self.means(harvest, row, pick);
+            let taus: Vec<f64> = repeats.iter().map(|goods| kendall(goods, &mean)).collect();
+            let wanted = (k == CLASSES - 1).then_some(Wanted::AtLeast(0.9));
+            let sure = k.is_multiple_of(CLASSES - 1) && label.starts_with(ENERGY);
+            let tau = sure.then_some(Wanted::AtLeast(0.95));
+            rows.push(Row {
+                label,
+                cells: vec![
+                    Cell { samples: vec![share], wanted },
+                    Cell { samples: taus, wanted: tau },
+                ],
+            });
         }
         Table {
             title: "Orders".to_owned(),
@@ -267,6 +268,26 @@ fn best(goods: &[f64]) -> usize {
     (0..goods.len()).fold(0, |best, next| if goods[next] > goods[best] { next } else { best })
 }
 
+/// Spearman's ρ of two series: the correlation of their ranks, equal numbers sharing one; 0
+/// where one series says nothing.
+pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    let ranks = |numbers: &[f64]| -> Vec<f64> {
+        let rank = |x: &f64| {
+            let (mut below, mut equal) = (0.0, 0.0);
+            for other in numbers {
+                below += f64::from(u8::from(other < x));
+                equal += f64::from(u8::from(other == x));
+            }
+            below + (equal - numbers.len() as f64) / 2.0
+        };
+        numbers.iter().map(rank).collect()
+    };
+    // Less half of their number, so that they sum to 0.
+    let (a, b) = (Vector::from_vec(ranks(a)), Vector::from_vec(ranks(b)));
+    let scale = a.norm() * b.norm();
+    if scale > 0.0 { a.dot(&b) / scale } else { 0.0 }
+}
+
 /// Kendall's τ of two orders without ties: pairs in the same order less those in the other,
 /// of all pairs.
 pub fn kendall(a: &[f64], b: &[f64]) -> f64 {
@@ -278,108 +299,6 @@ pub fn kendall(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     agreed / f64::max(pairs, 1.0)
-}
-
-/// Pixels in [−1, 1], so a norm of at most √784; nothing is clipped.
-fn dataset(name: &str, features: Matrix) -> Dataset {
-    Dataset {
-        name: name.to_owned(),
-        classes: Some(Classes { of: vec![0; features.ncols()], names: Vec::new() }),
-        feature_names: Vec::new(),
-        features,
-        target: None,
-        bounds: Bounds { feature_norm: (PIXELS as f64).sqrt(), label: 1.0 },
-        clipped: 0,
-    }
-}
-
-type Family = (String, Matrix);
-
-/// Fashion-MNIST, the other families, and what was not found.
-fn families(data: Option<&Path>) -> Result<(Matrix, Vec<Family>, Vec<String>)> {
-    let Some(directory) = data else {
-        let inside = |name: &str, bytes: &[u8]| read_bytes(name, bytes, &Reading::Plain);
-        let train = inside(
-            "builtin:train2k-images-idx3-ubyte",
-            include_bytes!("../../assets/fashion_mnist/train2k-images-idx3-ubyte.gz"),
-        )?;
-        let test = inside(
-            "builtin:t1k-images-idx3-ubyte",
-            include_bytes!("../../assets/fashion_mnist/t1k-images-idx3-ubyte.gz"),
-        )?;
-        let digits = inside(
-            "builtin:optdigits_8x8.csv",
-            include_bytes!("../../assets/optdigits/optdigits_8x8.csv.gz"),
-        )?;
-        let (train, test) = (images(&train, 2000)?, images(&test, 1000)?);
-        let all: Vec<_> = train.column_iter().chain(test.column_iter()).collect();
-        let upside_down = Matrix::from_fn(PIXELS, test.ncols(), |i, j| test[(PIXELS - 1 - i, j)]);
-        let others = vec![
-            ("digits (8×8)".to_owned(), images(&digits, usize::MAX)?),
-            ("test images upside down".to_owned(), upside_down),
-        ];
-        return Ok((Matrix::from_columns(&all), others, Vec::new()));
-    };
-    let mut missing = Vec::new();
-    let mut others = Vec::new();
-    for (name, file, arrays) in ELSEWHERE {
-        let path = directory.join(file);
-        if !path.exists() {
-            missing.push(name.to_owned());
-            continue;
-        }
-        let reading = if arrays.is_empty() {
-            Reading::Plain
-        } else {
-            Reading::Arrays(arrays.iter().map(|&name| name.to_owned()).collect())
-        };
-        let table = read(&path, &reading, &mut Unwatched)?;
-        others.push((name.to_owned(), images(&table, 10_000)?));
-    }
-    let path = directory.join("fashion_mnist/train10k-images-idx3-ubyte.gz");
-    let table = read(&path, &Reading::Plain, &mut Unwatched)?;
-    Ok((images(&table, 10_000)?, others, missing))
-}
-
-/// The first images of a table, as 28 × 28 grey pixels in [−1, 1]: its widest column, or all
-/// its columns but the last.
-fn images(table: &data::Table, most: usize) -> Result<Matrix> {
-    let rows = table.rows().min(most);
-    let widest = table.columns.iter().max_by_key(|column| column.width());
-    let columns: Vec<&Column> = match widest {
-        Some(column @ Column::Vectors(_)) => vec![column],
-        _ => table.columns.iter().take(table.columns.len().saturating_sub(1)).collect(),
-    };
-    let mut raw: Vec<Vec<f64>> = vec![Vec::new(); rows];
-    for column in columns {
-        for (row, image) in raw.iter_mut().enumerate() {
-            match column {
-                Column::Vectors(vectors) => image.extend(vectors.row(row).numbers()),
-                Column::Numbers(numbers) => image.push(numbers[row]),
-                Column::Text(_) => {}
-            }
-        }
-    }
-    let width = raw.first().map_or(0, Vec::len);
-    let from = square(width).ok_or_else(|| {
-        Error::failed(format!("{width} numbers are no square image")).at(table.origin.clone())
-    })?;
-    let largest = raw.iter().flatten().fold(0.0_f64, |most, pixel| most.max(*pixel)).max(1.0);
-    // NumPy's layout of colours is pixel by pixel, CIFAR's channel by channel.
-    let by_pixel = from.0 == 3 && table.origin.contains(".npz");
-    let mut matrix = Matrix::zeros(PIXELS, rows);
-    for (image, mut column) in raw.iter().zip(matrix.column_iter_mut()) {
-        let grey: Vec<f64> = if by_pixel {
-            image.chunks(3).map(|pixel| pixel.iter().sum::<f64>() / 3.0).collect()
-        } else {
-            image.clone()
-        };
-        let from = if by_pixel { (1, from.1, from.2) } else { from };
-        for (slot, pixel) in column.iter_mut().zip(resized(&grey, from, SIZE)) {
-            *slot = 2.0 * pixel / largest - 1.0;
-        }
-    }
-    Ok(matrix)
 }
 
 #[cfg(test)]
@@ -402,6 +321,53 @@ mod tests {
         assert!(row.mean(1).unwrap() > 0.85);
         let tables = study.tables(&harvest);
         assert!(tables.iter().all(|table| !table.text().contains("NaN")));
+    }
+
+    #[test]
+    fn the_order_of_the_scores_is_held_against_that_of_the_accuracies() {
+        let model = ProbeModel::Perceptron(8, Activation::Relu);
+        let (mut study, _) = Study::new(None, model, 100, 2, 1).unwrap();
+        study.private = study.private.records(0, 300);
+        study.candidates.retain(|it| ["disjoint half", "inverted", "noise"].contains(&&*it.name));
+        for lineup in &mut study.lineups {
+            *lineup = Mutex::new(
+                Lineup::new(
+                    &study.settings,
+                    study.candidates.clone(),
+                    (300, PIXELS),
+                    Some(CLASSES),
+                    study.private.bounds,
+                )
+                .unwrap(),
+            );
+        }
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let scores = study.grid().run(2, &stop, &mut |_| {}, |place| study.measure(place)).unwrap();
+        let trials = utility::Trials::new(&study, 1, 200).unwrap();
+        let found = trials.grid().run(2, &stop, &mut |_| {}, |p| trials.measure(p)).unwrap();
+        let [accuracies, correlations] = trials.tables(&scores, &found);
+        let of = |row: &str, column: usize| accuracies.row(row).unwrap().mean(column);
+        let pretrained = of("disjoint half", 1).unwrap();
+        assert!(pretrained > 50.0 && pretrained > of("noise", 1).unwrap() + 10.0);
+        assert!(of("no public images: DP-SGD", 0).unwrap() > 0.0);
+        assert_eq!(of("no public images: DP-SGD", 1), None);
+        assert_eq!(correlations.rows.len(), 6);
+        for row in &correlations.rows {
+            for column in 0..2 {
+                let mean = row.mean(column).unwrap();
+                assert!((-1.0..=1.0).contains(&mean), "{}: {mean}", row.label);
+            }
+        }
+    }
+
+    #[test]
+    fn spearmans_correlation_is_that_of_ranks() {
+        assert_eq!(spearman(&[1.0, 2.0, 3.0], &[1.0, 10.0, 11.0]), 1.0);
+        assert_eq!(spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, -9.0]), -1.0);
+        assert_eq!(spearman(&[1.0, 2.0], &[5.0, 5.0]), 0.0);
+        // scipy.stats.spearmanr
+        let found = spearman(&[1.0, 2.0, 2.0, 4.0, 5.0], &[2.0, 1.0, 4.0, 3.0, 5.0]);
+        assert!((found - 0.666_885_928_855_350_3).abs() < 1e-12, "{found}");
     }
 
     #[test]

@@ -1,0 +1,135 @@
+//! Is the ranking right? What private training makes of every candidate, and whether the order
+//! of the scores is that of the accuracies.
+//!
+//! Two ways in which public records help: GEP takes the directions of their gradients and not
+//! their labels, pre-training takes both. DP-SGD does without. Training is that of private
+//! data with the same network as the ranking; the test images judge.
+
+use std::collections::BTreeMap;
+
+use super::{Scores, Study, spearman};
+use crate::adapt::Value;
+use crate::error::{Error, Result};
+use crate::privacy::Target;
+use crate::rank::ProbeModel;
+use crate::study::grid::{Grid, Harvest, Place};
+use crate::study::rehearsal::{Noise, Rehearsal};
+use crate::study::table::{Cell, Content, Row, Table};
+
+const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
+/// Of GEP: a k of the ranking.
+const BASIS: f64 = 18.0;
+const STEPS: f64 = 30.0;
+const WITHOUT: &str = "no public images: DP-SGD";
+
+/// Training with every candidate.
+pub struct Trials<'a> {
+    study: &'a Study,
+    methods: [(&'static str, Method); 2],
+    seeds: Vec<u64>,
+    /// Public records, of every candidate as many.
+    public: usize,
+}
+
+type Method = (&'static str, BTreeMap<String, Value>);
+
+impl<'a> Trials<'a> {
+    pub fn new(study: &'a Study, seeds: u64, most: usize) -> Result<Self> {
+        let ProbeModel::Perceptron(units, _) = study.settings.model else {
+            return Err(Error::usage("training is with a network of one hidden layer"));
+        };
+        let batch = (study.private.len() / 4).max(256) as f64;
+        let settings = |numbers: &[(&str, f64)]| {
+            let numbers = numbers.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
+            let units = ("units".to_owned(), Value::Number(units as f64));
+            let model = ("model".to_owned(), Value::Text("hidden_layer".to_owned()));
+            numbers.chain([units, model]).collect()
+        };
+        let gep = settings(&[("basis", BASIS), ("steps", STEPS), ("batch", batch)]);
+        let sizes = study.candidates.iter().filter_map(|it| Some(it.data.as_ref().ok()?.len()));
+        Ok(Self {
+            study,
+            methods: [("GEP", ("gep", gep)), ("pre-training", ("pretraining", settings(&[])))],
+            seeds: (0..seeds).collect(),
+            public: sizes.min().unwrap_or(0).min(most),
+        })
+    }
+
+    /// A row per candidate and one without any, a column per method.
+    pub fn grid(&self) -> Grid {
+        let names = self.study.names().into_iter().chain([WITHOUT]);
+        Grid {
+            rows: names.map(str::to_owned).collect(),
+            columns: self.methods.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    /// Right answers on the test images, in %.
+    pub fn measure(&self, place: Place<'_>) -> Result<Option<f64>> {
+        let study = self.study;
+        let (mut method, mut settings) = self.methods[place.column].1.clone();
+        let public = match study.candidates.get(place.row) {
+            Some(candidate) => {
+                candidate.data.as_ref().map_err(Clone::clone)?.records(0, self.public)
+            }
+            // GEP's steps and batch; nothing is public, so what stands here is not looked at.
+            None if place.column == 0 => {
+                settings.remove("basis");
+                method = "dp_sgd";
+                study.test.records(0, 1)
+            }
+            None => return Ok(None),
+        };
+        let (private, noise, seed) = (&study.private, Noise::For(TARGET), place.seed());
+        let rehearsal = Rehearsal { method, settings, public: &public, private, noise, seed };
+        rehearsal.run_sealed()?.accuracy(&study.test).map(Some)
+    }
+
+    /// The accuracies, and how far every score has their order.
+    pub fn tables(&self, scores: &Harvest<Scores>, found: &Harvest<f64>) -> [Table; 2] {
+        let Self { study, public, .. } = self;
+        let grid = &found.grid;
+        let rows = grid.rows.iter().enumerate().map(|(row, label)| Row {
+            label: label.clone(),
+            cells: (0..grid.columns.len())
+                .map(|column| Cell::of(found.of(row, column).copied().collect()))
+                .collect(),
+        });
+        let accuracies = Table {
+            title: format!(
+                "Right answers on {} test images, %, with {public} public images · ε = {}, δ = {:e}",
+                study.test.len(),
+                TARGET.epsilon,
+                TARGET.delta
+            ),
+            columns: grid.columns.clone(),
+            rows: rows.collect(),
+            content: Content::Measurements,
+        };
+        let rows = study.score_rows().map(|(label, row, pick)| Row {
+            label,
+            cells: (0..grid.columns.len())
+                .map(|column| Cell::of(self.correlations(&study.means(scores, row, pick), found, column)))
+                .collect(),
+        });
+        let correlations = Table {
+            title: "Spearman correlation of score and accuracy over the candidates".to_owned(),
+            columns: grid.columns.clone(),
+            rows: rows.collect(),
+            content: Content::Measurements,
+        };
+        [accuracies, correlations]
+    }
+
+    /// One per seed that every candidate was trained with.
+    fn correlations(&self, goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> {
+        let accuracies: Vec<Vec<f64>> =
+            (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();
+        let seeds = accuracies.iter().map(Vec::len).min().unwrap_or(0);
+        let of_seed = |seed: usize| {
+            spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>())
+        };
+        (0..seeds).map(of_seed).collect()
+    }
+}
