@@ -167,6 +167,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
     }
     for (name, error) in &summary.left_out {
         lines.push(format!("  left out: {name}: {}", error.what()));
+        lines.extend(error.cure_text().map(|cure| format!("    what to do: {cure}")));
     }
     lines.join("\n")
 }

@@ -289,6 +289,11 @@ pub fn prepare(
         .filter_map(|table| table.as_deref().ok())
         .filter(|table| table.has(&label))
         .collect();
+    if fitted.is_empty() {
+        let trouble = tables.into_iter().find_map(Result::err);
+        let trouble = trouble.unwrap_or_else(|| Error::failed("none has the label"));
+        return Err(trouble.within("no public dataset can be ranked"));
+    }
     let columns: Vec<String> = features.iter().cloned().chain([label.clone()]).collect();
     let pooled = Table::concat_columns(&fitted, &columns)?;
 

@@ -280,7 +280,8 @@ mod tests {
         for (mut column, value) in scaled.column_iter_mut().zip(values) {
             column *= *value;
         }
-        symmetrised(scaled * basis.transpose())
+        let product = scaled * basis.transpose();
+        0.5 * (&product + product.transpose())
     }
 
     fn check(matrix: &Matrix, values: &[f64], count: usize) {

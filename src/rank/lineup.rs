@@ -11,6 +11,7 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 
 use super::settings::{RankingSettings, directions};
 use super::subspace::Subspace;
+use super::verdict;
 use crate::data::{Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Gradients, Labels};
@@ -43,6 +44,8 @@ pub struct Lineup {
     remarks: Vec<String>,
     /// Smallest eigengap of every candidate so far.
     gaps: Vec<f64>,
+    /// Fewest directions that every candidate's gradients spanned so far, up to k.
+    ranks: Vec<usize>,
 }
 
 /// What a repeat shares between the datasets: weights and labels.
@@ -111,6 +114,7 @@ impl Lineup {
         remarks.extend(why);
         remarks.push(format!("model: {}", architecture.words()));
         let gaps = vec![1.0; candidates.len()];
+        let ranks = vec![directions; candidates.len()];
         Ok(Self {
             candidates,
             architecture,
@@ -121,6 +125,7 @@ impl Lineup {
             seed: settings.seed,
             remarks,
             gaps,
+            ranks,
         })
     }
 
@@ -140,7 +145,8 @@ impl Lineup {
 
     /// With a k of its own, whatever it cuts: for studies.
     pub(crate) fn with_directions(self, directions: usize) -> Self {
-        Self { directions, ..self }
+        let ranks = vec![directions; self.candidates.len()];
+        Self { directions, ranks, ..self }
     }
 
     pub fn architecture(&self) -> &Architecture {
@@ -164,10 +170,23 @@ impl Lineup {
             format!(
                 "small eigengap at k = {} ({}): the order by distance may be chance there; captured energy does not suffer from it",
                 self.directions,
-                close.join(", ")
+                verdict::listed(&close)
             )
         });
-        self.remarks.iter().cloned().chain(warning).collect()
+        let narrow = self.candidates.iter().zip(&self.ranks);
+        let narrow: Vec<&str> = narrow
+            .filter(|(candidate, rank)| candidate.data.is_ok() && **rank < self.directions)
+            .map(|(candidate, _)| candidate.name.as_str())
+            .collect();
+        let narrow = (!narrow.is_empty()).then(|| {
+            let all = verdict::listed(&narrow);
+            let span = if narrow.len() == 1 { "spans" } else { "span" };
+            format!(
+                "{all} {span} fewer than k = {} directions: look for records or features that are all the same",
+                self.directions
+            )
+        });
+        self.remarks.iter().cloned().chain(warning).chain(narrow).collect()
     }
 
     /// The public half of repeat number `repeat`. A candidate that fails is out from here on;
@@ -177,7 +196,8 @@ impl Lineup {
         let noise = conditions.gradients(&self.noise(repeat))?;
         let noise = Subspace::of(&noise, self.directions)?;
         let mut spans = Vec::new();
-        for (candidate, gap) in self.candidates.iter_mut().zip(&mut self.gaps) {
+        let seen = self.gaps.iter_mut().zip(&mut self.ranks);
+        for (candidate, (gap, rank)) in self.candidates.iter_mut().zip(seen) {
             let Ok(data) = &candidate.data else {
                 spans.push(None);
                 continue;
@@ -190,6 +210,7 @@ impl Lineup {
             match span {
                 Ok(span) => {
                     *gap = gap.min(span.eigengap());
+                    *rank = span.rank().min(*rank);
                     spans.push(Some(span));
                 }
                 Err(error) => {

@@ -292,6 +292,11 @@ mod tests {
         assert!(table.remarks.iter().any(|remark| remark.contains("'small' has no more records")));
         assert!(table.lines[0].name == "good" || table.lines[0].name == "small");
         // Constant features span few directions, and are ranked with those.
+        assert!(
+            table.remarks.iter().any(|remark| remark.starts_with("constant spans fewer than")),
+            "{:?}",
+            table.remarks
+        );
         let numbers = line("constant").summary.as_ref().unwrap();
         assert!(numbers.energy.mean.is_finite() && numbers.distance.mean.is_finite());
     }

@@ -233,9 +233,9 @@ mod tests {
         for column in 0..6 {
             features.set_column(column, &x.column(column / 3));
         }
-        let architecture = crate::model::Architecture::linear(2, 3).unwrap();
-        let model = crate::model::Classifier::new(architecture, vec![0.0; 9]).unwrap();
-        let labels = crate::model::Labels::Classes(&[0, 1, 2, 0, 1, 2]);
+        let architecture = Architecture::linear(2, 3).unwrap();
+        let model = Classifier::new(architecture, vec![0.0; 9]).unwrap();
+        let labels = Labels::Classes(&[0, 1, 2, 0, 1, 2]);
         let found = Subspace::of(&model.gradients(&features, labels).unwrap(), 6).unwrap();
         let wanted = golden.vector("label_degeneracy.eig_GtG");
         assert_eq!(found.rank(), 4);

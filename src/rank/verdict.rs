@@ -6,10 +6,9 @@ use super::comparison::{Line, Place};
 pub fn of_line(line: &Line) -> String {
     let place = match line.place {
         Place::Broken => {
-            return format!(
-                "left out: {}",
-                line.trouble.as_deref().unwrap_or("it failed in a repeat")
-            );
+            let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
+            // What the columns differ in is a table of its own.
+            return format!("left out: {}", trouble.lines().next().unwrap_or_default());
         }
         Place::Best if line.as_floor => "best; as good as more private records".to_owned(),
         Place::Best => "best".to_owned(),
@@ -60,7 +59,8 @@ pub fn of_all(lines: &[Line]) -> String {
     parts.join("; ")
 }
 
-fn listed(names: &[&str]) -> String {
+/// A few names; of many the first and how many more there are.
+pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => (*only).to_owned(),
@@ -113,6 +113,9 @@ mod tests {
         assert_eq!(of_line(&lines[1]), "as good as the best; 12 more repeats would tell");
         assert_eq!(of_line(&lines[3]), "behind the best; no better than noise");
         assert!(of_line(&lines[4]).contains("3 features"));
+        let mut differing = line("renamed", Place::Broken, false);
+        differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
+        assert_eq!(of_line(&differing), "left out: its columns do not go");
         let useless = [line("noise", Place::Best, true)];
         assert_eq!(of_all(&useless), "use none: not even noise is better than noise");
         assert_eq!(of_all(&[line("a", Place::Broken, false)]), "no dataset could be ranked");
