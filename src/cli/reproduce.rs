@@ -335,9 +335,9 @@ impl Ranking {
         let mut tables = study.tables(&harvest);
         let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
         let trials = Trials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
-        let trained = self.manner.conduct("trainings", trials.grid(), &interrupted, |place| {
-            trials.measure(place)
-        })?;
+        let trained = self
+            .manner
+            .conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
         tables.splice(1..1, trials.tables(&harvest, &trained));
         let (done, tasks) = (harvest.done + trained.done, harvest.tasks() + trained.tasks());
         if done == tasks {

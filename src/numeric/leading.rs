@@ -66,9 +66,7 @@ pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
     }
     let wide = count + MORE;
     let worthwhile = |block: usize| size > SMALL && size > 8 * block.max(count);
-    let of_block = |block: usize| {
-        worthwhile(block).then(|| search(matrix, count, block)).flatten()
-    };
+    let of_block = |block: usize| worthwhile(block).then(|| search(matrix, count, block)).flatten();
     of_block(BLOCK)
         .or_else(|| if wide > BLOCK { of_block(wide) } else { None })
         .or_else(|| in_full(matrix, count))

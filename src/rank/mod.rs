@@ -26,6 +26,16 @@
 //! | [`alongside`] | what the gradients are blind to: discrepancies, the public model's score |
 //! | [`selection`], [`release`] | the best candidate, or the whole table, under differential privacy |
 //!
+//! *Not here:* the paper's third mechanism, the leading private direction drawn from a Bingham
+//! distribution ∝ exp(εn/2·xᵀAx). An exact sampler exists for one direction, and ε would be
+//! right; the answer would not. Along the first axis, of eigenvalue λ₁, t = x₁² has the density
+//! t^(−1/2)(1 − t)^((p−3)/2)·exp(εnλ₁t/2) (the others being nothing beside it), which is about
+//! 1/p wide at 0 unless εn > p/λ₁: a network of p = 30 000 and λ₁ = 0.15 takes 200 000 private
+//! records at ε = 1 before the drawn direction has anything to do with theirs. And with C
+//! classes of random labels the first C − 1 eigenvalues are all but equal, so one direction
+//! among them says nothing. Within the candidates' own directions, where p is small, [`release`]
+//! tells all of the moment for the same ε.
+//!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
 //! `model`, `data`, `privacy`, `numeric`.
 

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
+use rand::RngExt;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
-use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{CLASSES, PIXELS};
@@ -120,9 +120,8 @@ type Parts = (Dataset, Option<Dataset>, Vec<Dataset>, Vec<String>);
 
 /// The images inside the program; their test images are some of the private kind.
 fn inside() -> Result<Parts> {
-    let table = |name: &str, bytes: &[u8]| {
-        read_bytes(&format!("builtin:{name}"), bytes, &Reading::Plain)
-    };
+    let table =
+        |name: &str, bytes: &[u8]| read_bytes(&format!("builtin:{name}"), bytes, &Reading::Plain);
     let train = table(
         "train2k-images-idx3-ubyte",
         include_bytes!("../../../assets/fashion_mnist/train2k-images-idx3-ubyte.gz"),
@@ -147,8 +146,7 @@ fn inside() -> Result<Parts> {
         family("train", GARMENT, &train, Some(&train_labels), MOST)?,
         family("test", GARMENT, &test, Some(&test_labels), MOST)?,
     );
-    let all: Vec<_> =
-        train.features.column_iter().chain(test.features.column_iter()).collect();
+    let all: Vec<_> = train.features.column_iter().chain(test.features.column_iter()).collect();
     let labels = [labels_of(&train), labels_of(&test)].concat();
     let fashion = dataset("fashion", GARMENT, Matrix::from_columns(&all), labels);
     let turned = Matrix::from_fn(PIXELS, test.len(), |i, j| test.features[(PIXELS - 1 - i, j)]);
@@ -235,9 +233,8 @@ fn family(
             table.columns.iter().partition(|column| column.width() == width)
         }
         _ => {
-            let (last, columns) = table.columns.split_last().map_or((None, &[][..]), |(l, c)| {
-                (Some(l), c)
-            });
+            let (last, columns) =
+                table.columns.split_last().map_or((None, &[][..]), |(l, c)| (Some(l), c));
             (columns.iter().collect(), last.into_iter().collect())
         }
     };
@@ -245,7 +242,8 @@ fn family(
         Some(labels) => labels.columns.last(),
         None => own.last().copied(),
     };
-    let label = label.ok_or_else(|| Error::failed("there are no labels").at(table.origin.clone()))?;
+    let label =
+        label.ok_or_else(|| Error::failed("there are no labels").at(table.origin.clone()))?;
     let of = numbers(&[label], rows).into_iter().map(|label| label[0] as u32).collect();
     Ok(dataset(name, kind, images(table, &columns, rows)?, of))
 }

@@ -161,7 +161,8 @@ impl Study {
     /// Every score of every row of the grid: its name, the row, and what it is of a candidate,
     /// the larger the better.
     fn score_rows(&self) -> impl Iterator<Item = (String, usize, Goodness)> {
-        let scores: [(&str, Goodness); 2] = [(ENERGY, |score| score.0), ("distance", |score| -score.1)];
+        let scores: [(&str, Goodness); 2] =
+            [(ENERGY, |score| score.0), ("distance", |score| -score.1)];
         self.rows.iter().enumerate().flat_map(move |(row, (words, _))| {
             scores.map(|(what, pick)| (format!("{what}, {words}"), row, pick))
         })
@@ -170,7 +171,8 @@ impl Study {
     /// Of every candidate the mean score over the repeats.
     fn means(&self, harvest: &Harvest<Scores>, row: usize, pick: Goodness) -> Vec<f64> {
         let count = harvest.of(row, 0).count().max(1) as f64;
-        let mean = |at: usize| harvest.of(row, 0).map(|scores| pick(&scores[at])).sum::<f64>() / count;
+        let mean =
+            |at: usize| harvest.of(row, 0).map(|scores| pick(&scores[at])).sum::<f64>() / count;
         (0..self.candidates.len()).map(mean).collect()
     }
 
@@ -284,7 +286,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
     };
     // Less half of their number, so that they sum to 0.
     let (a, b) = (Vector::from_vec(ranks(a)), Vector::from_vec(ranks(b)));
-    let scale = a.norm() * b.norm();
+    let scale = (a.norm_squared() * b.norm_squared()).sqrt();
     if scale > 0.0 { a.dot(&b) / scale } else { 0.0 }
 }
 

@@ -110,7 +110,9 @@ impl<'a> Trials<'a> {
         let rows = study.score_rows().map(|(label, row, pick)| Row {
             label,
             cells: (0..grid.columns.len())
-                .map(|column| Cell::of(self.correlations(&study.means(scores, row, pick), found, column)))
+                .map(|column| {
+                    Cell::of(self.correlations(&study.means(scores, row, pick), found, column))
+                })
                 .collect(),
         });
         let correlations = Table {
