@@ -216,6 +216,7 @@ pub fn rank_summary() -> RankingSummary {
         remarks: Vec::new(),
         left_out: Vec::new(),
         stopped: true,
+        unkept: None,
     }
 }
 
