@@ -349,13 +349,13 @@ mod tests {
         let found = trials.grid().run(2, &stop, &mut |_| {}, |p| trials.measure(p)).unwrap();
         let [accuracies, correlations] = trials.tables(&scores, &found);
         let of = |row: &str, column: usize| accuracies.row(row).unwrap().mean(column);
-        let pretrained = of("disjoint half", 1).unwrap();
-        assert!(pretrained > 50.0 && pretrained > of("noise", 1).unwrap() + 10.0);
+        let pretrained = of("disjoint half", 2).unwrap();
+        assert!(pretrained > 50.0 && pretrained > of("noise", 2).unwrap() + 10.0);
         assert!(of("no public images: DP-SGD", 0).unwrap() > 0.0);
         assert_eq!(of("no public images: DP-SGD", 1), None);
         assert_eq!(correlations.rows.len(), 6);
         for row in &correlations.rows {
-            for column in 0..2 {
+            for column in 0..3 {
                 let mean = row.mean(column).unwrap();
                 assert!((-1.0..=1.0).contains(&mean), "{}: {mean}", row.label);
             }
