@@ -182,4 +182,29 @@ fn what_cannot_be_ranked_is_said_with_the_right_exit_code() {
     let output = halflight(directory.path(), &["rank", "session.ron"]);
     let out = text(&output.stdout);
     assert!(out.contains("left out: near") && out.contains("private"), "{out}");
+    let only = SESSION.replace("near.csv", "private.csv");
+    std::fs::write(&path, only.replace("ranking: (", "ranking: (public: [\"near\"], ")).unwrap();
+    let output = halflight(directory.path(), &["rank", "session.ron"]);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("no public dataset can be ranked: ") && err.contains("rows"), "{err}");
+}
+
+#[test]
+fn what_a_candidate_lacks_is_told_below_the_table_with_a_cure_and_in_one_line_within() {
+    let directory = workspace();
+    let renamed = table(400, 0.1, 10).replace("f0", "g0");
+    std::fs::write(directory.path().join("renamed.csv"), renamed).unwrap();
+    std::fs::write(directory.path().join("session.ron"), SESSION.replace("odd", "renamed"))
+        .unwrap();
+    let output = halflight(directory.path(), &["rank", "session.ron"]);
+    let out = text(&output.stdout);
+    assert!(output.status.success(), "{out}{}", text(&output.stderr));
+    let (table, below) = out.split_once("use near").unwrap();
+    assert!(
+        table.contains("left out: its columns do not go") && !table.contains("perhaps"),
+        "{out}"
+    );
+    assert!(below.contains("missing: perhaps 'g0'"), "{out}");
+    assert!(below.contains("what to do: rename the columns"), "{out}");
 }

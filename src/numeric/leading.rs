@@ -113,7 +113,7 @@ fn search(matrix: &Matrix, count: usize, block: usize) -> Option<Leading> {
         let (values, mixtures) = sorted(&krylov.inside)?;
         if krylov.is_found(&values, &mixtures, count) {
             let equal = |pair: &[f64]| pair[0] - pair[block - 1] <= EQUAL * values[0].abs();
-            if block < count + MORE && values[..count + 1].windows(block).any(equal) {
+            if block < count + MORE && values[..=count].windows(block).any(equal) {
                 return None;
             }
             let vectors = krylov.vectors(&mixtures, count);

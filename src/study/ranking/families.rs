@@ -98,12 +98,11 @@ impl Cast {
         order.shuffle(generator);
         let (ours, rest) = order.split_at(order.len() / 2);
         let private = chosen("private", &fashion, ours);
-        let (half, test) = match tests {
-            Some(tests) => (chosen("disjoint half", &fashion, rest), tests),
-            None => {
-                let (test, half) = rest.split_at(rest.len() / 3);
-                (chosen("disjoint half", &fashion, half), chosen("test", &fashion, test))
-            }
+        let (half, test) = if let Some(tests) = tests {
+            (chosen("disjoint half", &fashion, rest), tests)
+        } else {
+            let (test, half) = rest.split_at(rest.len() / 3);
+            (chosen("disjoint half", &fashion, half), chosen("test", &fashion, test))
         };
         let inverted =
             Dataset { name: "inverted".to_owned(), features: -&half.features, ..half.clone() };
@@ -227,20 +226,17 @@ fn family(
 ) -> Result<Dataset> {
     let rows = table.rows().min(most);
     let widest = table.columns.iter().max_by_key(|column| column.width());
-    let (columns, own): (Vec<&Column>, Vec<&Column>) = match widest {
-        Some(Column::Vectors(_)) => {
-            let width = widest.map_or(0, Column::width);
-            table.columns.iter().partition(|column| column.width() == width)
-        }
-        _ => {
-            let (last, columns) =
-                table.columns.split_last().map_or((None, &[][..]), |(l, c)| (Some(l), c));
-            (columns.iter().collect(), last.into_iter().collect())
-        }
+    let last = table.columns.len().saturating_sub(1);
+    let is_image = |at: usize, column: &Column| match widest {
+        Some(Column::Vectors(images)) => column.width() == images.width(),
+        _ => at < last,
     };
+    let (columns, own): (Vec<_>, Vec<_>) =
+        table.columns.iter().enumerate().partition(|(at, column)| is_image(*at, column));
+    let columns: Vec<&Column> = columns.into_iter().map(|(_, column)| column).collect();
     let label = match labels {
         Some(labels) => labels.columns.last(),
-        None => own.last().copied(),
+        None => own.last().map(|(_, column)| *column),
     };
     let label =
         label.ok_or_else(|| Error::failed("there are no labels").at(table.origin.clone()))?;

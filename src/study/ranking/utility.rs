@@ -119,7 +119,7 @@ impl<'a> Trials<'a> {
             label,
             cells: (0..grid.columns.len())
                 .map(|column| {
-                    Cell::of(self.correlations(&study.means(scores, row, pick), found, column))
+                    Cell::of(correlations(&study.means(scores, row, pick), found, column))
                 })
                 .collect(),
         });
@@ -131,15 +131,15 @@ impl<'a> Trials<'a> {
         };
         [accuracies, correlations]
     }
+}
 
-    /// One per seed that every candidate was trained with.
-    fn correlations(&self, goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> {
-        let accuracies: Vec<Vec<f64>> =
-            (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();
-        let seeds = accuracies.iter().map(Vec::len).min().unwrap_or(0);
-        let of_seed = |seed: usize| {
-            spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>())
-        };
-        (0..seeds).map(of_seed).collect()
-    }
+/// One per seed that every candidate was trained with.
+fn correlations(goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> {
+    let accuracies: Vec<Vec<f64>> =
+        (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();
+    let seeds = accuracies.iter().map(Vec::len).min().unwrap_or(0);
+    let of_seed = |seed: usize| {
+        spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>())
+    };
+    (0..seeds).map(of_seed).collect()
 }
