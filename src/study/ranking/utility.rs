@@ -138,8 +138,7 @@ fn correlations(goods: &[f64], found: &Harvest<f64>, column: usize) -> Vec<f64> 
     let accuracies: Vec<Vec<f64>> =
         (0..goods.len()).map(|row| found.of(row, column).copied().collect()).collect();
     let seeds = accuracies.iter().map(Vec::len).min().unwrap_or(0);
-    let of_seed = |seed: usize| {
-        spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>())
-    };
+    let of_seed =
+        |seed: usize| spearman(goods, &accuracies.iter().map(|of| of[seed]).collect::<Vec<_>>());
     (0..seeds).map(of_seed).collect()
 }
