@@ -12,7 +12,7 @@
 
 use super::architecture::Architecture;
 use crate::numeric::product::{
-    Strided, multiply, plain, product, symmetric_by_panels, threads_for, transposed,
+    Strided, multiply, parts_for, plain, product, symmetric_by_panels, threads_for, transposed,
 };
 use crate::numeric::{Matrix, Vector};
 
@@ -76,8 +76,8 @@ impl Gradients {
         let (rows, columns) = (self.examples(), other.examples());
         let mut gram = Matrix::zeros(rows, columns);
         let width: usize = self.layers.iter().map(Contribution::numbers).sum();
-        let threads = threads_for(rows * columns * width);
-        crate::numeric::product::for_columns(gram.as_mut_slice(), rows, threads, |first, part| {
+        let parts = parts_for(rows * columns * width);
+        crate::numeric::product::for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
             for (layer, others) in self.layers.iter().zip(&other.layers) {
                 layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
             }

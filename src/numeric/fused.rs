@@ -18,7 +18,7 @@ const LEAST_SHARE: usize = 1 << 17;
 
 /// Parts of the examples that are summed by themselves, at most. Their number depends on
 /// the examples alone and never on the threads, so the sum is the same to the last bit.
-const PARTS: usize = 2;
+pub(super) const PARTS: usize = 2;
 
 /// The scores xᵢ·w and the sum Σ slope(i, xᵢ·w)·xᵢ over the columns of `features`.
 ///
