@@ -57,7 +57,7 @@ fn main() {
     for case in &cases {
         println!("{} ({}; {})", case.panel, case.axis, case.name);
         for (size, seconds) in &case.times {
-            println!("  {size:>9}  {:>12.6} s", seconds);
+            println!("  {size:>9}  {seconds:>12.6} s");
         }
     }
     let panels = cases.iter().map(|case| Panel {
@@ -75,7 +75,7 @@ fn main() {
         vertical: Side::log("seconds"),
         panels: panels.collect(),
     };
-    if let Some(path) = std::env::args().find(|word| word.ends_with(".svg")) {
+    if let Some(path) = std::env::args().find(|word| word.contains(".svg")) {
         std::fs::write(path, figure.svg()).unwrap();
     }
 }
