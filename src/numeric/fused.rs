@@ -4,6 +4,8 @@
 //! data twice. Here a few examples are scored and added while they are in the cache, so
 //! memory is read once, which is all that such a pass costs.
 
+use pulp::{Simd, WithSimd};
+
 use super::{Matrix, Vector};
 
 /// Examples that are worked on together: each entry of the weights and of the sum is
@@ -47,8 +49,13 @@ pub fn gradient(
     let slope = &slope;
     let work = |(first, examples, scores): (usize, &[f64], &mut [f64])| {
         let mut sum = vec![0.0; dimension];
-        pulp::Arch::new().dispatch(|| {
-            pass(examples, w.as_slice(), scores, &mut sum, |k, score| slope(first + k, score));
+        let slope = |k: usize, score: f64| slope(first + k, score);
+        pulp::Arch::new().dispatch(Pass {
+            examples,
+            w: w.as_slice(),
+            scores,
+            sum: &mut sum,
+            slope,
         });
         sum
     };
@@ -74,46 +81,50 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(PARTS)
 }
 
-// Inlined, so that it is compiled for the instruction set that was found at run time.
-#[allow(clippy::inline_always)]
-#[inline(always)]
-fn pass(
-    examples: &[f64],
-    w: &[f64],
-    scores: &mut [f64],
-    sum: &mut [f64],
-    slope: impl Fn(usize, f64) -> f64,
-) {
-    let dimension = w.len();
-    let mut groups = examples.chunks_exact(TOGETHER * dimension);
-    let mut first = 0;
-    for group in groups.by_ref() {
-        let (a, rest) = group.split_at(dimension);
-        let (b, rest) = rest.split_at(dimension);
-        let (c, d) = rest.split_at(dimension);
-        let found = dots([a, b, c, d], w);
-        scores[first..first + TOGETHER].copy_from_slice(&found);
-        let mut slopes = [0.0; TOGETHER];
-        for (k, (slot, score)) in slopes.iter_mut().zip(found).enumerate() {
-            *slot = slope(first + k, score);
-        }
-        if slopes.iter().all(|slope| *slope != 0.0) {
-            let [s, t, u, v] = slopes;
-            let columns = a.iter().zip(b).zip(c).zip(d);
-            for (sum, (((a, b), c), d)) in sum.iter_mut().zip(columns) {
-                *sum += (s * a + t * b) + (u * c + v * d);
+/// One part of the examples, for the widest instructions of the machine.
+struct Pass<'a, F> {
+    examples: &'a [f64],
+    w: &'a [f64],
+    scores: &'a mut [f64],
+    sum: &'a mut [f64],
+    slope: F,
+}
+
+impl<F: Fn(usize, f64) -> f64> WithSimd for Pass<'_, F> {
+    type Output = ();
+
+    // Inlined, so that it is compiled for the instruction set that was found at run time.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { examples, w, scores, sum, slope } = self;
+        let dimension = w.len();
+        let mut groups = examples.chunks_exact(TOGETHER * dimension);
+        let mut first = 0;
+        for group in groups.by_ref() {
+            let (a, rest) = group.split_at(dimension);
+            let (b, rest) = rest.split_at(dimension);
+            let (c, d) = rest.split_at(dimension);
+            let four = [a, b, c, d];
+            let found = dots(simd, four, w);
+            scores[first..first + TOGETHER].copy_from_slice(&found);
+            let mut slopes = [0.0; TOGETHER];
+            for (k, (slot, score)) in slopes.iter_mut().zip(found).enumerate() {
+                *slot = slope(first + k, score);
             }
-        } else {
-            for (slope, example) in slopes.into_iter().zip([a, b, c, d]) {
-                add(slope, example, sum);
+            if slopes.iter().all(|slope| *slope != 0.0) {
+                add_four(simd, slopes, four, sum);
+            } else {
+                for (slope, example) in slopes.into_iter().zip(four) {
+                    add(slope, example, sum);
+                }
             }
+            first += TOGETHER;
         }
-        first += TOGETHER;
-    }
-    for example in groups.remainder().chunks_exact(dimension) {
-        scores[first] = dot(example, w);
-        add(slope(first, scores[first]), example, sum);
-        first += 1;
+        for example in groups.remainder().chunks_exact(dimension) {
+            scores[first] = dot(example, w);
+            add(slope(first, scores[first]), example, sum);
+            first += 1;
+        }
     }
 }
 
@@ -121,23 +132,48 @@ fn pass(
 /// waits for the one before it.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn dots([a, b, c, d]: [&[f64]; TOGETHER], w: &[f64]) -> [f64; TOGETHER] {
-    const WIDE: usize = 4;
-    let mut sums = [[0.0; WIDE]; TOGETHER];
-    let columns = a.chunks_exact(WIDE).zip(b.chunks_exact(WIDE));
-    let columns = columns.zip(c.chunks_exact(WIDE).zip(d.chunks_exact(WIDE)));
-    for (((a, b), (c, d)), w) in columns.zip(w.chunks_exact(WIDE)) {
-        for k in 0..WIDE {
-            sums[0][k] += a[k] * w[k];
-            sums[1][k] += b[k] * w[k];
-            sums[2][k] += c[k] * w[k];
-            sums[3][k] += d[k] * w[k];
-        }
+fn dots<S: Simd>(simd: S, four: [&[f64]; TOGETHER], w: &[f64]) -> [f64; TOGETHER] {
+    let ([a, b, c, d], rest) = in_lanes::<S>(four);
+    let (w, w_rest) = S::as_simd_f64s(w);
+    let mut sums = [simd.splat_f64s(0.0); TOGETHER];
+    for ((((a, b), c), d), w) in a.iter().zip(b).zip(c).zip(d).zip(w) {
+        sums[0] = simd.mul_add_e_f64s(*a, *w, sums[0]);
+        sums[1] = simd.mul_add_e_f64s(*b, *w, sums[1]);
+        sums[2] = simd.mul_add_e_f64s(*c, *w, sums[2]);
+        sums[3] = simd.mul_add_e_f64s(*d, *w, sums[3]);
     }
-    let whole = w.len() / WIDE * WIDE;
-    let rest = |x: &[f64]| x[whole..].iter().zip(&w[whole..]).map(|(x, w)| x * w).sum::<f64>();
-    let total = |sums: [f64; WIDE], x| ((sums[0] + sums[2]) + (sums[1] + sums[3])) + rest(x);
-    [total(sums[0], a), total(sums[1], b), total(sums[2], c), total(sums[3], d)]
+    let mut found = [0.0; TOGETHER];
+    for ((found, sum), x) in found.iter_mut().zip(sums).zip(rest) {
+        let rest: f64 = x.iter().zip(w_rest).map(|(x, w)| x * w).sum();
+        *found = simd.reduce_sum_f64s(sum) + rest;
+    }
+    found
+}
+
+/// sum += Σ slopeᵢ·xᵢ of four examples.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add_four<S: Simd>(simd: S, slopes: [f64; TOGETHER], four: [&[f64]; TOGETHER], sum: &mut [f64]) {
+    let ([a, b, c, d], rest) = in_lanes::<S>(four);
+    let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
+    let [s, t, u, v] = slopes.map(|slope| simd.splat_f64s(slope));
+    for ((((a, b), c), d), sum) in a.iter().zip(b).zip(c).zip(d).zip(sum) {
+        let one = simd.mul_add_e_f64s(u, *c, simd.mul_add_e_f64s(s, *a, *sum));
+        let other = simd.mul_add_e_f64s(v, *d, simd.mul_f64s(t, *b));
+        *sum = simd.add_f64s(one, other);
+    }
+    for (k, sum) in sum_rest.iter_mut().enumerate() {
+        let products = slopes.iter().zip(rest).map(|(slope, x)| slope * x[k]);
+        *sum += products.sum::<f64>();
+    }
+}
+
+/// Four examples in whole registers, and what is left of each.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn in_lanes<S: Simd>(four: [&[f64]; TOGETHER]) -> ([&[S::f64s]; TOGETHER], [&[f64]; TOGETHER]) {
+    let split = four.map(S::as_simd_f64s);
+    (split.map(|(lanes, _)| lanes), split.map(|(_, rest)| rest))
 }
 
 /// x·w
