@@ -19,11 +19,11 @@
 //! before clipping, and gradients very much longer than S₁ + S₂ are shortened first, so that
 //! no sum cancels numbers far larger than its result.
 
-use super::dp_sgd::{largest_rate, motion};
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
-    BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, model, steps,
+    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, steps,
 };
+use super::sampled::pace::Pace;
 use super::sampled::training::{GradientSource, Look, Training, seen};
 use super::sampled::{Objective, Records, rounding};
 use super::spec::{Field, FieldKind};
@@ -124,7 +124,7 @@ static SPEC: Spec = Spec {
         BATCH,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.0),
+        AVERAGE,
     ],
 };
 
@@ -163,7 +163,7 @@ impl Method for Gep {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings)?.scale(noise, GRADIENT)?;
+        let sigma = plan(shape, settings)?.scale(noise, GRADIENT)?;
         let design = design(shape, &problem.public, settings, problem.seed)?;
         let source = Embedded {
             objective: design.objective,
@@ -175,7 +175,10 @@ impl Method for Gep {
             drawn: 0,
             basis: Anchor::default(),
         };
-        let motion = motion(shape, settings, noise, largest_rate(&design))?;
+        let trained = design.model.parameters().len();
+        let length = sigma * source.split.noise_length(source.directions, trained) / source.batch;
+        let pace = Pace::of(design.model.architecture());
+        let motion = pace.motion(settings, length, trained)?;
         Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
     }
 }
@@ -324,6 +327,13 @@ impl Split {
 
     fn longest_in_units(&self) -> f64 {
         self.longest() * (self.embedding_unit + self.residual_unit)
+    }
+
+    /// Root mean square length of what unit noise on every number does to a gradient.
+    fn noise_length(&self, directions: usize, parameters: usize) -> f64 {
+        let part =
+            |count: usize, unit: f64| if unit > 0.0 { count as f64 / (unit * unit) } else { 0.0 };
+        (part(directions, self.embedding_unit) + part(parameters, self.residual_unit)).sqrt()
     }
 
     /// The factors of embedding and residual, from ‖g‖² and ‖Vᵀg‖².

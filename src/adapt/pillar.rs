@@ -12,7 +12,8 @@
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};
-use super::sampled::fields::{BATCH, CLIP, LEARNING_RATE, MOMENTUM, average, plan, steps};
+use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, plan, steps};
+use super::sampled::pace::Pace;
 use super::sampled::{Loss, Objective, Trained};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
@@ -28,10 +29,7 @@ use crate::privacy::{Calibrated, Target};
 /// Directions where nothing else is said.
 const USUAL_COMPONENTS: usize = 40;
 
-/// The learning rate without noise.
-const LARGEST_RATE: f64 = 16.0;
-
-/// The learning rate for the hinge loss is this times ζ² times the number of classes: its scores
+/// The rate for the hinge loss is that for the logistic times this, ζ² and the number of classes: its scores
 /// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
 const HINGE_RATE: f64 = 0.1;
 
@@ -80,7 +78,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.25),
+        AVERAGE,
     ],
 };
 
@@ -120,15 +118,15 @@ impl Method for Pillar {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let plan = plan(shape, settings, &planned(shape, settings)?)?;
+        let sigma = plan.scale(noise, GRADIENT)?;
         let design = design(shape, &problem.public, settings)?;
-        let largest = match design.objective.loss {
-            Loss::CrossEntropy => LARGEST_RATE,
-            Loss::Hinge(margin) => {
-                HINGE_RATE * LARGEST_RATE * margin * margin * shape.classes.len() as f64
-            }
+        let factor = match design.objective.loss {
+            Loss::CrossEntropy => 1.0,
+            Loss::Hinge(margin) => HINGE_RATE * margin * margin * shape.classes.len() as f64,
         };
-        train(problem, settings, noise, design, largest)
+        let pace = Pace::of(design.model.architecture()).times(factor);
+        train(problem, settings, design, pace, sigma)
     }
 }
 

@@ -88,6 +88,15 @@ impl Classifier {
         scores.as_slice().chunks_exact(scores.nrows()).map(largest).collect()
     }
 
+    /// Labels under the loss that goes with what its scores are.
+    pub fn labels<'a>(&self, classes: &'a [u32]) -> Labels<'a> {
+        if self.architecture.tells_margins() {
+            Labels::Hinge(classes, 1.0)
+        } else {
+            Labels::Classes(classes)
+        }
+    }
+
     /// The loss of every column of `features`.
     pub fn losses(&self, features: &Matrix, labels: Labels<'_>) -> Vec<f64> {
         labels.differentiate(self.scores(features).as_mut_slice())

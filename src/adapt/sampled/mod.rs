@@ -18,10 +18,12 @@
 //! | this | records, clipped sums, their sensitivity |
 //! | [`design`] | which network is trained, from where, and on what of the features |
 //! | [`fields`] | settings that several methods have |
+//! | [`pace`] | how long the steps are |
 //! | [`training`] | the run |
 
 pub mod design;
 pub mod fields;
+pub mod pace;
 pub mod training;
 
 use crate::data::Dataset;
