@@ -104,14 +104,14 @@ static SPEC: Spec = Spec {
             name: "clip S₁",
             unit: "norm of embedding",
             help: "What a gradient says inside the subspace is clipped to this norm.",
-            kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 1.0 },
+            kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 0.5 },
         },
         Field {
             key: "clip_residual",
             name: "clip S₂",
             unit: "norm of residual",
             help: "What it says outside is clipped to this norm; 0 leaves it out.",
-            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.2 },
+            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.25 },
         },
         Field {
             key: "share",
@@ -292,7 +292,13 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
     };
-    Ok(Plan { releases: vec![release], steps, signal: batch as f64, warnings: design.remarks })
+    Ok(Plan {
+        releases: vec![release],
+        steps,
+        signal: batch as f64,
+        warnings: design.remarks,
+        explained: None,
+    })
 }
 
 /// How a record's contribution of length 1 is divided.

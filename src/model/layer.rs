@@ -66,6 +66,14 @@ impl Layer {
         weights + self.biases()
     }
 
+    /// Numbers that one example's gradient is kept in: two factors, or all of it.
+    pub fn gradient_numbers(&self) -> usize {
+        match self {
+            Self::Dense(dense) | Self::Linear(dense) => dense.inputs + dense.outputs,
+            _ => self.parameters(),
+        }
+    }
+
     /// One for each output or filter, after the weights, or none.
     pub fn biases(&self) -> usize {
         match self {

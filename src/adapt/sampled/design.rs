@@ -110,7 +110,8 @@ fn image(settings: &Settings, features: usize) -> Result<Volume> {
     }
     let constant = volume.size() + 1 == features;
     let cure = if constant {
-        "set `intercept: false` in the plan's preparation: the constant feature is no pixel"
+        "set `intercept: false` in the plan's preparation if one of them is the constant, which is \
+         no pixel; or the number of channels and the height"
     } else {
         "set the number of channels and the height, or choose another model"
     };

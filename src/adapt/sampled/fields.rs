@@ -134,5 +134,6 @@ pub fn plan(shape: &ProblemShape, settings: &Settings, design: &PlannedDesign) -
         steps,
         signal: clip * batch as f64,
         warnings: design.remarks.clone(),
+        explained: None,
     })
 }
