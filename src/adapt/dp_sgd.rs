@@ -184,6 +184,7 @@ mod tests {
             ("batch", 50.0),
             ("learning_rate", 0.5),
             ("momentum", 0.5),
+            ("average", 0.0),
         ];
         for model in ["softmax", "hidden_layer"] {
             let rehearsal = Rehearsal {

@@ -146,7 +146,7 @@ fn energy(app: &App, frame: &mut Frame, area: Rect, explained: &Explained) -> Re
         let field = plan_form::fields(plan).get(app.plan.field).copied();
         matches!(field, Some(PlanField::Setting(field)) if field.key == "components")
     });
-    if area.height < if choosing { 2 * ENERGY_ROWS } else { 4 * ENERGY_ROWS } {
+    if area.height < ENERGY_ROWS + if choosing { 8 } else { 24 } {
         return area;
     }
     let [rest, area] =
