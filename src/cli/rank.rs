@@ -121,6 +121,9 @@ impl Rank {
             progress.end();
         }
         let mut summary = summary?;
+        if let Some(error) = &summary.unkept {
+            voice::tell(format_args!("note: reports will not have it: {error}"));
+        }
         summary.left_out.extend(unread);
         if self.json {
             print_json(&as_json(&summary, self.include_curator.then_some(&job.watch)))?;

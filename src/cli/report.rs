@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::privacy::Watch;
 use crate::session::archive::last;
 use crate::session::atomic;
+use crate::session::ranking_record::ArchivedFindings;
 use crate::session::report::{Report, Reported, directories};
 
 /// Write a report on one run or several: one HTML file that needs nothing beside it.
@@ -98,11 +99,24 @@ impl ReportCommand {
             |sum| json!({ "account": sum.account, "runs": sum.runs, "guarantee": sum.guarantee }),
         );
         let runs = report.runs.iter().map(|reported| as_json(reported, report));
+        let rankings = report.rankings.iter().map(|ranking| {
+            let released = match &ranking.findings {
+                ArchivedFindings::Exact(_) => None,
+                ArchivedFindings::Released(released) => Some(released),
+            };
+            json!({
+                "ranking": ranking.id,
+                "private": ranking.private,
+                "curator_only": released.is_none(),
+                "guarantee": released.map(|released| &released.guarantee),
+            })
+        });
         Ok(json!({
             "output": self.output,
             "curator_only": report.is_curators(),
             "runs": runs.collect::<Vec<_>>(),
             "together": together.collect::<Vec<_>>(),
+            "rankings": rankings.collect::<Vec<_>>(),
         }))
     }
 }

@@ -152,7 +152,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             plan.seed,
             workspace.folder().display()
         ));
-        let mut steps = Steps::default();
+        let mut steps = Steps::new(&watch);
         let mut tell = |moment: Moment| steps.hear(&moment);
         let summary = match (&options.resume, options.insecure_noise_seed) {
             (Some(run), _) => resume::resume(&job, run, &mut tell),
@@ -211,6 +211,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         summary.worked.as_secs_f64()
     )];
     let scores = &summary.scores;
+    let error = scores.error_words();
     let exact = |score: &Option<CuratorOnly<f64>>| {
         score.as_ref().and_then(|score| score.reveal(watch)).copied()
     };
@@ -220,10 +221,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         ("private model", exact(&scores.model)),
     ];
     if rows.iter().any(|(_, score)| score.is_some()) {
-        lines.push(
-            "  root mean squared error on private records held out (◆ exact, for the curator)"
-                .to_owned(),
-        );
+        lines.push(format!("  {error} on private records held out (◆ exact, for the curator)"));
         for (name, score) in rows {
             match score {
                 Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),
@@ -232,7 +230,7 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         }
     }
     if let (Some(model), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
-        lines.push("  root mean squared error on public records held out".to_owned());
+        lines.push(format!("  {error} on public records held out"));
         lines.push(format!("    {:<34} {source:>12.4}", "source-only, no private data"));
         lines.push(format!("    {:<34} {model:>12.4}", "private model"));
     }

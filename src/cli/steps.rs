@@ -6,23 +6,32 @@ use std::io::{IsTerminal, stderr};
 use super::progress::Progress;
 use super::voice;
 use crate::engine::Moment;
+use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 
 /// Hears what one run tells.
-#[derive(Default)]
 pub struct Steps {
+    watch: Watch,
     bar: Option<Progress>,
     /// Tenths that lines have told.
     told: u64,
 }
 
 impl Steps {
+    pub fn new(watch: &Watch) -> Self {
+        Self { watch: watch.clone(), bar: None, told: 0 }
+    }
+
     pub fn hear(&mut self, moment: &Moment) {
         match moment {
-            Moment::Granted { run, steps, warnings } => {
+            Moment::Granted { run, steps, warnings, cautions } => {
                 voice::tell(format_args!("  granted as {}, {steps} steps", run.0));
                 for warning in warnings {
                     voice::tell(format_args!("  note: {warning}"));
+                }
+                let cautions = cautions.as_ref().and_then(|cautions| cautions.reveal(&self.watch));
+                for caution in cautions.into_iter().flatten() {
+                    voice::tell(format_args!("  note: ◆ {caution}"));
                 }
                 if stderr().is_terminal() && !voice::is_verbose() {
                     self.bar = Some(Progress::new("  steps", *steps as usize));

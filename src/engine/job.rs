@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::assembly::{Assembly, assemble};
+use super::cautions;
 use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
-use crate::data::{Dataset, Preparation};
+use crate::data::{Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
@@ -44,6 +45,8 @@ pub enum Moment {
         run: RunId,
         steps: u64,
         warnings: Vec<String>,
+        /// About the private records, for the curator.
+        cautions: Option<CuratorOnly<Vec<String>>>,
     },
     Stepped(Progress),
 }
@@ -78,18 +81,30 @@ pub struct Summary {
     pub trouble: Option<Error>,
 }
 
-/// Root mean squared errors in label units, on records held out of training.
+/// Errors on records held out of training: root mean squares in label units, or shares of wrong
+/// classes.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
+    /// Which of the two; none where nothing was scored.
+    pub task: Option<Task>,
     /// Of the delivered model on public records; released.
     pub model_on_public: Option<f64>,
-    /// Of the public ridge model on public records.
+    /// Of the public reference model on public records.
     pub source_only_on_public: Option<f64>,
     /// Exact, on private records: for the curator.
     pub model: Option<CuratorOnly<f64>>,
     pub source_only: Option<CuratorOnly<f64>>,
-    /// Exact least squares on the private training records: not private at all.
+    /// Of the reference model of the private training records: not private at all.
     pub target_only: Option<CuratorOnly<f64>>,
+}
+
+impl Scores {
+    pub fn error_words(&self) -> &'static str {
+        match self.task {
+            Some(Task::Classification) => "share of wrong classes",
+            _ => "root mean squared error",
+        }
+    }
 }
 
 /// A run that may draw, and where it writes.
@@ -228,6 +243,11 @@ pub(super) fn perform(
         run: run.clone(),
         steps: assembly.plan.steps,
         warnings: assembly.warnings.iter().chain(&notes).cloned().collect(),
+        cautions: cautions::of(
+            &assembly.problem,
+            private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
+            &job.watch,
+        ),
     });
     let delta = job.plan.target.delta;
     let Assembly { method, settings, preparation, calibrated, problem, .. } = assembly;
@@ -425,11 +445,8 @@ impl Judge<'_> {
     pub fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
         let ridge = baseline::DEFAULT_RIDGE;
         Some(Baselines {
-            source_only: baseline::source_only(public, ridge).ok()?.into(),
-            target_only: baseline::target_only(private, ridge, self.watch)
-                .ok()
-                .flatten()
-                .map(|model| model.map(Model::from)),
+            source_only: baseline::reference(public, ridge).ok()?,
+            target_only: baseline::target_only(private, ridge, self.watch).ok().flatten(),
         })
     }
 
@@ -474,7 +491,7 @@ impl Judge<'_> {
     }
 
     pub fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
-        let mut scores = Scores::default();
+        let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
         if let Some(model) = model {
             scores.model_on_public = self.error(model.get(), self.public);
             scores.model = self.private_error(model.get());

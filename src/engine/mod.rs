@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
+//! | `cautions` | what the curator should know about the private records of a run |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
@@ -15,6 +16,7 @@
 //! `cli` calls [`job::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 
 pub mod assembly;
+mod cautions;
 pub mod control;
 pub mod desk;
 pub mod job;

@@ -29,6 +29,7 @@ use crate::rank::{
     Candidate, Comparison, Disclosed, Lineup, PrivateRanking, PrivateSelection, PrivateTable,
     Ranking, Selector,
 };
+use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
 /// What the ledger says of a ranking for the curator.
@@ -80,6 +81,8 @@ pub struct RankingSummary {
     pub left_out: Vec<(String, Error)>,
     /// It was stopped before its end.
     pub stopped: bool,
+    /// Why it could not be kept for reports.
+    pub unkept: Option<Error>,
 }
 
 #[derive(Debug, Clone)]
@@ -158,8 +161,14 @@ fn curator(
             }
         }
     })?;
-    let findings = Findings::Curator(ranking.comparison(&job.watch));
-    Ok(summary(private, findings, ranking.lineup(), stopped))
+    let comparison = ranking.comparison(&job.watch);
+    let unkept = comparison.as_ref().and_then(|comparison| {
+        let (id, name) = (new_run_id("ranking"), &private.definition.name);
+        ranking_record::keep_exact(&job.workspace, &id, &account, name, comparison, &job.watch)
+            .err()
+    });
+    let about = summary(private, Findings::Curator(comparison), ranking.lineup(), stopped);
+    Ok(RankingSummary { unkept, ..about })
 }
 
 fn privately(
@@ -177,7 +186,7 @@ fn privately(
     let run = new_run_id(work.method());
     ledger.grant(Grant {
         run: run.clone(),
-        account,
+        account: account.clone(),
         method: work.method().to_owned(),
         target,
         events: calibrated.events.clone(),
@@ -215,7 +224,10 @@ fn privately(
     spender.settle(outcome, false)?;
     let Some(disclosed) = disclosed? else { return Ok(about) };
     let guarantee = Composition::of_run(&drawn, &calibrated.events, target.delta)?;
-    Ok(RankingSummary { findings: Findings::Private { disclosed, guarantee, run }, ..about })
+    let released = ReleasedRanking::of(&disclosed, &guarantee);
+    let kept = ranking_record::keep_released(&job.workspace, &run, &account, name, &released);
+    let findings = Findings::Private { disclosed, guarantee, run };
+    Ok(RankingSummary { findings, unkept: kept.err(), ..about })
 }
 
 /// A panic must not take the interface or the ledger's settlement with it.
@@ -236,6 +248,7 @@ fn summary(private: &Loaded, findings: Findings, lineup: &Lineup, stopped: bool)
             })
             .collect(),
         stopped,
+        unkept: None,
     }
 }
 

@@ -35,7 +35,8 @@ pub(crate) fn rehearse(
     }
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
     let Assembly { method, settings, preparation, calibrated, plan, problem, .. } = assembly;
-    tell(Moment::Granted { run: run.clone(), steps: plan.steps, warnings: Vec::new() });
+    let (warnings, cautions) = (Vec::new(), None);
+    tell(Moment::Granted { run: run.clone(), steps: plan.steps, warnings, cautions });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let judge = Judge {
         preparation: &preparation,

@@ -5,6 +5,8 @@
 //! difference to the best has a t-interval over the repeats, and whoever's interval holds 0
 //! cannot be told apart from the best.
 
+use serde::{Deserialize, Serialize};
+
 use super::alongside::Alongside;
 use super::lineup::Lineup;
 use super::ranking::Repeat;
@@ -18,7 +20,7 @@ const CONFIDENCE: f64 = 0.95;
 /// More repeats than this are not worth proposing.
 const MOST_REPEATS: usize = 1000;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mean {
     pub mean: f64,
     /// Standard deviation over the repeats.

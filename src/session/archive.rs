@@ -190,7 +190,7 @@ fn lines(path: &Path) -> Vec<Line> {
 }
 
 /// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.
-fn time_of(name: &str) -> String {
+pub(super) fn time_of(name: &str) -> String {
     let digits = |range: std::ops::Range<usize>| {
         name.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
     };

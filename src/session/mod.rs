@@ -8,6 +8,7 @@
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | `features` | what networks made of records, kept |
+//! | [`ranking_record`] | what a ranking leaves behind, for reports |
 //! | [`ranking`] | what the session says about ranking its public datasets |
 //! | [`run_directory`] | what a run leaves behind |
 //! | [`resumption`] | what a run directory holds so that the run can go on |
@@ -35,6 +36,7 @@ pub mod plan_field;
 pub mod prediction;
 pub mod preferences;
 pub mod ranking;
+pub mod ranking_record;
 pub mod report;
 pub mod resumption;
 pub mod run_directory;

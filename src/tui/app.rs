@@ -382,7 +382,9 @@ impl App {
 
     fn visible_log(&self) -> Vec<usize> {
         let log = self.selected_run().map(|run| run.log.as_slice()).unwrap_or_default();
-        (0..log.len()).filter(|&line| fuzzy::holds(self.filter(), &log[line])).collect()
+        (0..log.len())
+            .filter(|&line| fuzzy::holds(self.filter(), log[line].text(&self.watch)))
+            .collect()
     }
 
     /// Entries of the selected account, the newest first.

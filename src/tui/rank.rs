@@ -221,7 +221,7 @@ impl RankScreen {
         let cost = |guarantee: &Guarantee| {
             format!("released at ε {}, δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)
         };
-        match summary.findings {
+        let words = match summary.findings {
             Findings::Nothing => "stopped: nothing was drawn, nothing is spent".to_owned(),
             Findings::Curator(None) => "stopped before two repeats were done".to_owned(),
             Findings::Curator(Some(comparison)) => {
@@ -245,6 +245,10 @@ impl RankScreen {
                 self.selected = 0;
                 words
             }
+        };
+        match summary.unkept {
+            Some(error) => format!("{words}; reports will not have it: {error}"),
+            None => words,
         }
     }
 }

@@ -66,8 +66,25 @@ pub struct RunView {
     /// Weight and logarithm of the smoothing, for curves yet to come.
     smoothing: (f64, bool),
     pub worked: Duration,
-    pub log: Vec<String>,
+    pub log: Vec<Logged>,
     pub ended: Option<Ended>,
+}
+
+/// A line of a run's log.
+#[derive(Debug, Clone)]
+pub enum Logged {
+    Said(String),
+    /// About private records.
+    Exact(CuratorOnly<String>),
+}
+
+impl Logged {
+    pub fn text(&self, watch: &Watch) -> &str {
+        match self {
+            Self::Said(text) => text,
+            Self::Exact(text) => text.reveal(watch).map_or("sealed", String::as_str),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -99,7 +116,7 @@ impl RunView {
             epsilon: Track::default(),
             smoothing: (0.0, false),
             worked: Duration::ZERO,
-            log: vec!["preparing data and planning the noise".to_owned()],
+            log: vec![Logged::Said("preparing data and planning the noise".to_owned())],
             ended: None,
         }
     }
@@ -147,12 +164,15 @@ impl RunView {
     /// Takes news in; the returned line is worth a notice.
     pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
         match news {
-            News::Moment(Moment::Granted { run, steps, warnings }) => {
-                self.log.push(format!(
-                    "granted as {}: the whole plan is reserved in the ledger",
-                    run.0
-                ));
-                self.log.extend(warnings.into_iter().map(|warning| format!("note: {warning}")));
+            News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
+                self.say(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
+                warnings.into_iter().for_each(|warning| self.say(format!("note: {warning}")));
+                // One line in any case: whether and how many there are is exact, too.
+                let line = |all: Vec<String>| match all.as_slice() {
+                    [] => "nothing unusual about the private records".to_owned(),
+                    all => all.join("; "),
+                };
+                self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.map(line))));
                 self.run = Some(run);
                 self.total = steps;
                 None
@@ -161,7 +181,7 @@ impl RunView {
                 let step = progress.step;
                 let x = step.index as f64;
                 if step.phase != self.phase {
-                    self.log.push(format!("step {}: {}", step.index, step.phase));
+                    self.say(format!("step {}: {}", step.index, step.phase));
                     self.phase = step.phase;
                 }
                 (self.step, self.total) = (step.index, step.total);
@@ -222,6 +242,10 @@ impl RunView {
         (0.0, self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0)))
     }
 
+    fn say(&mut self, line: String) {
+        self.log.push(Logged::Said(line));
+    }
+
     fn end(&mut self, result: Result<Summary, Error>) -> Result<String, Error> {
         match result {
             Ok(summary) => {
@@ -238,19 +262,19 @@ impl RunView {
                     },
                     summary.guarantee.delta
                 );
-                self.log.push(line.clone());
-                self.log.push(format!("written to {}", summary.directory.display()));
+                self.say(line.clone());
+                self.say(format!("written to {}", summary.directory.display()));
                 self.ended = Some(Ended::Summary(Box::new(summary)));
                 match trouble {
                     None => Ok(line),
                     Some(error) => {
-                        self.log.push(error.to_string());
+                        self.say(error.to_string());
                         Err(error)
                     }
                 }
             }
             Err(error) => {
-                self.log.push(error.to_string());
+                self.say(error.to_string());
                 self.ended = Some(Ended::Refused(error.clone()));
                 Err(error)
             }

@@ -119,7 +119,8 @@ pub fn run(id: u64, steps: u64, total: u64, watch: &Watch) -> RunView {
     let plan = demo::session("bikeshare").unwrap().plans.remove(0);
     let mut run = RunView::new(id, &plan, Control::default(), watch.for_run());
     let granted = RunId(format!("20260101-00000{id}-x"));
-    run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings: Vec::new() }));
+    let (warnings, cautions) = (Vec::new(), None);
+    run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
     for index in 1..=steps {
         run.hear(News::Moment(Moment::Stepped(progress(index, total))));
     }
@@ -169,6 +170,7 @@ pub fn summary() -> Summary {
             covers: crate::privacy::accountant::Coverage::FixedPlan,
         },
         scores: Scores {
+            task: Some(crate::data::Task::Regression),
             model_on_public: Some(118.2),
             source_only_on_public: Some(112.5),
             model: Some(exact(91.5)),
@@ -231,6 +233,7 @@ pub fn rank_summary() -> RankingSummary {
         remarks: Vec::new(),
         left_out: Vec::new(),
         stopped: true,
+        unkept: None,
     }
 }
 

@@ -270,13 +270,21 @@ proptest! {
         let delta = f64::exp(log_delta);
         let sum = Composition::of(&events).unwrap();
         let found = sum.guarantee(delta).unwrap();
-        prop_assume!(found.epsilon > 0.01);
-        // Lattices differ: within what a small step of ε explains. A single selection near its
-        // pure ε loses all of a tiny δ in a thousandth of it.
-        let back = sum.delta(found.epsilon * 1.001).unwrap();
-        let least = sum.delta(found.epsilon * 1.01).unwrap();
-        let most = sum.delta(found.epsilon * 0.99).unwrap();
-        prop_assert!(back <= delta * 1.05 && least <= delta && most >= delta * 0.9,
-            "{} {} {} {}", back, least, most, delta);
+        // Where ε itself is of the size of a lattice's cell, the cell decides.
+        prop_assume!(found.epsilon > 0.1);
+        // Lattices differ: within what a small step of ε explains.
+        let step = 0.01 * found.epsilon + 2e-3;
+        let least = sum.delta(found.epsilon + step).unwrap();
+        prop_assert!(least <= delta * 1.05, "{} {}", least, delta);
+        // Without a Gaussian the loss is bounded, and near its bound all of a tiny δ is lost
+        // in no time.
+        let smooth = |it: &Event| {
+            let it = &it.mechanism;
+            matches!(it, Mechanism::Gaussian { .. } | Mechanism::SubsampledGaussian { .. })
+        };
+        if events.iter().any(smooth) {
+            let most = sum.delta((found.epsilon - step).max(0.0)).unwrap();
+            prop_assert!(most >= delta * 0.9, "{} {}", most, delta);
+        }
     }
 }

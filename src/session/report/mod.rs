@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`figures`] | the plots |
+//! | [`rankings`] | what rankings of the public data said |
 //! | [`page`] | the page, section by section |
 //! | `style.css` | how it looks: on a light screen, a dark one, and on paper |
 //!
@@ -13,6 +14,7 @@
 
 mod figures;
 mod page;
+mod rankings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ use super::archive::{self, ArchivedRun};
 use super::atomic;
 use super::certificate::Certificate;
 use super::file::Session;
+use super::ranking_record::ArchivedRanking;
 use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, Guarantee};
@@ -34,6 +37,8 @@ pub const FILE: &str = "report.html";
 #[derive(Debug)]
 pub struct Report {
     pub runs: Vec<Reported>,
+    /// Rankings of public data for the private data of these runs.
+    pub rankings: Vec<ArchivedRanking>,
     /// Under an open watch the curator's numbers are shown, and the report is stamped.
     pub watch: Watch,
     /// When it was made, UTC.
@@ -82,9 +87,10 @@ impl Report {
                 session: Session::open(&directory.join("run.ron")).ok(),
             })
         });
-        let runs = runs.collect::<Result<_>>()?;
+        let runs: Vec<Reported> = runs.collect::<Result<_>>()?;
+        let rankings = rankings::of(&runs);
         let made = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        Ok(Self { runs, watch, made })
+        Ok(Self { runs, rankings, watch, made })
     }
 
     /// The page.

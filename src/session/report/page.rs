@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::figures::MOST_CURVES;
-use super::{Report, Reported, Together};
+use super::{Report, Reported, Together, rankings};
 use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::plot::Figure;
@@ -59,6 +59,9 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     };
     for (title, content) in two.iter().filter(|(_, content)| !content.is_empty()) {
         section(&mut out, title, content);
+    }
+    if !report.rankings.is_empty() {
+        section(&mut out, "How the public data were ranked", &rankings::html(report));
     }
     section(&mut out, "How it was made", &settings(report));
     section(&mut out, "Data", &datasets(report));
@@ -117,7 +120,7 @@ fn method_name(id: &str) -> String {
 }
 
 /// Names of people's choosing, in quotation marks.
-fn quoted(names: &[&str]) -> String {
+pub(super) fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("“{}”", escaped(name))).collect::<Vec<_>>().join(", ")
 }
 
@@ -563,7 +566,7 @@ fn repeat(report: &Report) -> String {
 }
 
 /// Cells are escaped here and nowhere else.
-fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut out = String::from("<div class=\"scroll\"><table>\n");
     let cells = header.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escaped(cell)));
     let _ = writeln!(out, "<thead><tr>{}</tr></thead>", cells.collect::<String>());

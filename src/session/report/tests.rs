@@ -223,3 +223,53 @@ fn letters_go_on_after_z() {
     let letters = [0, 25, 26, 27, 51, 52, 702].map(letter);
     assert_eq!(letters, ["A", "Z", "AA", "AB", "AZ", "BA", "AAA"]);
 }
+
+#[test]
+fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = run(place.path(), 1, 1.0);
+    let rankings = place.path().join(FOLDER).join("rankings");
+    fs::create_dir_all(&rankings).unwrap();
+    let line = |name: &str, score: &str| {
+        format!(
+            r#"{{"name":"{name}","energy":{{"mean":{score},"deviation":0.0125}},
+                "distance":null,"verdict":"verdict of {name}"}}"#
+        )
+    };
+    let table = |account: &str, score: &str| {
+        format!(
+            r#"{{"account":"{account}","private":"winter","findings":{{"order":"energy",
+                "lines":[{},{}],"floor":null,"ceiling":[{{"mean":0.01,"deviation":0.0}},
+                {{"mean":0.99,"deviation":0.0}}],"verdict":"take <autumn>"}}}}"#,
+            line("autumn", score),
+            line("spring", "0.125")
+        )
+    };
+    let write = |name: &str, text: &str| fs::write(rankings.join(name), text).unwrap();
+    write("20260101-110000-ranking-00.curator.json", &table("acc-1", "0.4444"));
+    write("20260101-115900-ranking-00.curator.json", &table("acc-1", "0.76543"));
+    write("20260101-115959-ranking-00.curator.json", &table("another", "0.3333"));
+    write(
+        "20260101-115800-permute_and_flip-00.json",
+        r#"{"account":"acc-1","private":"winter","findings":{"guarantee":{"epsilon":0.5,
+            "epsilon_lower":0.5,"delta":0.0,"adjacency":"replace_one","covers":"fixed_plan",
+            "bound":"pure"},"winner":"autumn","table":null}}"#,
+    );
+
+    let page = html(std::slice::from_ref(&directory), Watch::sealed());
+    for wanted in ["covered by no guarantee", "“autumn” was selected privately", "ε = 0.5000"]
+    {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    for unwanted in ["0.7654", "verdict of", "take &lt;autumn&gt;"] {
+        assert!(!page.contains(unwanted), "{unwanted}");
+    }
+    let page = html(&[directory], Watch::open());
+    for wanted in ["0.76543 ± 0.01250", "take &lt;autumn&gt;", "Public data by captured energy ◆"]
+    {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    for unwanted in ["0.4444", "0.3333"] {
+        assert!(!page.contains(unwanted), "{unwanted}");
+    }
+}

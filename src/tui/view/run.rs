@@ -7,12 +7,13 @@ use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
 use super::{Hits, ListHit, Plot, boxed, empty, filtered_title, pane, table};
 use crate::adapt::Series;
+use crate::data::Task;
 use crate::engine::Summary;
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
 use crate::tui::app::{App, Pane, one_line};
 use crate::tui::lens::Lens;
-use crate::tui::runs::{Ended, RunView};
+use crate::tui::runs::{Ended, Logged, RunView};
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
@@ -268,8 +269,15 @@ fn event_log(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut
     let line = app.run.line.and_then(|line| visible.iter().position(|it| *it == line));
     let at = line.unwrap_or(last);
     let row = |place: usize| {
-        let text = run.log[visible[place]].replace('\n', " ");
-        Row::new(vec![Cell::from(Line::styled(format!(" {text}"), app.theme.muted))])
+        let logged = &run.log[visible[place]];
+        let text = logged.text(&app.watch).replace('\n', " ");
+        let line = match logged {
+            Logged::Said(_) => Line::styled(format!(" {text}"), app.theme.muted),
+            Logged::Exact(_) => {
+                Line::styled(format!(" {} {text}", app.glyphs.curator), app.theme.curator)
+            }
+        };
+        Row::new(vec![Cell::from(line)])
     };
     let height = usize::from(area.height);
     // Without the focus the newest lines are shown, and none is selected.
@@ -308,14 +316,18 @@ fn outcome(app: &App, frame: &mut Frame, area: Rect, summary: &Summary) {
             Span::styled(value, app.theme.curator),
         ]
     };
-    let mut row = vec![Span::styled(" private RMSE", app.theme.text)];
+    let error = match scores.task {
+        Some(Task::Classification) => "wrong",
+        _ => "RMSE",
+    };
+    let mut row = vec![Span::styled(format!(" private {error}"), app.theme.text)];
     row.extend(score("source-only", exact(&scores.source_only)));
     row.extend(score("target-only", exact(&scores.target_only)));
     row.extend(score("model", exact(&scores.model)));
     lines.push(Line::from(row));
     let public = |score: Option<f64>| score.map_or_else(|| "–".to_owned(), compact);
     lines.push(Line::from(vec![
-        Span::styled(" public RMSE ", app.theme.text),
+        Span::styled(format!(" public {error} "), app.theme.text),
         Span::styled("  source-only ", app.theme.muted),
         Span::styled(public(scores.source_only_on_public), app.theme.text),
         Span::styled("    model ", app.theme.muted),

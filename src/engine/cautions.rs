@@ -1,0 +1,103 @@
+//! What the curator should know about the private records before believing a run's numbers:
+//! exact, so for open eyes alone.
+
+use crate::adapt::Problem;
+use crate::data::{Dataset, Table};
+use crate::privacy::{CuratorOnly, Private, Watch};
+
+/// Share of clipped records that is worth telling: bounds taken from public data clip a
+/// twentieth by their definition.
+const MANY: f64 = 0.15;
+/// Cells of a table that are looked at for copies of rows; larger ones are left to
+/// `data inspect`.
+const LARGE: usize = 20_000_000;
+
+/// Sentences, perhaps none; `None` under a sealed watch.
+pub fn of(
+    problem: &Problem,
+    table: Option<&Private<Table>>,
+    watch: &Watch,
+) -> Option<CuratorOnly<Vec<String>>> {
+    let training = problem.private.curator(watch, training)?;
+    let copies = table.and_then(|table| table.curator(watch, copies));
+    Some(match copies {
+        Some(copies) => training.zip(copies).map(|(mut all, copies)| {
+            all.extend(copies);
+            all
+        }),
+        None => training,
+    })
+}
+
+fn training(data: &Dataset) -> Vec<String> {
+    let mut found = Vec::new();
+    let share = data.clipped as f64 / data.len().max(1) as f64;
+    if share > MANY {
+        found.push(format!(
+            "{} of {} private training records ({:.1} %) are clipped to the bounds: their \
+             features or labels lie outside of what was declared or seen in public",
+            data.clipped,
+            data.len(),
+            100.0 * share
+        ));
+    }
+    let numbers = data.target.as_ref().is_some_and(|labels| same(labels));
+    let classes = data.classes.as_ref().is_some_and(|classes| same(&classes.of));
+    if numbers || classes {
+        found.push("all private training records have the same label".to_owned());
+    }
+    found
+}
+
+fn same<T: PartialEq>(labels: &[T]) -> bool {
+    labels.first().is_some_and(|first| labels.iter().all(|label| label == first))
+}
+
+fn copies(table: &Table) -> Option<String> {
+    let small = table.rows().saturating_mul(table.columns.len()) <= LARGE;
+    let copies = if small { table.duplicated_rows() } else { 0 };
+    (copies > 0).then(|| {
+        format!(
+            "{copies} of {} private rows are copies of others: a person in several rows is \
+             protected as that many persons, with a multiple of ε",
+            table.rows()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Bounds, Classes, Column};
+    use crate::numeric::Matrix;
+
+    fn data(clipped: usize, labels: &[f64]) -> Dataset {
+        Dataset {
+            name: "private".to_owned(),
+            features: Matrix::zeros(2, labels.len()),
+            feature_names: vec!["a".to_owned(), "b".to_owned()],
+            target: Some(labels.to_vec()),
+            classes: None,
+            bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+            clipped,
+        }
+    }
+
+    #[test]
+    fn much_clipping_one_label_and_copies_are_told_and_nothing_else_is() {
+        assert!(training(&data(1, &[0.0, 1.0, 0.5, 0.25, 0.0, 1.0, 0.0])).is_empty());
+        let found = training(&data(1, &[0.5, 0.5]));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("1 of 2") && found[1].contains("same label"), "{found:?}");
+        let classes = Classes { of: vec![1, 1], names: vec!["a".to_owned(), "b".to_owned()] };
+        let one = Dataset { target: None, classes: Some(classes), ..data(0, &[0.0, 0.0]) };
+        assert_eq!(training(&one).len(), 1);
+
+        let table = |numbers: &[f64]| {
+            let column = Column::Numbers(numbers.to_vec());
+            Table::of_rows("t.csv", vec!["x".to_owned()], vec![column]).unwrap()
+        };
+        assert_eq!(copies(&table(&[1.0, 2.0])), None);
+        assert!(copies(&table(&[1.0, 2.0, 1.0])).unwrap().starts_with("1 of 3"));
+    }
+}

@@ -1,0 +1,249 @@
+//! What a ranking leaves behind, to be told of in reports: one file in the workspace's
+//! `rankings`. That of a released ranking is `ID.json`; that of one by exact numbers is
+//! `ID.curator.json`, so that its name says that it stays at home.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::archive::time_of;
+use super::atomic;
+use super::workspace::Workspace;
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
+use crate::rank::comparison::{Comparison, Mean, Place, Summary};
+use crate::rank::{Disclosed, Order, ReleasedLine};
+
+const FOLDER: &str = "rankings";
+const EXACT: &str = ".curator.json";
+const RELEASED: &str = ".json";
+
+/// One public dataset's scores; `None` of a broken one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedLine {
+    pub name: String,
+    pub energy: Option<Mean>,
+    pub distance: Option<Mean>,
+    /// What the ranking says of it, in words.
+    pub verdict: String,
+}
+
+/// Scores of data that stand for the best and for nothing: energy and distance.
+pub type Reference = (Mean, Mean);
+
+/// The table of a ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTable {
+    pub order: Order,
+    /// The best first.
+    pub lines: Vec<RecordedLine>,
+    /// Other private records.
+    pub floor: Option<Reference>,
+    /// Noise.
+    pub ceiling: Option<Reference>,
+    pub verdict: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReleasedRanking {
+    pub guarantee: Guarantee,
+    /// Of a private selection: the name alone.
+    pub winner: Option<String>,
+    pub table: Option<RecordedTable>,
+}
+
+/// A ranking as its file tells it.
+#[derive(Debug, Clone)]
+pub struct ArchivedRanking {
+    pub id: RunId,
+    /// UTC.
+    pub time: String,
+    pub account: AccountId,
+    pub private: String,
+    pub findings: ArchivedFindings,
+}
+
+#[derive(Debug, Clone)]
+pub enum ArchivedFindings {
+    Exact(CuratorOnly<RecordedTable>),
+    Released(ReleasedRanking),
+}
+
+#[derive(Serialize, Deserialize)]
+struct File<T> {
+    account: AccountId,
+    private: String,
+    findings: T,
+}
+
+impl RecordedTable {
+    pub fn of(comparison: &Comparison) -> Self {
+        let lines = comparison.lines.iter().filter(|line| line.place != Place::Broken);
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: line.summary.as_ref().map(|summary| summary.energy),
+            distance: line.summary.as_ref().map(|summary| summary.distance),
+            verdict: line.verdict.clone(),
+        });
+        let reference = |summary: &Summary| Some((summary.energy, summary.distance));
+        Self {
+            order: comparison.order,
+            lines: lines.collect(),
+            floor: reference(&comparison.floor),
+            ceiling: reference(&comparison.ceiling),
+            verdict: comparison.verdict.clone(),
+        }
+    }
+
+    fn released(lines: &[ReleasedLine]) -> Self {
+        let lines = lines.iter().filter(|line| line.energy.is_some());
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: line.energy,
+            distance: line.distance,
+            verdict: String::new(),
+        });
+        Self {
+            order: Order::Energy,
+            lines: lines.collect(),
+            floor: None,
+            ceiling: None,
+            verdict: String::new(),
+        }
+    }
+}
+
+impl ReleasedRanking {
+    pub fn of(disclosed: &Disclosed, guarantee: &Guarantee) -> Self {
+        let (winner, table) = match disclosed {
+            Disclosed::Winner(winner) => (Some(winner.get().clone()), None),
+            Disclosed::Table(table) => (None, Some(RecordedTable::released(table.get()))),
+        };
+        Self { guarantee: guarantee.clone(), winner, table }
+    }
+}
+
+/// Keeps a released ranking.
+pub fn keep_released(
+    workspace: &Workspace,
+    id: &RunId,
+    account: &AccountId,
+    private: &str,
+    findings: &ReleasedRanking,
+) -> Result<()> {
+    keep(workspace, &format!("{}{RELEASED}", id.0), account, private, findings)
+}
+
+/// Keeps an exact one, for the curator, if the watch lets it be seen.
+pub fn keep_exact(
+    workspace: &Workspace,
+    id: &RunId,
+    account: &AccountId,
+    private: &str,
+    comparison: &CuratorOnly<Comparison>,
+    watch: &Watch,
+) -> Result<()> {
+    let Some(comparison) = comparison.reveal(watch) else { return Ok(()) };
+    let table = RecordedTable::of(comparison);
+    keep(workspace, &format!("{}{EXACT}", id.0), account, private, &table)
+}
+
+fn keep<T: Serialize>(
+    workspace: &Workspace,
+    name: &str,
+    account: &AccountId,
+    private: &str,
+    findings: &T,
+) -> Result<()> {
+    let folder = workspace.folder().join(FOLDER);
+    fs::create_dir_all(&folder)
+        .map_err(|error| Error::io("create the folder of rankings", &folder, &error))?;
+    let file = File { account: account.clone(), private: private.to_owned(), findings };
+    let text = serde_json::to_string_pretty(&file)
+        .map_err(|error| Error::failed(format!("the ranking cannot be written: {error}")))?;
+    atomic::write(&folder.join(name), (text + "\n").as_bytes())
+}
+
+/// The rankings that were made beside these runs, the newest first. A file that cannot be
+/// read, perhaps another version's, is passed over.
+pub fn read(folder: &Path) -> Vec<ArchivedRanking> {
+    let Ok(entries) = fs::read_dir(folder.join(FOLDER)) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().rev().filter_map(|path| read_one(path)).collect()
+}
+
+fn read_one(path: &Path) -> Option<ArchivedRanking> {
+    let name = path.file_name()?.to_str()?;
+    let text = fs::read(path).ok()?;
+    let archived = |id: &str, account, private, findings| ArchivedRanking {
+        id: RunId(id.to_owned()),
+        time: time_of(id),
+        account,
+        private,
+        findings,
+    };
+    if let Some(id) = name.strip_suffix(EXACT) {
+        // From the file into the type that keeps it.
+        let file: File<RecordedTable> = serde_json::from_slice(&text).ok()?;
+        let File { account, private, findings } = file;
+        let exact = Private::new(findings).curator(&Watch::open(), Clone::clone)?;
+        return Some(archived(id, account, private, ArchivedFindings::Exact(exact)));
+    }
+    let file: File<ReleasedRanking> = serde_json::from_slice(&text).ok()?;
+    let id = name.strip_suffix(RELEASED)?;
+    Some(archived(id, file.account, file.private, ArchivedFindings::Released(file.findings)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::accountant::{Adjacency, Coverage};
+
+    #[test]
+    fn a_kept_ranking_is_read_back_and_what_cannot_be_read_is_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(place.path());
+        let account = AccountId("acc-1".to_owned());
+        let guarantee = Guarantee {
+            epsilon: 0.5,
+            epsilon_lower: 0.5,
+            delta: 0.0,
+            adjacency: Adjacency::ReplaceOne,
+            covers: Coverage::FixedPlan,
+            bound: "pure".into(),
+        };
+        let released =
+            ReleasedRanking { guarantee, winner: Some("autumn".to_owned()), table: None };
+        let id = RunId("20260101-120000-ranking-00".to_owned());
+        keep_released(&workspace, &id, &account, "winter", &released).unwrap();
+        let mean = Mean { mean: 0.25, deviation: 0.01 };
+        let table = RecordedTable {
+            order: Order::Energy,
+            lines: vec![RecordedLine {
+                name: "spring".to_owned(),
+                energy: Some(mean),
+                distance: None,
+                verdict: "the best".to_owned(),
+            }],
+            floor: Some((mean, mean)),
+            ceiling: None,
+            verdict: "spring".to_owned(),
+        };
+        keep(&workspace, "20260101-130000-ranking-00.curator.json", &account, "winter", &table)
+            .unwrap();
+        fs::write(workspace.folder().join(FOLDER).join("20260101-14.json"), "{}").unwrap();
+
+        let found = read(workspace.folder());
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].time, "2026-01-01 13:00:00");
+        let ArchivedFindings::Exact(exact) = &found[0].findings else { panic!() };
+        assert_eq!(exact.reveal(&Watch::sealed()), None);
+        assert_eq!(exact.reveal(&Watch::open()), Some(&table));
+        let ArchivedFindings::Released(read) = &found[1].findings else { panic!() };
+        assert_eq!((read, &found[1].account), (&released, &account));
+        assert!(super::read(Path::new("/nowhere")).is_empty());
+    }
+}

@@ -1,0 +1,149 @@
+//! What rankings said of the public data: bars with whiskers, a table, and what it cost.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::page::{quoted, table};
+use super::{Report, Reported};
+use crate::plot::number::five_digits;
+use crate::plot::svg::escaped;
+use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
+use crate::privacy::accountant::round_up;
+use crate::rank::Order;
+use crate::rank::comparison::Mean;
+use crate::session::ranking_record::{
+    self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
+};
+
+/// More names than this do not fit below their bars: numbers stand for them.
+const MOST_NAMES: usize = 5;
+
+/// The last ranking by exact numbers and the last released one, of the private data of each
+/// of these runs, from the workspace that a run lies in.
+pub(super) fn of(runs: &[Reported]) -> Vec<ArchivedRanking> {
+    let mut found: Vec<ArchivedRanking> = Vec::new();
+    for reported in runs {
+        let Some(certificate) = &reported.certificate else { continue };
+        let Some(workspace) = workspace_of(&reported.run.directory) else { continue };
+        let about = ranking_record::read(&workspace);
+        let about = about.into_iter().filter(|ranking| ranking.account == certificate.account);
+        for ranking in about {
+            let known = found.iter().any(|other| {
+                let kind = |it: &ArchivedRanking| std::mem::discriminant(&it.findings);
+                other.account == ranking.account && kind(other) == kind(&ranking)
+            });
+            if !known {
+                found.push(ranking);
+            }
+        }
+    }
+    found
+}
+
+/// `…/.halflight` of `…/.halflight/runs/RUN`.
+fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
+    let run = std::path::absolute(run).ok()?;
+    let runs = run.parent()?;
+    (runs.file_name()? == "runs").then(|| runs.parent())?.map(Path::to_path_buf)
+}
+
+pub(super) fn html(report: &Report) -> String {
+    report.rankings.iter().map(|ranking| one(ranking, report)).collect()
+}
+
+fn one(ranking: &ArchivedRanking, report: &Report) -> String {
+    let private = quoted(&[&ranking.private]);
+    match &ranking.findings {
+        ArchivedFindings::Exact(table) => {
+            let mut out = format!(
+                "<p>On {} UTC the public data were ranked by exact numbers of {private}. Choosing \
+                 data by such a ranking is covered by no guarantee.</p>\n",
+                ranking.time
+            );
+            if let Some(table) = table.reveal(&report.watch) {
+                out.push_str(&shown(table, " ◆"));
+            }
+            out
+        }
+        ArchivedFindings::Released(ReleasedRanking { guarantee, winner, table }) => {
+            let what = match winner {
+                Some(winner) => {
+                    format!("{} was selected privately for {private}", quoted(&[winner]))
+                }
+                None => format!("the public data were ranked privately for {private}"),
+            };
+            let mut out = format!(
+                "<p>On {} UTC {what}, at <b>ε = {}, δ = {:e}</b> ({}), which adds to what runs \
+                 cost.</p>\n",
+                ranking.time,
+                round_up(guarantee.epsilon, 4),
+                guarantee.delta,
+                guarantee.adjacency.words(),
+            );
+            out.extend(table.as_ref().map(|table| shown(table, "")));
+            out
+        }
+    }
+}
+
+/// The plot and the table below it.
+fn shown(found: &RecordedTable, standing: &str) -> String {
+    let mut out = format!("<figure>\n{}</figure>\n", figure(found, standing).svg());
+    let number = |mean: Option<Mean>| {
+        mean.map_or_else(
+            || "–".to_owned(),
+            |it| format!("{} ± {}", five_digits(it.mean), five_digits(it.deviation)),
+        )
+    };
+    let rows = found.lines.iter().enumerate().map(|(index, line)| {
+        let place = (index + 1).to_string();
+        let verdict = line.verdict.clone();
+        vec![place, line.name.clone(), number(line.energy), number(line.distance), verdict]
+    });
+    let energy = format!("captured energy{standing}");
+    let distance = format!("subspace distance{standing}");
+    let header = ["", "public data", energy.as_str(), distance.as_str(), "in words"];
+    out.push_str(&table(&header, &rows.collect::<Vec<_>>()));
+    if !found.verdict.is_empty() {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(&found.verdict));
+    }
+    out
+}
+
+fn figure(found: &RecordedTable, standing: &str) -> Figure {
+    let by_distance = found.order == Order::Distance;
+    let score = |line: &RecordedLine| if by_distance { line.distance } else { line.energy };
+    let whiskered =
+        |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
+    let bars = found.lines.iter().enumerate();
+    let bars = bars.filter_map(|(place, line)| Some(whiskered(place as f64, score(line)?)));
+    let mut series = vec![Series { name: String::new(), mark: Mark::Bars, points: bars.collect() }];
+    let ends = [-0.5, found.lines.len() as f64 - 0.5];
+    for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
+        let Some((energy, distance)) = reference else { continue };
+        let mean = if by_distance { distance.mean } else { energy.mean };
+        series.push(Series {
+            name: name.to_owned(),
+            mark: Mark::Level,
+            points: ends.map(|x| Point::new(x, mean)).to_vec(),
+        });
+    }
+    let names: Vec<&str> = found.lines.iter().map(|line| line.name.as_str()).collect();
+    let numbers: Vec<String> = (1..=names.len()).map(|place| place.to_string()).collect();
+    let horizontal = if names.len() <= MOST_NAMES {
+        Side::named("", &names)
+    } else {
+        Side::named("place", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let words = found.order.words();
+    Figure {
+        title: format!("Public data by {words}{standing}"),
+        note: if found.floor.is_some() {
+            "mean ± standard deviation over the repeats".to_owned()
+        } else {
+            "± what the noise makes of it".to_owned()
+        },
+        vertical: Side::linear(words),
+        panels: vec![Panel { title: String::new(), horizontal, series }],
+    }
+}
