@@ -1,6 +1,6 @@
 //! `cargo bench --bench accounting`: the time of one accounting call and of calibrating a
 //! plan (which the interface does at every keystroke), the former against Google's
-//! dp-accounting in the same run if `HALFLIGHT_PEER_PYTHON` names a Python that has it
+//! dp-accounting in the same run if `PYTHON` names a Python that has it
 //! (`pip install dp-accounting==0.6.0`).
 #![allow(clippy::unwrap_used)]
 
@@ -119,7 +119,7 @@ fn best<T>(work: impl Fn() -> T) -> (T, f64) {
 
 /// Seconds per case, as `benches/peers/accounting.py` prints them.
 fn peer_seconds() -> Option<Vec<f64>> {
-    let python = std::env::var("HALFLIGHT_PEER_PYTHON").ok()?;
+    let python = std::env::var("PYTHON").ok()?;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/accounting.py");
     let mut command = Command::new(python);
     command.arg(script);

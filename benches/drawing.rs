@@ -105,7 +105,12 @@ fn app_with_a_run(total: u64) -> App {
     let plan = app.session.plans[0].clone();
     let mut run = RunView::new(1, &plan, Control::default(), app.watch.for_run());
     let id = RunId("bench".to_owned());
-    run.hear(News::Moment(Moment::Granted { run: id, steps: total, warnings: Vec::new() }));
+    run.hear(News::Moment(Moment::Granted {
+        run: id,
+        steps: total,
+        warnings: Vec::new(),
+        cautions: None,
+    }));
     app.run.runs.push(run);
     app
 }

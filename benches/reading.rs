@@ -2,7 +2,7 @@
 //! pandas' C reader and pyarrow, in turn, on the same files; and the most memory
 //! that reading takes, in units of the array that it makes.
 //!
-//! `PEERS` names a Python that has the packages of `peers/reading.py`
+//! `PYTHON` names a Python that has the packages of `peers/reading.py`
 //! (`python3` if unset).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -28,7 +28,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().display().to_string();
     if peer(&["make", &place, &rows.to_string(), &columns.to_string()]).is_none() {
-        println!("SKIPPED: no Python with pandas and pyarrow (set PEERS)");
+        println!("SKIPPED: no Python with pandas and pyarrow (set PYTHON)");
         return;
     }
     println!("{rows} rows × {columns} columns");
@@ -65,7 +65,7 @@ fn read_once(path: &Path) -> (f64, usize) {
 
 /// What the peer prints, if it works.
 fn peer(arguments: &[&str]) -> Option<String> {
-    let python = std::env::var("PEERS").unwrap_or_else(|_| "python3".to_owned());
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let output = Command::new(python).arg(PEER).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -353,29 +353,8 @@ fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certi
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     write_session(here);
-    let seeded = ["run", "session.ron", "--json", "--insecure-noise-seed", "7"];
-    let mut runs = Vec::new();
-    for one_core in [false, true] {
-        // Bound to one core the program starts no second thread.
-        let mut run = command(here, &seeded);
-        if one_core && Command::new("taskset").arg("-V").output().is_ok() {
-            run = Command::new("taskset");
-            run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
-        } else if one_core {
-            eprintln!("NOTICE: no taskset here: the same number of threads twice");
-        }
-        let output = run.output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        let described = json(&halflight(here, &["schema", "run"]));
-        assert_eq!(schema::flaw(&described, &json(&output)), None);
-        let result = json(&output)["runs"][0].clone();
-        assert!(result["guarantee"].is_null() && result["insecure_noise_seed"] == 7, "{result:#}");
-        runs.push(PathBuf::from(result["directory"].as_str().unwrap()));
-    }
-    for file in ["model.safetensors", "events.jsonl", "curator.jsonl"] {
-        let [one, other] = [&runs[0], &runs[1]].map(|run| std::fs::read(run.join(file)).unwrap());
-        assert!(one == other, "{file} differs");
-    }
+    let runs = on_all_cores_and_on_one(here).concat();
+    assert_same_to_the_last_bit(&runs[0], &runs[1]);
     let certificate = std::fs::read(runs[0].join("certificate.json")).unwrap();
     let certificate: Value = serde_json::from_slice(&certificate).unwrap();
     assert!(certificate["statement"].as_str().unwrap().starts_with("NO GUARANTEE"));
@@ -399,6 +378,88 @@ fn steps_or_none(path: &Path) -> usize {
 }
 
 /// A session on files that are large enough for a second thread.
+/// The directories of all runs of `session.ron` with a seed for the noise, on all cores and
+/// then on one, where the program starts no second thread.
+fn on_all_cores_and_on_one(here: &Path) -> [Vec<PathBuf>; 2] {
+    let seeded = ["run", "session.ron", "--json", "--insecure-noise-seed", "7"];
+    [false, true].map(|one_core| {
+        let mut run = command(here, &seeded);
+        if one_core && Command::new("taskset").arg("-V").output().is_ok() {
+            run = Command::new("taskset");
+            run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
+        } else if one_core {
+            eprintln!("NOTICE: no taskset here: the same number of threads twice");
+        }
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let described = json(&halflight(here, &["schema", "run"]));
+        assert_eq!(schema::flaw(&described, &json(&output)), None);
+        let runs = json(&output)["runs"].as_array().unwrap().clone();
+        let directory = |result: &Value| {
+            assert!(result["guarantee"].is_null(), "{result:#}");
+            assert!(result["insecure_noise_seed"] == 7, "{result:#}");
+            PathBuf::from(result["directory"].as_str().unwrap())
+        };
+        runs.iter().map(directory).collect()
+    })
+}
+
+fn assert_same_to_the_last_bit(one: &Path, other: &Path) {
+    for file in ["model.safetensors", "events.jsonl", "curator.jsonl"] {
+        let [one, other] = [one, other].map(|run| std::fs::read(run.join(file)).unwrap());
+        assert!(one == other, "{file} differs");
+    }
+}
+
+#[test]
+fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let table = |rows: usize, shift: usize| {
+        let names: Vec<String> = (0..64).map(|i| format!("x{i}")).collect();
+        let mut text = format!("{},kind\n", names.join(","));
+        for row in 0..rows {
+            for column in 0..64 {
+                let angle = ((row + shift) * (column + 3)) as f64 * 0.013;
+                write!(text, "{:.4},", angle.sin()).unwrap();
+            }
+            writeln!(text, "{}", ["a", "b", "c"][row * 7 % 3]).unwrap();
+        }
+        text
+    };
+    std::fs::write(here.join("private.csv"), table(1500, 0)).unwrap();
+    std::fs::write(here.join("public.csv"), table(1000, 5000)).unwrap();
+    let plan = |name: &str, settings: &str| {
+        format!(
+            r#"(name: "{name}", method: "{name}", private: "ours", public: ["theirs"],
+                target: (epsilon: 1.0, delta: 1e-6), settings: {{"steps": 4, {settings}}},
+                preparation: (intercept: false)),"#
+        )
+    };
+    let dataset = |name: &str, role: &str, file: &str| {
+        format!(
+            r#"(name: "{name}", role: {role}, source: file("{file}"), label: "kind",
+                task: classification),"#
+        )
+    };
+    let session = [
+        "(version: 1, datasets: [".to_owned(),
+        dataset("ours", "private", "private.csv"),
+        dataset("theirs", "public", "public.csv"),
+        "], budgets: {\"ours\": (epsilon: 90.0, delta: 1e-4)}, plans: [".to_owned(),
+        plan("dp_sgd", r#""model": "probe_cnn""#),
+        plan("pillar", r#""components": 20"#),
+        plan("gep", r#""model": "hidden_layer""#),
+        "])".to_owned(),
+    ];
+    std::fs::write(here.join("session.ron"), session.concat()).unwrap();
+    let [all, one] = on_all_cores_and_on_one(here);
+    assert_eq!(all.len(), 3);
+    for (all, one) in all.iter().zip(&one) {
+        assert_same_to_the_last_bit(all, one);
+    }
+}
+
 fn write_session(directory: &Path) {
     let table = |rows: usize, slope: f64| {
         let names: Vec<String> = (0..24).map(|i| format!("x{i}")).collect();

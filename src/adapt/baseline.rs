@@ -50,7 +50,7 @@ pub fn target_only(
 /// argmin of the mean logistic loss, nearly: Nesterov's accelerated descent from zero. The
 /// loss is no more curved than half the features' second moment, the biases' 1 included.
 fn softmax_regression(data: &Dataset, classes: &Classes) -> Result<Classifier> {
-    if classes.of.len() != data.len() || data.len() == 0 {
+    if classes.of.len() != data.len() || data.is_empty() {
         return Err(Error::failed(format!("dataset '{}' has no classes to fit", data.name))
             .cure("choose its label column"));
     }

@@ -461,20 +461,27 @@ impl Table {
     /// them to test on; both keep the order of the file. The same seed gives the
     /// same split for ever.
     pub fn split(&self, holdout: f64, seed: u64) -> Result<(Self, Self)> {
+        let split = Self::split_rows(self.rows(), holdout, seed);
+        let (train, test) = split.map_err(|error| error.at(self.origin.clone()))?;
+        Ok((self.select(&train), self.select(&test)))
+    }
+
+    /// The numbers of the rows that [`Self::split`] makes its tables of, of a table with so
+    /// many.
+    pub fn split_rows(rows: usize, holdout: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
         if !(holdout > 0.0 && holdout < 1.0) {
             return Err(Error::usage(format!("a share of {holdout} cannot be held out"))
                 .cure("give a share between 0 and 1, such as 0.2"));
         }
-        let rows = self.rows();
         if rows < 2 {
-            return Err(Error::failed("one row cannot be split in two").at(self.origin.clone()));
+            return Err(Error::failed("one row cannot be split in two"));
         }
         let held = Self::holdout_rows(rows, holdout);
-        let mut order = shuffled(rows, seed);
-        let (test, train) = order.split_at_mut(held);
+        let mut test = shuffled(rows, seed);
+        let mut train = test.split_off(held);
         test.sort_unstable();
         train.sort_unstable();
-        Ok((self.select(train), self.select(test)))
+        Ok((train, test))
     }
 
     /// The same records under other column names. Their fingerprints stay: a

@@ -146,22 +146,21 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         public.classes = Some(classes_of(&pooled, &public_train, own)?);
     }
 
-    let split = private
-        .private()?
-        .try_map(|table| table.split(plan.holdout, stream(plan.seed, PRIVATE_SPLIT)))?;
     let labelled = label.is_some();
+    let with_label = labelled && method.spec().needs_private_labels;
     let preparation = preparation.under(&private.definition);
-    let train = split.try_map(|(train, _)| {
-        preparation.apply(train, "private", labelled && method.spec().needs_private_labels)
-    })?;
-    let private_holdout = if labelled {
-        Some(
-            split
-                .try_map(|(_, test)| preparation.apply_for_evaluation(test, "private hold-out"))?,
-        )
-    } else {
-        None
-    };
+    let table = private.private()?;
+    let (train, test) =
+        Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
+            .map_err(|error| error.at(private.definition.name.clone()))?;
+    let train =
+        table.try_map(|table| preparation.apply_to_rows(table, &train, "private", with_label))?;
+    let private_holdout = labelled.then(|| {
+        table.try_map(|table| {
+            preparation.apply_to_rows_for_evaluation(table, &test, "private hold-out")
+        })
+    });
+    let private_holdout = private_holdout.transpose()?;
     // How many records fall on each side depends on their number alone, which is public.
     let private_records = private.rows - Table::holdout_rows(private.rows, plan.holdout);
 

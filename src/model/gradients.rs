@@ -12,7 +12,8 @@
 
 use super::architecture::Architecture;
 use crate::numeric::product::{
-    Strided, for_columns, multiply, plain, product, symmetric_by_panels, threads_for, transposed,
+    Strided, for_columns, multiply, parts_for, plain, product, symmetric_by_panels, threads_for,
+    transposed,
 };
 use crate::numeric::{Matrix, Vector};
 
@@ -83,8 +84,8 @@ impl Gradients {
         let (rows, columns) = (self.examples(), other.examples());
         let mut gram = Matrix::zeros(rows, columns);
         let width: usize = self.layers.iter().map(Contribution::numbers).sum();
-        let threads = threads_for(rows * columns * width);
-        for_columns(gram.as_mut_slice(), rows, threads, |first, part| {
+        let parts = parts_for(rows * columns * width);
+        for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
             for (layer, others) in self.layers.iter().zip(&other.layers) {
                 layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
             }
@@ -186,7 +187,7 @@ fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
 /// Σ cᵢ·columnᵢ, added to `sum`.
 fn add_columns(matrix: &Matrix, coefficient: impl Fn(usize) -> f64 + Sync, sum: &mut [f64]) {
     let rows = matrix.nrows();
-    for_columns(sum, 1, threads_for(matrix.len()), |first, part| {
+    for_columns(sum, 1, parts_for(matrix.len()), |first, part| {
         for (run, part) in part.chunks_mut(RUN).enumerate() {
             let start = first + run * RUN;
             for (index, column) in matrix.as_slice().chunks_exact(rows).enumerate() {

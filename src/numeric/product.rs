@@ -63,8 +63,8 @@ fn multiply_thin(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, ke
 pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
     let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
     let mut product = Matrix::zeros(rows, columns);
-    let threads = threads_for(rows * inner * columns);
-    for_columns(product.as_mut_slice(), rows, threads, |first, part| {
+    let parts = parts_for(rows * inner * columns);
+    for_columns(product.as_mut_slice(), rows, parts, |first, part| {
         let right = right.columns(first, part.len() / rows);
         let right = Strided::from(right);
         multiply(part, left, &right, 0.0);
@@ -80,30 +80,34 @@ pub fn inner_products(left: &Matrix, right: &Matrix) -> Matrix {
     )
 }
 
-/// Threads that a work of so many multiplications is worth.
-pub fn threads_for(multiplications: usize) -> usize {
-    fused::threads().clamp(1, (multiplications / LEAST_SHARE).max(1))
+/// Parts that a work of so many multiplications is split into. The machine has no say in it:
+/// a product is rounded otherwise where its shape is another, and results must be the same to
+/// the last bit on any number of threads.
+pub fn parts_for(multiplications: usize) -> usize {
+    (multiplications / LEAST_SHARE).clamp(1, fused::PARTS)
 }
 
-/// Splits a column-major matrix into one run of columns per thread; `work` gets the number
-/// of its first column and the numbers.
+/// Threads that a work of so many multiplications is worth.
+pub fn threads_for(multiplications: usize) -> usize {
+    parts_for(multiplications).min(fused::threads())
+}
+
+/// Splits a column-major matrix into `parts` runs of columns, fewer where they would be too
+/// narrow for the fast kernel; `work` gets the number of its first column and the numbers.
 pub fn for_columns(
     data: &mut [f64],
     rows: usize,
-    threads: usize,
+    parts: usize,
     work: impl Fn(usize, &mut [f64]) + Sync,
 ) {
     if rows == 0 || data.is_empty() {
         return;
     }
-    let share = (data.len() / rows).div_ceil(threads.max(1));
-    let parts = data.chunks_mut(share * rows).enumerate();
-    share_out(parts.map(|(part, data)| (part * share, data)).collect(), threads, &|(
-        first,
-        data,
-    )| {
-        work(first, data);
-    });
+    let columns = data.len() / rows;
+    let share = columns.div_ceil(parts.max(1)).max(SMALL + 1).min(columns);
+    let jobs = data.chunks_mut(share * rows).enumerate();
+    let jobs = jobs.map(|(part, data)| (part * share, data)).collect();
+    share_out(jobs, parts.min(fused::threads()), &|(first, data)| work(first, data));
 }
 
 /// Fills a symmetric matrix: `panel(first, rows, part)` has to add the rows 0.. `rows` of the

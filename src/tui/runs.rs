@@ -166,7 +166,9 @@ impl RunView {
         match news {
             News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
                 self.say(format!("granted as {}: the whole plan is reserved in the ledger", run.0));
-                warnings.into_iter().for_each(|warning| self.say(format!("note: {warning}")));
+                for warning in warnings {
+                    self.say(format!("note: {warning}"));
+                }
                 // One line in any case: whether and how many there are is exact, too.
                 let line = |all: Vec<String>| match all.as_slice() {
                     [] => "nothing unusual about the private records".to_owned(),

@@ -45,6 +45,9 @@ pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 /// The share of public rows whose norm becomes at most 1.
 const UNCLIPPED_SHARE: f64 = 0.95;
 
+/// Rows of a large table that are prepared at a time.
+const PART: usize = 1 << 16;
+
 /// No standardised number is larger, so that squares cannot overflow.
 const LARGEST: f64 = 1e100;
 
@@ -132,6 +135,27 @@ impl Preparation {
         };
         let dataset = self.bounded(&table.select(&complete), name, with_label)?;
         Ok(spread(dataset, &complete, table.rows()))
+    }
+
+    /// The same of some rows, without a copy of them all at once.
+    pub fn apply_to_rows(
+        &self,
+        table: &Table,
+        rows: &[usize],
+        name: &str,
+        with_label: bool,
+    ) -> Result<Dataset> {
+        in_parts(table, rows, PART, |part| self.apply(part, name, with_label))
+    }
+
+    /// [`Self::apply_for_evaluation`] of some rows, without a copy of them all at once.
+    pub fn apply_to_rows_for_evaluation(
+        &self,
+        table: &Table,
+        rows: &[usize],
+        name: &str,
+    ) -> Result<Dataset> {
+        in_parts(table, rows, PART, |part| self.apply_for_evaluation(part, name))
     }
 
     /// Bounded features, but labels in original units, unclipped: for evaluation.
@@ -378,6 +402,38 @@ fn spread(dataset: Dataset, complete: &[usize], rows: usize) -> Dataset {
         .classes
         .map(|classes| Classes { of: among(&classes.of, complete, rows), ..classes });
     Dataset { features, target, classes, ..dataset }
+}
+
+/// Prepares `size` rows after the other: selected all at once they would take as much memory
+/// as the table.
+fn in_parts(
+    table: &Table,
+    rows: &[usize],
+    size: usize,
+    prepare: impl Fn(&Table) -> Result<Dataset>,
+) -> Result<Dataset> {
+    let first = &rows[..rows.len().min(size)];
+    let mut all = prepare(&table.select(first))?;
+    if first.len() == rows.len() {
+        return Ok(all);
+    }
+    let dimension = all.dimension();
+    let mut features = Vec::with_capacity(dimension * rows.len());
+    features.extend_from_slice(all.features.as_slice());
+    all.features = Matrix::zeros(dimension, 0);
+    for rows in rows[first.len()..].chunks(size) {
+        let part = prepare(&table.select(rows))?;
+        features.extend_from_slice(part.features.as_slice());
+        if let (Some(target), Some(more)) = (&mut all.target, part.target) {
+            target.extend(more);
+        }
+        if let (Some(classes), Some(more)) = (&mut all.classes, part.classes) {
+            classes.of.extend(more.of);
+        }
+        all.clipped += part.clipped;
+    }
+    all.features = Matrix::from_vec(dimension, features.len() / dimension.max(1), features);
+    Ok(all)
 }
 
 fn gaps(missing: Missing) -> Gaps {

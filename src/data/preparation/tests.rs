@@ -538,3 +538,29 @@ proptest! {
         prop_assert_eq!(ron::from_str::<Preparation>(&text).unwrap(), preparation);
     }
 }
+
+#[test]
+fn rows_prepared_in_parts_are_those_prepared_at_once() {
+    let rows = (0..40).map(|i| match i % 7 {
+        3 => format!(",b,{i},1\n"),
+        k => format!("{i},{},{},{}\n", if k % 2 == 0 { "a" } else { "b" }, i % 3, i % 11),
+    });
+    let table = table(&format!("size,kind,hr,y\n{}", rows.collect::<String>()));
+    let mut lenient = definition("y");
+    lenient.missing = Missing::Drop;
+    let preparation = fit(SHOPS, &definition("y"), &raw()).under(&lenient);
+    let wanted: Vec<usize> = (0..40).filter(|row| row % 5 != 1).collect();
+    let some = table.select(&wanted);
+    let (whole, judged) = (
+        preparation.apply(&some, "x", true).unwrap(),
+        preparation.apply_for_evaluation(&some, "x"),
+    );
+    let judged = judged.unwrap();
+    for size in [1, 3, 32, 33] {
+        let parts = |prepare: &dyn Fn(&Table) -> Result<Dataset>| {
+            in_parts(&table, &wanted, size, prepare).unwrap()
+        };
+        assert_eq!(parts(&|part| preparation.apply(part, "x", true)), whole, "{size}");
+        assert_eq!(parts(&|part| preparation.apply_for_evaluation(part, "x")), judged, "{size}");
+    }
+}

@@ -1,0 +1,137 @@
+//! `cargo bench --bench scaling [-- FILE.svg]`: how time grows with the records n, the
+//! features d, the public records m and the candidates, as a table and, where a file is
+//! named, as a figure (the README's is `assets/scaling.svg`).
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use halflight::adapt::discrepancy::Smoothed;
+use halflight::adapt::moment::{bounded_moment, difference};
+use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
+use halflight::model::{Activation, Architecture, Classifier, Labels};
+use halflight::numeric::{Matrix, Vector, fused};
+use halflight::plot::{Figure, Mark, Panel, Point, Series, Side};
+use halflight::rank::Subspace;
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+const ROUNDS: usize = 5;
+
+/// What is measured over what, at which sizes.
+struct Case {
+    panel: &'static str,
+    axis: &'static str,
+    name: &'static str,
+    times: Vec<(usize, f64)>,
+}
+
+fn main() {
+    let cases = [
+        Case {
+            panel: "gradient step over all records",
+            axis: "n, at d = 100",
+            name: "profiled CnvxAdap",
+            times: [1_000, 10_000, 100_000, 1_000_000].map(|n| (n, gradient(n, 100))).to_vec(),
+        },
+        Case {
+            panel: "gradient step over all records",
+            axis: "d, at n = 20 000",
+            name: "profiled CnvxAdap",
+            times: [10, 30, 100, 300, 1000].map(|d| (d, gradient(20_000, d))).to_vec(),
+        },
+        Case {
+            panel: "Frank–Wolfe step",
+            axis: "m, at d = 10",
+            name: "noisy Frank–Wolfe",
+            times: [300, 1_000, 3_000, 10_000].map(|m| (m, frank_wolfe(m, 10))).to_vec(),
+        },
+        Case {
+            panel: "ranking, one repeat",
+            axis: "candidates, at 500 records",
+            name: "GSD and energy, MLP",
+            times: [1, 2, 4, 8, 16].map(|count| (count, ranking(count))).to_vec(),
+        },
+    ];
+    for case in &cases {
+        println!("{} ({}; {})", case.panel, case.axis, case.name);
+        for (size, seconds) in &case.times {
+            println!("  {size:>9}  {seconds:>12.6} s");
+        }
+    }
+    let panels = cases.iter().map(|case| Panel {
+        title: case.panel.to_owned(),
+        horizontal: Side::log(case.axis),
+        series: vec![Series {
+            name: case.name.to_owned(),
+            mark: Mark::Line,
+            points: case.times.iter().map(|(x, y)| Point::new(*x as f64, *y)).collect(),
+        }],
+    });
+    let figure = Figure {
+        title: "How time grows with the problem".to_owned(),
+        note: "two cores; the least of five times".to_owned(),
+        vertical: Side::log("seconds"),
+        panels: panels.collect(),
+    };
+    if let Some(path) = std::env::args().find(|word| word.contains(".svg")) {
+        std::fs::write(path, figure.svg()).unwrap();
+    }
+}
+
+/// The least of some times, in seconds.
+fn time<T>(mut work: impl FnMut() -> T) -> f64 {
+    let once = |_| {
+        let start = Instant::now();
+        black_box(work());
+        start.elapsed().as_secs_f64()
+    };
+    (0..ROUNDS).map(once).fold(f64::INFINITY, f64::min)
+}
+
+fn normals(rows: usize, columns: usize, seed: u64) -> Matrix {
+    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    Matrix::from_fn(rows, columns, |_, _| StandardNormal.sample(&mut generator))
+}
+
+fn gradient(n: usize, d: usize) -> f64 {
+    let (data, w) = (normals(d, n, 1), Vector::from_element(d, 0.01));
+    time(|| fused::gradient(black_box(&data), &w, fused::threads(), |_, score| score))
+}
+
+/// A round besides its draw: scores of all public records, then one record's move.
+fn frank_wolfe(m: usize, d: usize) -> f64 {
+    let part = |part| dataset(part, m, d, DEFAULT_MIXTURE, 1).unwrap().features;
+    let (public, private) = (part(Part::Source), part(Part::Target));
+    let moment = bounded_moment(&private, 1.0);
+    let q = Vector::from_element(m, 1.0 / m as f64);
+    let mut sum = &moment - difference(&moment, &public, &q);
+    time(|| {
+        let scores = Smoothed::of(&(&moment - &sum), 10.0).unwrap().scores(&public);
+        let x = public.column(scores.imax());
+        sum.ger(1e-9, &x, &x, 1.0 - 1e-9);
+    })
+}
+
+/// Gradients of the private records and of every candidate, their spans, and the scores.
+fn ranking(candidates: usize) -> f64 {
+    const RECORDS: usize = 500;
+    let architecture = Architecture::perceptron(196, 38, 10, Activation::Relu).unwrap();
+    let parameters = architecture.initial(&mut ChaCha20Rng::seed_from_u64(1));
+    let model = Classifier::new(architecture, parameters).unwrap();
+    let labels: Vec<u32> = (0..RECORDS as u32).map(|i| i * 7 % 10).collect();
+    let data: Vec<Matrix> =
+        (0..=candidates).map(|seed| normals(196, RECORDS, seed as u64)).collect();
+    time(|| {
+        let gradients: Vec<_> = data
+            .iter()
+            .map(|data| model.gradients(data, Labels::Classes(&labels)).unwrap())
+            .collect();
+        let spans: Vec<_> =
+            gradients.iter().map(|batch| Subspace::of(batch, 18).unwrap()).collect();
+        for span in &spans[1..] {
+            black_box(spans[0].score(span, &gradients[0]));
+        }
+    })
+}
