@@ -146,6 +146,7 @@ impl Setup {
                  step; profiled_cnvx_adap solves for the weights and needs none of it"
                     .to_owned(),
             ],
+            explained: None,
         };
         Ok(Self { mode, pulls, radius, largest, caps, steps, plan })
     }

@@ -6,10 +6,11 @@
 //! the model smaller, and with it the noise.
 
 use super::sampled::fields::{
-    BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, learning_rate,
-    model, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, plan,
+    steps,
 };
-use super::sampled::training::{Clipped, Motion, Training};
+use super::sampled::pace::Pace;
+use super::sampled::training::{Clipped, Training};
 use super::sampled::{design, design::Design};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
@@ -17,10 +18,6 @@ use crate::adapt::profiled::descent::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::privacy::{Calibrated, Target};
-
-/// Learning rates without noise.
-const LARGEST_SOFTMAX_RATE: f64 = 16.0;
-const LARGEST_NETWORK_RATE: f64 = 1.0;
 
 static SPEC: Spec = Spec {
     id: "dp_sgd",
@@ -49,7 +46,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.0),
+        AVERAGE,
     ],
 };
 
@@ -79,49 +76,28 @@ impl Method for DpSgd {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings, &design::plan_plain(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let plan = plan(shape, settings, &design::plan_plain(shape, settings)?)?;
+        let sigma = plan.scale(noise, GRADIENT)?;
         let design = design::plain(shape, &problem.public, settings, problem.seed)?;
-        let largest = largest_rate(&design);
-        train(problem, settings, noise, design, largest)
+        let pace = Pace::of(design.model.architecture());
+        train(problem, settings, design, pace, sigma)
     }
 }
 
-/// Softmax regression takes longer steps than a network.
-pub fn largest_rate(design: &Design) -> f64 {
-    let layers = design.model.architecture().layers().len();
-    if layers == 1 { LARGEST_SOFTMAX_RATE } else { LARGEST_NETWORK_RATE }
-}
-
-/// The run of one clipped sum in each step, whatever the design.
+/// The run of one clipped sum with noise of scale `sigma` in each step, whatever the design.
 pub fn train(
     problem: Problem,
     settings: &Settings,
-    noise: &Calibrated,
     design: Design,
-    largest_rate: f64,
+    pace: Pace,
+    sigma: f64,
 ) -> Result<Box<dyn Run>> {
-    let shape = &problem.shape;
-    let source = Clipped {
-        objective: design.objective,
-        clip: settings.number("clip")?,
-        batch: batch(shape, settings)? as f64,
-    };
-    let motion = motion(shape, settings, noise, largest_rate)?;
+    let batch = batch(&problem.shape, settings)? as f64;
+    let source = Clipped { objective: design.objective, clip: settings.number("clip")?, batch };
+    let trained = design.objective.parameters(&design.model);
+    let length = sigma * (trained as f64).sqrt() / batch;
+    let motion = pace.motion(settings, length, trained)?;
     Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
-}
-
-pub fn motion(
-    shape: &ProblemShape,
-    settings: &Settings,
-    noise: &Calibrated,
-    largest_rate: f64,
-) -> Result<Motion> {
-    Ok(Motion {
-        steps: settings.whole("steps")?,
-        learning_rate: learning_rate(shape, settings, noise.target, largest_rate)?,
-        momentum: settings.number("momentum")?,
-        average: settings.number("average")?,
-    })
 }
 
 #[cfg(test)]
@@ -208,6 +184,7 @@ mod tests {
             ("batch", 50.0),
             ("learning_rate", 0.5),
             ("momentum", 0.5),
+            ("average", 0.0),
         ];
         for model in ["softmax", "hidden_layer"] {
             let rehearsal = Rehearsal {

@@ -259,6 +259,7 @@ fn plan(
         // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
         signal: weight * square / (candidates.max(2) as f64).ln(),
         warnings,
+        explained: None,
     })
 }
 

@@ -19,11 +19,11 @@
 //! before clipping, and gradients very much longer than S₁ + S₂ are shortened first, so that
 //! no sum cancels numbers far larger than its result.
 
-use super::dp_sgd::{largest_rate, motion};
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
-    BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, batch, model, steps,
+    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, steps,
 };
+use super::sampled::pace::Pace;
 use super::sampled::training::{GradientSource, Look, Training, seen};
 use super::sampled::{Objective, Records, rounding};
 use super::spec::{Field, FieldKind};
@@ -104,14 +104,14 @@ static SPEC: Spec = Spec {
             name: "clip S₁",
             unit: "norm of embedding",
             help: "What a gradient says inside the subspace is clipped to this norm.",
-            kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 1.0 },
+            kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 0.5 },
         },
         Field {
             key: "clip_residual",
             name: "clip S₂",
             unit: "norm of residual",
             help: "What it says outside is clipped to this norm; 0 leaves it out.",
-            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.2 },
+            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.25 },
         },
         Field {
             key: "share",
@@ -124,7 +124,7 @@ static SPEC: Spec = Spec {
         BATCH,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.0),
+        AVERAGE,
     ],
 };
 
@@ -163,7 +163,7 @@ impl Method for Gep {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings)?.scale(noise, GRADIENT)?;
+        let sigma = plan(shape, settings)?.scale(noise, GRADIENT)?;
         let design = design(shape, &problem.public, settings, problem.seed)?;
         let source = Embedded {
             objective: design.objective,
@@ -175,7 +175,10 @@ impl Method for Gep {
             drawn: 0,
             basis: Anchor::default(),
         };
-        let motion = motion(shape, settings, noise, largest_rate(&design))?;
+        let trained = design.model.parameters().len();
+        let length = sigma * source.split.noise_length(source.directions, trained) / source.batch;
+        let pace = Pace::of(design.model.architecture());
+        let motion = pace.motion(settings, length, trained)?;
         Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
     }
 }
@@ -289,7 +292,13 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
     };
-    Ok(Plan { releases: vec![release], steps, signal: batch as f64, warnings: design.remarks })
+    Ok(Plan {
+        releases: vec![release],
+        steps,
+        signal: batch as f64,
+        warnings: design.remarks,
+        explained: None,
+    })
 }
 
 /// How a record's contribution of length 1 is divided.
@@ -324,6 +333,13 @@ impl Split {
 
     fn longest_in_units(&self) -> f64 {
         self.longest() * (self.embedding_unit + self.residual_unit)
+    }
+
+    /// Root mean square length of what unit noise on every number does to a gradient.
+    fn noise_length(&self, directions: usize, parameters: usize) -> f64 {
+        let part =
+            |count: usize, unit: f64| if unit > 0.0 { count as f64 / (unit * unit) } else { 0.0 };
+        (part(directions, self.embedding_unit) + part(parameters, self.residual_unit)).sqrt()
     }
 
     /// The factors of embedding and residual, from ‖g‖² and ‖Vᵀg‖².

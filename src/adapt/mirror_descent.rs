@@ -211,6 +211,7 @@ fn plan(
         // ‖E‖ ≤ 1, and every entry of the gradient is at most r̂².
         signal: if printed { square * (public.len() as f64).sqrt() } else { 1.0 },
         warnings: Vec::new(),
+        explained: None,
     })
 }
 

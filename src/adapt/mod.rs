@@ -55,7 +55,7 @@ pub mod spec;
 pub mod target_only;
 pub mod weighted;
 
-pub use plan::Plan;
+pub use plan::{Explained, Plan};
 pub use problem::{Problem, ProblemShape, Start};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};
 

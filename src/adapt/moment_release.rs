@@ -239,6 +239,7 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         steps: 1 + settings.whole("iterations")?.div_ceil(ITERATIONS_PER_STEP),
         signal: shape.bounds.feature_norm.powi(2),
         warnings,
+        explained: None,
     })
 }
 

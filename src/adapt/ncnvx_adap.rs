@@ -181,6 +181,7 @@ impl Setup {
                  step; profiled_logistic solves for the weights and needs none of it"
                     .to_owned(),
             ],
+            explained: None,
         };
         Ok(Self { mode, learner, pulls, radius, largest, caps, steps, plan })
     }

@@ -12,10 +12,11 @@
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};
-use super::sampled::fields::{BATCH, CLIP, LEARNING_RATE, MOMENTUM, average, plan, steps};
+use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, plan, steps};
+use super::sampled::pace::Pace;
 use super::sampled::{Loss, Objective, Trained};
 use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use super::{Explained, Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
 use crate::adapt::profiled::descent::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
@@ -28,10 +29,7 @@ use crate::privacy::{Calibrated, Target};
 /// Directions where nothing else is said.
 const USUAL_COMPONENTS: usize = 40;
 
-/// The learning rate without noise.
-const LARGEST_RATE: f64 = 16.0;
-
-/// The learning rate for the hinge loss is this times ζ² times the number of classes: its scores
+/// The rate for the hinge loss is that for the logistic times this, ζ² and the number of classes: its scores
 /// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
 const HINGE_RATE: f64 = 0.1;
 
@@ -80,7 +78,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.25),
+        AVERAGE,
     ],
 };
 
@@ -107,9 +105,11 @@ impl Method for Pillar {
         settings: &Settings,
     ) -> Result<Plan> {
         shape.check_for(&SPEC, public)?;
-        let mut design = planned(shape, settings)?;
-        design.remarks.push(explained(public, components(shape, settings)?, settings)?);
-        plan(shape, settings, &design)
+        let explained = explained(public, components(shape, settings)?, settings)?;
+        let mut plan = plan(shape, settings, &planned(shape, settings)?)?;
+        plan.warnings.push(explained.words());
+        plan.explained = Some(explained);
+        Ok(plan)
     }
 
     fn start(
@@ -120,15 +120,15 @@ impl Method for Pillar {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let plan = plan(shape, settings, &planned(shape, settings)?)?;
+        let sigma = plan.scale(noise, GRADIENT)?;
         let design = design(shape, &problem.public, settings)?;
-        let largest = match design.objective.loss {
-            Loss::CrossEntropy => LARGEST_RATE,
-            Loss::Hinge(margin) => {
-                HINGE_RATE * LARGEST_RATE * margin * margin * shape.classes.len() as f64
-            }
+        let factor = match design.objective.loss {
+            Loss::CrossEntropy => 1.0,
+            Loss::Hinge(margin) => HINGE_RATE * margin * margin * shape.classes.len() as f64,
         };
-        train(problem, settings, noise, design, largest)
+        let pace = Pace::of(design.model.architecture()).times(factor);
+        train(problem, settings, design, pace, sigma)
     }
 }
 
@@ -183,17 +183,10 @@ fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Ve
     })
 }
 
-/// What the choice of k keeps, in words.
-fn explained(public: &Dataset, count: usize, settings: &Settings) -> Result<String> {
+/// What the choice of k keeps.
+fn explained(public: &Dataset, chosen: usize, settings: &Settings) -> Result<Explained> {
     let (_, principal) = directions(public, 0, settings)?;
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    Ok(format!(
-        "{count} components keep {} of the public energy; 80 % need {}, 90 % need {}, 99 % need {}",
-        percent(principal.explained(count)),
-        principal.needed(0.8),
-        principal.needed(0.9),
-        principal.needed(0.99)
-    ))
+    Ok(Explained { chosen, shares: principal.shares() })
 }
 
 /// Project, bring to unit length, then the classes.
@@ -287,6 +280,7 @@ mod tests {
                 seed: 3,
             };
             let model = rehearsal.run().unwrap().model;
+            assert_eq!(model.probabilities(&private.features).is_none(), loss == "hinge");
             let classes = model.classes(&private.features).unwrap();
             let truth = &private.classes.as_ref().unwrap().of;
             classes.iter().zip(truth).filter(|(one, other)| one == other).count()
@@ -307,6 +301,9 @@ mod tests {
         };
         let found = plan(&shape, &public, 3.0).unwrap();
         assert!(found.warnings[0].contains("3 components keep"), "{:?}", found.warnings);
+        let explained = found.explained.unwrap();
+        assert_eq!((explained.chosen, explained.shares.len()), (3, 6));
+        assert!((explained.shares[5] - 1.0).abs() < 1e-12);
         assert_eq!(found.releases[0].adjacency, crate::privacy::Adjacency::ZeroOut);
         let error = plan(&shape, &public, 7.0).unwrap_err().to_string();
         assert!(error.contains("7 components") && error.contains("6 features"), "{error}");

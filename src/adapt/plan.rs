@@ -15,6 +15,43 @@ pub struct Plan {
     pub signal: f64,
     /// What the user should know before launching.
     pub warnings: Vec<String>,
+    /// Where directions of the public records are chosen.
+    pub explained: Option<Explained>,
+}
+
+/// What public directions keep of the public records' energy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// How many of them are taken.
+    pub chosen: usize,
+    /// The share that the first 1, 2, 3 … of them keep.
+    pub shares: Vec<f64>,
+}
+
+impl Explained {
+    /// The share that is kept.
+    pub fn kept(&self) -> f64 {
+        let last = self.chosen.min(self.shares.len());
+        if last == 0 { 0.0 } else { self.shares[last - 1] }
+    }
+
+    /// How many directions keep at least this share.
+    pub fn needed(&self, share: f64) -> usize {
+        self.shares.partition_point(|kept| *kept < share).saturating_add(1).min(self.shares.len())
+    }
+
+    /// In words.
+    pub fn words(&self) -> String {
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        format!(
+            "{} components keep {} of the public energy; 80 % need {}, 90 % need {}, 99 % need {}",
+            self.chosen,
+            percent(self.kept()),
+            self.needed(0.8),
+            self.needed(0.9),
+            self.needed(0.99)
+        )
+    }
 }
 
 impl Plan {
@@ -69,7 +106,13 @@ mod tests {
             noise: Allotment::Share(1.0),
             adjacency: Adjacency::ReplaceOne,
         };
-        Plan { releases: vec![release], steps: 10, signal: 3.0, warnings: Vec::new() }
+        Plan {
+            releases: vec![release],
+            steps: 10,
+            signal: 3.0,
+            warnings: Vec::new(),
+            explained: None,
+        }
     }
 
     fn noise(sensitivity: f64, count: u64) -> Calibrated {
@@ -97,6 +140,18 @@ mod tests {
         assert!(plan(0.6).scale(&noise(0.5, 10), "gradient").is_err());
         assert!(plan(0.5).scale(&noise(0.5, 9), "gradient").is_err());
         assert!(plan(0.5).scale(&noise(0.5, 10), "moment").is_err());
+    }
+
+    #[test]
+    fn what_directions_keep_is_read_off_their_shares() {
+        let explained = Explained { chosen: 2, shares: vec![0.5, 0.85, 0.95, 1.0] };
+        assert_eq!(explained.kept(), 0.85);
+        assert_eq!([0.1, 0.5, 0.8, 0.9, 1.0].map(|s| explained.needed(s)), [1, 1, 2, 3, 4]);
+        let words = explained.words();
+        assert!(
+            words.contains("2 components keep 85.0 %") && words.contains("99 % need 4"),
+            "{words}"
+        );
     }
 
     #[test]

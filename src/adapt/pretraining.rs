@@ -8,11 +8,12 @@
 
 use rand::seq::SliceRandom;
 
-use super::dp_sgd::{largest_rate, train};
+use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
 use super::sampled::fields::{
-    BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, average, model, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, model, plan, steps,
 };
+use super::sampled::pace::Pace;
 use super::sampled::training::seen;
 use super::sampled::{Loss, Objective, Records, Trained};
 use super::spec::{Field, FieldKind};
@@ -68,7 +69,7 @@ static SPEC: Spec = Spec {
         CLIP,
         LEARNING_RATE,
         MOMENTUM,
-        average(0.0),
+        AVERAGE,
     ],
 };
 
@@ -113,10 +114,11 @@ impl Method for Pretraining {
     ) -> Result<Box<dyn Run>> {
         problem.check_for(&SPEC)?;
         let shape = &problem.shape;
-        plan(shape, settings, &planned(shape, settings)?)?.scale(noise, GRADIENT)?;
+        let plan = plan(shape, settings, &planned(shape, settings)?)?;
+        let sigma = plan.scale(noise, GRADIENT)?;
         let (known, classes, scale) = if let Some(start) = &shape.start {
             let scale = design::scale(&problem.public, start.model.architecture());
-            (without_scale(&start.model, scale), &start.classes, scale)
+            (without_scale(&start.model, scale)?, &start.classes, scale)
         } else {
             let known = pretrained(shape, &problem.public, settings, problem.seed)?;
             let scale = design::scale(&problem.public, known.architecture());
@@ -125,8 +127,8 @@ impl Method for Pretraining {
         let network = network(shape, settings)?;
         let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
         let design = freeze(model, trained(settings)?, scale)?;
-        let largest = largest_rate(&design);
-        train(problem, settings, noise, design, largest)
+        let pace = pace(&design, &problem.public)?;
+        train(problem, settings, design, pace, sigma)
     }
 }
 
@@ -171,7 +173,7 @@ fn network(shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
         .cure("start from a model that was trained on such records"));
     }
     let outputs = design::classes(shape)?;
-    let mut layers = known.layers().to_vec();
+    let mut layers = known.without_margins().layers().to_vec();
     match layers.last_mut() {
         Some(Layer::Dense(head) | Layer::Linear(head)) => head.outputs = outputs,
         _ => {
@@ -185,15 +187,16 @@ fn network(shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
     Architecture::new(layers)
 }
 
-/// The same model on features that are multiplied by `scale` before.
-fn without_scale(model: &Classifier, scale: f64) -> Classifier {
-    let mut model = model.clone();
+/// The same scores of features that are multiplied by `scale` before.
+fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
+    let architecture = model.architecture().without_margins();
+    let mut model = Classifier::new(architecture, model.parameters().to_vec())?;
     let first = model.architecture().layers().iter().find_map(Layer::weight_shape);
     let weights: usize = first.map_or(0, |shape| shape.iter().product());
     for weight in &mut model.parameters_mut()[..weights] {
         *weight /= scale;
     }
-    model
+    Ok(model)
 }
 
 fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
@@ -273,6 +276,18 @@ fn freeze(model: Classifier, part: Part, scale: f64) -> Result<Design> {
         model: Classifier::new(head, after.to_vec())?,
         objective,
     })
+}
+
+/// A last layer by itself sees what the frozen ones make of records, and that has some length.
+fn pace(design: &Design, public: &Dataset) -> Result<Pace> {
+    let pace = Pace::of(design.model.architecture());
+    if design.frozen.is_none() {
+        return Ok(pace);
+    }
+    let records = Records { features: public.features.clone(), classes: Vec::new() };
+    let outputs = seen(design, &records)?.features;
+    let length = (outputs.norm_squared() / outputs.ncols() as f64).sqrt();
+    Ok(if length > 0.0 { pace.times(1.0 / length) } else { pace })
 }
 
 #[cfg(test)]

@@ -206,7 +206,13 @@ fn plan(
     warnings.extend(few_records(shape, steps));
     let mut releases = vec![gradient];
     releases.extend(penalty.release(shape, start));
-    Ok(Plan { releases, steps, signal: (1.0 - profile.alpha) * profile.clip, warnings })
+    Ok(Plan {
+        releases,
+        steps,
+        signal: (1.0 - profile.alpha) * profile.clip,
+        warnings,
+        explained: None,
+    })
 }
 
 /// Less noise pays for more steps, which come closer to the minimum.

@@ -198,6 +198,7 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         steps,
         signal: (1.0 - profile.alpha) * profile.clip,
         warnings: few_records(shape, steps).into_iter().collect(),
+        explained: None,
     })
 }
 

@@ -162,6 +162,7 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
         steps,
         signal: profile.clip,
         warnings: few_records(shape, steps).into_iter().collect(),
+        explained: None,
     })
 }
 

@@ -177,6 +177,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
     warnings.extend(clipping(&public, &plan.preparation));
+    warnings.extend(left_out(private, &used));
     if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
         warnings.push(format!(
             "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
@@ -214,6 +215,23 @@ fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition)
     if let (Columns::Only(columns), Some(label)) = (&mut definition.columns, &own.label) {
         columns.retain(|name| name != label);
     }
+}
+
+/// What all columns of the private records were to be used and public ones lack is said.
+fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
+    let definition = &private.definition;
+    let lacking = private.columns.iter().filter(|column| {
+        !used.contains(&column.name) && definition.label.as_ref() != Some(&column.name)
+    });
+    let lacking: Vec<_> = lacking.collect();
+    let first = lacking.first().filter(|_| definition.columns == Columns::All)?;
+    Some(format!(
+        "'{}' has features that are not used, for the public records lack them: '{}'{} ({} in all)",
+        definition.name,
+        first.name,
+        if lacking.len() > 1 { " and others" } else { "" },
+        lacking.iter().map(|column| column.width).sum::<usize>()
+    ))
 }
 
 /// Whom no public record tells the classes of the private records must be told.
@@ -362,6 +380,18 @@ mod tests {
         let settings = "\"units\": 2";
         let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
         assert_eq!(found.calibrated.events[0].mechanism.size_words().split(' ').next(), Some("9"));
+    }
+
+    #[test]
+    fn features_that_only_the_private_records_have_are_left_out_and_named() {
+        let more = ", columns: only([\"a\"])";
+        let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
+        assert_eq!(found.problem.public.feature_names, ["a", "(intercept)"]);
+        let note = found.warnings.iter().find(|note| note.contains("not used")).unwrap();
+        assert!(note.contains("'ours'") && note.contains("'b'"), "{note}");
+        let more = ", columns: only([\"a\", \"b\"])";
+        let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();
+        assert!(!found.warnings.iter().any(|note| note.contains("not used")));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Dataset, Preparation, Task};
 use crate::error::{Error, Result};
-use crate::model::{Classifier, Labels, Model};
+use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
@@ -481,7 +481,7 @@ impl Judge<'_> {
     fn judge_classifier(&self, classifier: &Classifier, step: &mut Step) {
         let loss = |holdout: &Dataset| {
             let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
-            let losses = classifier.losses(&holdout.features, Labels::Classes(&classes.of));
+            let losses = classifier.losses(&holdout.features, classifier.labels(&classes.of));
             Some(losses.iter().sum::<f64>() / losses.len() as f64)
         };
         if let Some(loss) = loss(self.public) {

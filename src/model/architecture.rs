@@ -161,6 +161,20 @@ impl Architecture {
         Ok((Self::new(self.layers[..at].to_vec())?, Self::new(self.layers[at..].to_vec())?))
     }
 
+    /// Whether the scores are margins of each class against the rest, without probabilities.
+    pub fn tells_margins(&self) -> bool {
+        matches!(self.layers.last(), Some(Layer::Margins(_)))
+    }
+
+    /// These layers, the last of which gives scores, without what may be said of these.
+    pub fn without_margins(&self) -> Self {
+        let mut layers = self.layers.clone();
+        if self.tells_margins() && layers.len() > 1 {
+            layers.pop();
+        }
+        Self { layers }
+    }
+
     /// These layers, then those of `next`.
     pub fn then(&self, next: &Self) -> Result<Self> {
         Self::new([self.layers.as_slice(), next.layers.as_slice()].concat())
@@ -234,6 +248,7 @@ fn layer_words(layer: &Layer) -> String {
         Layer::MaxPool(pool) => format!("pool {}: {}", pool.window, pool.output()),
         Layer::Normalise(_) => "unit length".to_owned(),
         Layer::Activation(activation, _) => activation.words().to_owned(),
+        Layer::Margins(_) => "margins".to_owned(),
     }
 }
 

@@ -88,6 +88,15 @@ impl Classifier {
         scores.as_slice().chunks_exact(scores.nrows()).map(largest).collect()
     }
 
+    /// Labels under the loss that goes with what its scores are.
+    pub fn labels<'a>(&self, classes: &'a [u32]) -> Labels<'a> {
+        if self.architecture.tells_margins() {
+            Labels::Hinge(classes, 1.0)
+        } else {
+            Labels::Classes(classes)
+        }
+    }
+
     /// The loss of every column of `features`.
     pub fn losses(&self, features: &Matrix, labels: Labels<'_>) -> Vec<f64> {
         labels.differentiate(self.scores(features).as_mut_slice())
@@ -95,6 +104,11 @@ impl Classifier {
 
     /// The gradient of every example's loss, one example per column of `features`.
     pub fn gradients(&self, features: &Matrix, labels: Labels<'_>) -> Result<Gradients> {
+        self.gradients_of(features.clone(), labels)
+    }
+
+    /// The same of a batch that nobody else needs: what a first dense layer sees is not copied.
+    pub fn gradients_of(&self, features: Matrix, labels: Labels<'_>) -> Result<Gradients> {
         let count = features.ncols();
         if features.nrows() != self.architecture.inputs() || labels.len() != count {
             return Err(Error::failed(format!(
@@ -105,14 +119,19 @@ impl Classifier {
             )));
         }
         let mut losses = vec![0.0; count];
+        let direct = matches!(self.architecture.layers()[0], Layer::Dense(_) | Layer::Linear(_));
         let mut layers: Vec<Contribution> = self
             .trained()
-            .map(|layer| match layer {
-                Layer::Dense(dense) | Layer::Linear(dense) => Contribution::Outer {
-                    inputs: Matrix::zeros(dense.inputs, count),
-                    deltas: Matrix::zeros(dense.outputs, count),
-                    biases: layer.biases() > 0,
-                },
+            .enumerate()
+            .map(|(index, layer)| match layer {
+                Layer::Dense(dense) | Layer::Linear(dense) => {
+                    let kept = if direct && index == 0 { 0 } else { count };
+                    Contribution::Outer {
+                        inputs: Matrix::zeros(dense.inputs, kept),
+                        deltas: Matrix::zeros(dense.outputs, count),
+                        biases: layer.biases() > 0,
+                    }
+                }
                 _ => Contribution::Formed(Matrix::zeros(layer.parameters(), count)),
             })
             .collect();
@@ -123,6 +142,9 @@ impl Classifier {
             let features = &features.as_slice()[first * inputs..(first + count) * inputs];
             self.differentiate(features, labels.range(first, count), block);
         });
+        if let (true, Some(Contribution::Outer { inputs, .. })) = (direct, layers.first_mut()) {
+            *inputs = features;
+        }
         Ok(Gradients { losses, layers })
     }
 
@@ -207,7 +229,9 @@ impl Classifier {
                         convolution.gradients(inputs, &deltas, formed);
                     }
                     (_, Some(Share::Outer { inputs: to, deltas: slopes })) => {
-                        to.copy_from_slice(inputs);
+                        if !to.is_empty() {
+                            to.copy_from_slice(inputs);
+                        }
                         slopes.copy_from_slice(&deltas);
                     }
                     _ => {}
@@ -237,9 +261,11 @@ fn split<'a>(
         match layer {
             Contribution::Outer { inputs, deltas, .. } => {
                 let (height, outputs) = (inputs.nrows(), deltas.nrows());
-                let inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
+                // None where the batch itself is what the layer sees.
+                let mut inputs = inputs.as_mut_slice().chunks_mut(per_block * height);
                 let deltas = deltas.as_mut_slice().chunks_mut(per_block * outputs);
-                for (block, (inputs, deltas)) in blocks.iter_mut().zip(inputs.zip(deltas)) {
+                for (block, deltas) in blocks.iter_mut().zip(deltas) {
+                    let inputs = inputs.next().unwrap_or_default();
                     block.layers.push(Share::Outer { inputs, deltas });
                 }
             }

@@ -12,9 +12,17 @@
 
 use super::architecture::Architecture;
 use crate::numeric::product::{
-    Strided, multiply, parts_for, plain, product, symmetric_by_panels, threads_for, transposed,
+    Strided, for_columns, multiply, parts_for, plain, product, symmetric_by_panels, threads_for,
+    transposed,
 };
 use crate::numeric::{Matrix, Vector};
+
+/// Up to so many sums are added up example by example: for a product, which writes one of its
+/// sides out in another order first, they are too thin.
+const FEW: usize = 4;
+
+/// Numbers of a sum that are worked on at once: they stay in the fastest cache.
+const RUN: usize = 2048;
 
 /// One gradient per example, over all layers.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +85,7 @@ impl Gradients {
         let mut gram = Matrix::zeros(rows, columns);
         let width: usize = self.layers.iter().map(Contribution::numbers).sum();
         let parts = parts_for(rows * columns * width);
-        crate::numeric::product::for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
+        for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
             for (layer, others) in self.layers.iter().zip(&other.layers) {
                 layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
             }
@@ -176,6 +184,40 @@ fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
     &matrix.as_slice()[first * rows..(first + count) * rows]
 }
 
+/// Σ cᵢ·columnᵢ, added to `sum`.
+fn add_columns(matrix: &Matrix, coefficient: impl Fn(usize) -> f64 + Sync, sum: &mut [f64]) {
+    let rows = matrix.nrows();
+    for_columns(sum, 1, parts_for(matrix.len()), |first, part| {
+        for (run, part) in part.chunks_mut(RUN).enumerate() {
+            let start = first + run * RUN;
+            for (index, column) in matrix.as_slice().chunks_exact(rows).enumerate() {
+                let factor = coefficient(index);
+                for (sum, number) in part.iter_mut().zip(&column[start..]) {
+                    *sum += factor * number;
+                }
+            }
+        }
+    });
+}
+
+/// Σ inputᵢ⊗weightᵢ: one column per row of `weighted`.
+fn outer_sums(inputs: &Matrix, weighted: &Matrix) -> Matrix {
+    let (height, count) = weighted.shape();
+    if height <= FEW {
+        let mut sums = Matrix::zeros(inputs.nrows(), height);
+        for (k, mut sum) in sums.column_iter_mut().enumerate() {
+            add_columns(inputs, |example| weighted[(k, example)], sum.as_mut_slice());
+        }
+        return sums;
+    }
+    if height < inputs.nrows() {
+        // The other way round there are more columns for threads to share.
+        let across = transposed(inputs.as_slice(), inputs.nrows(), count);
+        return product(&whole(weighted), &across).transpose();
+    }
+    product(&whole(inputs), &transposed(weighted.as_slice(), height, count))
+}
+
 /// leftᵀ·right of some columns of each, added to `part`.
 fn add_products(
     left: &Matrix,
@@ -271,6 +313,12 @@ impl Contribution {
     fn combine(&self, coefficients: &Matrix, first: usize, sums: &mut Matrix) {
         let wanted = coefficients.ncols();
         match self {
+            Self::Formed(formed) if wanted <= FEW => {
+                for (k, mut sum) in sums.column_iter_mut().enumerate() {
+                    let sum = &mut sum.as_mut_slice()[first..first + formed.nrows()];
+                    add_columns(formed, |example| coefficients[(example, k)], sum);
+                }
+            }
             Self::Formed(formed) => {
                 let part = product(&whole(formed), &whole(coefficients));
                 sums.rows_mut(first, formed.nrows()).copy_from(&part);
@@ -285,8 +333,7 @@ impl Contribution {
                         rows.axpy(coefficients[(example, k)], &deltas.column(example), 0.0);
                     }
                 }
-                let across = transposed(weighted.as_slice(), outputs * wanted, inputs.ncols());
-                let weights = product(&whole(inputs), &across);
+                let weights = outer_sums(inputs, &weighted);
                 let biases = weighted.column_sum();
                 for k in 0..wanted {
                     let mut sum = sums.column_mut(k);

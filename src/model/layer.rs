@@ -36,6 +36,9 @@ pub enum Layer {
     Normalise(usize),
     /// A function of each of so many numbers.
     Activation(Activation, usize),
+    /// Leaves so many scores as they are and says what they are: of each class against the
+    /// rest, and meant to be beyond ±1, not log odds. The hinge loss makes such.
+    Margins(usize),
 }
 
 impl Layer {
@@ -44,7 +47,7 @@ impl Layer {
             Self::Dense(dense) | Self::Linear(dense) => dense.inputs,
             Self::Convolution(convolution) => convolution.input.size(),
             Self::MaxPool(pool) => pool.input.size(),
-            Self::Normalise(size) | Self::Activation(_, size) => *size,
+            Self::Normalise(size) | Self::Activation(_, size) | Self::Margins(size) => *size,
         }
     }
 
@@ -53,7 +56,7 @@ impl Layer {
             Self::Dense(dense) | Self::Linear(dense) => dense.outputs,
             Self::Convolution(convolution) => convolution.output().size(),
             Self::MaxPool(pool) => pool.output().size(),
-            Self::Normalise(size) | Self::Activation(_, size) => *size,
+            Self::Normalise(size) | Self::Activation(_, size) | Self::Margins(size) => *size,
         }
     }
 
@@ -63,12 +66,20 @@ impl Layer {
         weights + self.biases()
     }
 
+    /// Numbers that one example's gradient is kept in: two factors, or all of it.
+    pub fn gradient_numbers(&self) -> usize {
+        match self {
+            Self::Dense(dense) | Self::Linear(dense) => dense.inputs + dense.outputs,
+            _ => self.parameters(),
+        }
+    }
+
     /// One for each output or filter, after the weights, or none.
     pub fn biases(&self) -> usize {
         match self {
             Self::Dense(dense) => dense.outputs,
             Self::Convolution(convolution) => convolution.filters,
-            Self::Linear(_) | Self::MaxPool(_) | Self::Normalise(_) | Self::Activation(..) => 0,
+            _ => 0,
         }
     }
 
@@ -80,7 +91,7 @@ impl Layer {
                 let kernel = convolution.kernel;
                 Some(vec![convolution.filters, convolution.input.channels, kernel, kernel])
             }
-            Self::MaxPool(_) | Self::Normalise(_) | Self::Activation(..) => None,
+            _ => None,
         }
     }
 
@@ -106,6 +117,7 @@ impl Layer {
                     *output = activation.of(*input);
                 }
             }
+            Self::Margins(_) => outputs.copy_from_slice(inputs),
         }
     }
 
@@ -140,6 +152,7 @@ impl Layer {
                     *to = delta * activation.slope(*output);
                 }
             }
+            Self::Margins(_) => to.copy_from_slice(deltas),
         }
     }
 }

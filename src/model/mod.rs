@@ -93,6 +93,9 @@ impl Model {
             Self::Linear(_) => return None,
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
+            Self::Classifier(classifier) if classifier.architecture().tells_margins() => {
+                return None;
+            }
             Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
         };
         // d log(1 + e^(−s)) / ds = −P(first class).
@@ -200,6 +203,7 @@ impl From<Vector> for Model {
 
 #[cfg(test)]
 mod tests {
+    use super::layer::{Dense, Layer};
     use super::*;
 
     #[test]
@@ -226,6 +230,24 @@ mod tests {
         let scores = softmax(Matrix::from_row_slice(3, 2, &[0.0, 1e4, 2_f64.ln(), 0.0, 0.0, -1e4]));
         let wanted = Matrix::from_row_slice(3, 2, &[0.25, 1.0, 0.5, 0.0, 0.25, 0.0]);
         assert!((scores - wanted).amax() < 1e-15);
+    }
+
+    #[test]
+    fn margins_tell_classes_and_a_hinge_loss_but_no_probabilities() {
+        let dense = Layer::Linear(Dense { inputs: 2, outputs: 2 });
+        let architecture = Architecture::new(vec![dense, Layer::Margins(2)]).unwrap();
+        let scores = Classifier::new(architecture, vec![1.0, 0.0, 0.0, 0.5]).unwrap();
+        let features = Matrix::from_row_slice(2, 2, &[2.0, -1.0, -1.0, 3.0]);
+        assert_eq!(scores.losses(&features, scores.labels(&[0, 0])), [0.25, 2.25]);
+        let plain =
+            Classifier::new(scores.architecture().without_margins(), scores.parameters().to_vec());
+        let (plain, model) = (Model::Classifier(plain.unwrap()), Model::Classifier(scores));
+        assert_eq!(model.classes(&features), Some(vec![0, 1]));
+        assert_eq!(
+            (model.probabilities(&features), plain.classes(&features)),
+            (None, model.classes(&features))
+        );
+        assert!(plain.probabilities(&features).is_some());
     }
 
     #[test]

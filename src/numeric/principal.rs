@@ -63,17 +63,22 @@ impl Principal {
         Some((mean, Self::of(&centred, count)?))
     }
 
-    /// The share of the energy that the first `count` directions keep.
-    pub fn explained(&self, count: usize) -> f64 {
+    /// The share of the energy that the first 1, 2, 3 … directions keep.
+    pub fn shares(&self) -> Vec<f64> {
         let total: f64 = self.energies.iter().sum();
-        let kept: f64 = self.energies.iter().take(count).sum();
-        if total > 0.0 { kept / total } else { 1.0 }
+        let mut kept = 0.0;
+        let share = |energy: &f64| {
+            kept += energy;
+            if total > 0.0 { kept / total } else { 1.0 }
+        };
+        self.energies.iter().map(share).collect()
     }
 
-    /// How many directions keep at least this share.
-    pub fn needed(&self, share: f64) -> usize {
-        let all = self.energies.len();
-        (1..all).find(|count| self.explained(*count) >= share).unwrap_or(all)
+    /// The share of the energy that the first `count` directions keep.
+    pub fn explained(&self, count: usize) -> f64 {
+        let shares = self.shares();
+        let last = count.min(shares.len());
+        if last == 0 { 0.0 } else { shares[last - 1] }
     }
 }
 
@@ -90,7 +95,6 @@ mod tests {
         let energies = Vector::from_vec(principal.energies.clone());
         golden::assert_near(&energies, &golden.vector("pca.eigenvalues"), 1e-12);
         assert!((principal.explained(2) - golden.number("pca.explained")).abs() < 1e-12);
-        assert_eq!((principal.needed(0.3), principal.needed(0.8)), (1, 2));
         // Directions have no sign.
         let ours = &principal.directions * principal.directions.transpose();
         let theirs = golden.rows("pca.components_cols");

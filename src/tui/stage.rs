@@ -8,13 +8,13 @@ use super::app::{App, DatasetStatus, Level, Pane, Tab};
 use super::compare::tests::archived;
 use super::dataset_form::DatasetForm;
 use super::picker::{self, Files};
-use super::plan_form;
+use super::plan_form::{self, PlanField};
 use super::popup::{Answer, ExportForm, Popup};
 use super::rank::{Shown, Work};
 use super::runs::{Ended, RunView};
 use super::theme::{Glyphs, Theme};
 use super::widgets::field::Field as TextField;
-use crate::adapt::{Measure, Series, Step};
+use crate::adapt::{Explained, Measure, Series, Step};
 use crate::engine::assembly::assemble;
 use crate::engine::desk::{News, Preview};
 use crate::engine::job::{Progress, Scores};
@@ -90,6 +90,21 @@ fn first_preview() -> Preview {
         warnings: assembly.warnings,
         plan,
     }
+}
+
+/// A method that chooses among directions of the public records, with the choice under way.
+fn choosing_directions() -> App {
+    let mut app = priced();
+    let plan = &mut app.session.plans[0];
+    "pillar".clone_into(&mut plan.method);
+    plan.settings.clear();
+    let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
+    app.plan.field = plan_form::fields(plan).iter().position(key).unwrap();
+    let mut preview = preview();
+    let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
+    preview.releases.explained = Some(Explained { chosen: 10, shares });
+    app.plan.preview = Some(Ok(Box::new(preview)));
+    app
 }
 
 pub fn priced() -> App {
@@ -467,6 +482,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ("plan_waiting", with(on(Tab::Plan), &|app| app.plan.waiting = true)),
         ("plan_none", with(on(Tab::Plan), &|app| app.session.plans.clear())),
         ("plan_priced", priced()),
+        ("plan_directions", choosing_directions()),
         (
             "plan_queue",
             with(priced(), &|app| {

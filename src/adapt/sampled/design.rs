@@ -41,12 +41,21 @@ pub struct Design {
 
 impl Design {
     /// What the frozen layers and the trained ones are together, on features as they come.
-    pub fn whole(&self, trained: Vec<f64>) -> Result<Classifier> {
-        let head = self.model.architecture();
+    /// Scores that the hinge loss trained are told as margins, in units of ζ.
+    pub fn whole(&self, mut trained: Vec<f64>) -> Result<Classifier> {
+        let mut head = self.model.architecture().clone();
+        if let Loss::Hinge(zeta) = self.objective.loss {
+            let last = head.layers().last().map_or(0, Layer::parameters);
+            let first = trained.len() - last;
+            for parameter in &mut trained[first..] {
+                *parameter /= zeta;
+            }
+            head = head.then(&Architecture::new(vec![Layer::Margins(head.outputs())])?)?;
+        }
         let (architecture, mut parameters) = match &self.frozen {
-            None => (head.clone(), trained),
+            None => (head, trained),
             Some(frozen) => (
-                frozen.architecture().then(head)?,
+                frozen.architecture().then(&head)?,
                 [frozen.parameters(), trained.as_slice()].concat(),
             ),
         };
@@ -101,7 +110,8 @@ fn image(settings: &Settings, features: usize) -> Result<Volume> {
     }
     let constant = volume.size() + 1 == features;
     let cure = if constant {
-        "set `intercept: false` in the plan's preparation: the constant feature is no pixel"
+        "set `intercept: false` in the plan's preparation if one of them is the constant, which is \
+         no pixel; or the number of channels and the height"
     } else {
         "set the number of channels and the height, or choose another model"
     };

@@ -7,7 +7,7 @@ use crate::adapt::spec::{Field, FieldKind};
 use crate::adapt::{Plan, ProblemShape, Settings};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Target};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease};
 
 /// Records that a sample has on average where nothing else is said.
 const USUAL_BATCH: usize = 512;
@@ -24,34 +24,34 @@ pub const CLIP: Field = Field {
     key: "clip",
     name: "clip C",
     unit: "norm of gradient",
-    help: "Every record's gradient is clipped to this norm. Noise grows with it.",
-    kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 1.0 },
+    help: "Every record's gradient is clipped to this norm. Noise grows with it; under most \
+           gradients' length it makes records that are learned already count for less.",
+    kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 0.5 },
 };
 pub const LEARNING_RATE: Field = Field {
     key: "learning_rate",
     name: "learning rate",
     unit: "",
-    help: "Step along the noisy mean gradient. Automatic follows ε and the number of records: \
-           the less noise, the longer the steps.",
+    help: "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
+           steps gather, the longer they are.",
     kind: FieldKind::Automatic { whole: false, max: 1e6 },
 };
 pub const MOMENTUM: Field = Field {
     key: "momentum",
     name: "momentum",
     unit: "",
-    help: "Share of the last step that the next one keeps; lower the learning rate with it.",
+    help: "Share of the last step that the next one keeps; lower a learning rate of your own \
+           with it.",
     kind: FieldKind::Real { min: 0.0, max: 0.999, default: 0.0 },
 };
-pub const fn average(default: f64) -> Field {
-    Field {
-        key: "average",
-        name: "averaged tail",
-        unit: "share of steps",
-        help: "The model is the mean of this share of the steps, counted from the last; 0 takes \
-               the last step alone.",
-        kind: FieldKind::Real { min: 0.0, max: 1.0, default },
-    }
-}
+pub const AVERAGE: Field = Field {
+    key: "average",
+    name: "averaged tail",
+    unit: "share of steps",
+    help: "The model is the mean of this share of the steps, counted from the last; 0 takes the \
+           last step alone.",
+    kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.25 },
+};
 pub const UNITS: Field = Field {
     key: "units",
     name: "hidden units",
@@ -109,24 +109,6 @@ pub fn batch(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
     Ok(if wanted == 0 { USUAL_BATCH.min(all) } else { wanted })
 }
 
-/// The chosen learning rate, or one that follows the signal: ε times the number of records.
-/// The `largest` is for no noise at all; 9 000 records have 1/15, 1/4 and 1/2 of it at ε = 0.1,
-/// 0.3 and 0.7, about what was best on Fashion-MNIST.
-pub fn learning_rate(
-    shape: &ProblemShape,
-    settings: &Settings,
-    target: Target,
-    largest: f64,
-) -> Result<f64> {
-    let chosen = settings.number("learning_rate")?;
-    if chosen > 0.0 {
-        return Ok(chosen);
-    }
-    let signal = target.epsilon * shape.private_records as f64;
-    let share = if signal.is_finite() { signal / (signal + 2600.0) } else { 1.0 };
-    Ok(largest * share * share)
-}
-
 /// A plan of one clipped sum in each step.
 pub fn plan(shape: &ProblemShape, settings: &Settings, design: &PlannedDesign) -> Result<Plan> {
     let (clip, steps) = (settings.number("clip")?, settings.whole("steps")?);
@@ -152,5 +134,6 @@ pub fn plan(shape: &ProblemShape, settings: &Settings, design: &PlannedDesign) -
         steps,
         signal: clip * batch as f64,
         warnings: design.remarks.clone(),
+        explained: None,
     })
 }

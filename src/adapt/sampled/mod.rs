@@ -18,20 +18,24 @@
 //! | this | records, clipped sums, their sensitivity |
 //! | [`design`] | which network is trained, from where, and on what of the features |
 //! | [`fields`] | settings that several methods have |
+//! | [`pace`] | how long the steps are |
 //! | [`training`] | the run |
 
 pub mod design;
 pub mod fields;
+pub mod pace;
 pub mod training;
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::model::layer::Layer;
 use crate::model::{Classifier, Gradients, Labels};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector};
 
-/// Members of a sample whose gradients are held at once.
+/// Numbers of gradients that are held at once, and members of a sample that have them.
+const CHUNK_NUMBERS: usize = 1 << 21;
 const CHUNK: usize = 1024;
 
 /// Batches are filled up to a multiple of this with blank examples.
@@ -85,14 +89,15 @@ impl Records {
 
     /// These records, filled up with blank ones.
     fn batch(&self, members: &[usize]) -> Self {
-        let width = members.len().next_multiple_of(EIGHT);
-        let mut features = Matrix::zeros(self.features.nrows(), width);
-        let mut classes = vec![u32::MAX; width];
-        for (to, member) in members.iter().enumerate() {
-            features.set_column(to, &self.features.column(*member));
-            classes[to] = self.classes[*member];
+        let (rows, width) = (self.features.nrows(), members.len().next_multiple_of(EIGHT));
+        let mut numbers = Vec::with_capacity(rows * width);
+        for member in members {
+            numbers.extend_from_slice(self.features.column(*member).as_slice());
         }
-        Self { features, classes }
+        numbers.resize(rows * width, 0.0);
+        let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
+        classes.resize(width, u32::MAX);
+        Self { features: Matrix::from_vec(rows, width, numbers), classes }
     }
 }
 
@@ -130,8 +135,12 @@ pub struct Objective {
 
 impl Objective {
     pub fn gradients(self, model: &Classifier, records: &Records) -> Result<Gradients> {
+        self.gradients_of(model, records.clone())
+    }
+
+    fn gradients_of(self, model: &Classifier, records: Records) -> Result<Gradients> {
         let labels = self.loss.labels(&records.classes);
-        let gradients = model.gradients(&records.features, labels)?;
+        let gradients = model.gradients_of(records.features, labels)?;
         Ok(match self.trained {
             Trained::Everything => gradients,
             Trained::BiasesAndLast => gradients.fine(model.architecture()),
@@ -155,8 +164,10 @@ impl Objective {
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
-        for chunk in members.chunks(CHUNK) {
-            sum(&self.gradients(model, &records.batch(chunk))?, chunk.len());
+        let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
+        let chunk = CHUNK_NUMBERS / numbers.sum::<usize>().max(1);
+        for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
+            sum(&self.gradients_of(model, records.batch(chunk))?, chunk.len());
         }
         Ok(())
     }

@@ -224,12 +224,17 @@ impl Training {
         Ok(())
     }
 
-    /// The parameters that are delivered.
+    /// The parameters that are delivered; what is not trained stays to the last bit.
     fn parameters(&self) -> Vec<f64> {
-        if self.averaged == 0 {
-            return self.design.model.parameters().to_vec();
+        let mut parameters = self.design.model.parameters().to_vec();
+        if self.averaged > 0 {
+            let mean = &self.sum / self.averaged as f64;
+            match &self.positions {
+                None => parameters.copy_from_slice(mean.as_slice()),
+                Some(positions) => positions.iter().for_each(|at| parameters[*at] = mean[*at]),
+            }
         }
-        (&self.sum / self.averaged as f64).as_slice().to_vec()
+        parameters
     }
 }
 

@@ -6,15 +6,21 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
 use super::{Hits, ListHit, bold, boxed, empty, pairs, pane, scrolled, table};
-use crate::adapt;
+use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
 use crate::engine::shelf::MOST_RUNS;
 use crate::privacy::accountant::round_up;
 use crate::tui::app::{App, Pane, one_line};
-use crate::tui::plan_form::{self, Way};
+use crate::tui::plan_form::{self, PlanField, Way};
+use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::field::FieldView;
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
+use crate::tui::widgets::series::Point;
+use crate::tui::widgets::track::TrackView;
+
+/// Rows of the chart of explained energy.
+const ENERGY_ROWS: u16 = 10;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let Some(plan) = app.session.plans.get(app.plan.plan) else {
@@ -115,6 +121,14 @@ fn queued(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
 fn costs(app: &App, frame: &mut Frame, area: Rect) {
     let title = if app.plan.waiting { "What it costs · working…" } else { "What it costs" };
     let inner = boxed(app, frame, area, title);
+    let explained = match &app.plan.preview {
+        Some(Ok(preview)) => preview.releases.explained.as_ref(),
+        _ => None,
+    };
+    let inner = match explained {
+        Some(explained) => energy(app, frame, inner, explained),
+        None => inner,
+    };
     match &app.plan.preview {
         None => empty(app, frame, inner, &["Waiting for the data to be read…"]),
         Some(Err(error)) => {
@@ -123,6 +137,37 @@ fn costs(app: &App, frame: &mut Frame, area: Rect) {
         }
         Some(Ok(preview)) => cost_of(app, frame, inner, preview),
     }
+}
+
+/// What the public directions keep, drawn where there is room or their number is being chosen;
+/// returns what is left of the area.
+fn energy(app: &App, frame: &mut Frame, area: Rect, explained: &Explained) -> Rect {
+    let choosing = app.session.plans.get(app.plan.plan).is_some_and(|plan| {
+        let field = plan_form::fields(plan).get(app.plan.field).copied();
+        matches!(field, Some(PlanField::Setting(field)) if field.key == "components")
+    });
+    if area.height < ENERGY_ROWS + if choosing { 8 } else { 24 } {
+        return area;
+    }
+    let [rest, area] =
+        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
+    let shares = explained.shares.iter().enumerate();
+    let points: Vec<Point> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
+    // Beyond nearly everything and twice the choice there is nothing to see.
+    let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
+    let chart = Chart::new("public energy that k directions keep, %", &app.theme, &app.glyphs)
+        .x_axis("k", true)
+        .window(Some((1.0, last as f64)))
+        .cursor(Some(explained.chosen as f64))
+        .series(SeriesView {
+            name: "kept",
+            style: app.theme.series(0),
+            curator: false,
+            points: TrackView::from(&points),
+            slot: 0,
+        });
+    let _ = chart.draw(area, frame.buffer_mut());
+    rest
 }
 
 fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
