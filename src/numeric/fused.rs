@@ -94,6 +94,7 @@ impl<F: Fn(usize, f64) -> f64> WithSimd for Pass<'_, F> {
     type Output = ();
 
     // Inlined, so that it is compiled for the instruction set that was found at run time.
+    #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { examples, w, scores, sum, slope } = self;
