@@ -383,6 +383,25 @@ mod tests {
     }
 
     #[test]
+    fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
+        use crate::engine::job::Judge;
+        use crate::privacy::Watch;
+        let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
+        let watch = Watch::open();
+        let judge = Judge {
+            preparation: &found.preparation,
+            public: &found.public_holdout,
+            private: found.private_holdout.as_ref(),
+            watch: &watch,
+        };
+        let baselines = judge.baselines(&found.problem.public, &found.problem.private);
+        let scores = judge.scores(None, &baselines);
+        assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
+        let wrong = scores.target_only.unwrap();
+        assert!((0.0..=1.0).contains(wrong.reveal(&watch).unwrap()));
+    }
+
+    #[test]
     fn features_that_only_the_private_records_have_are_left_out_and_named() {
         let more = ", columns: only([\"a\"])";
         let found = assembled("pillar", "\"components\": 2", DECLARED, more).unwrap();

@@ -327,7 +327,7 @@ pub(super) fn perform(
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, delta)?;
     let peeked = peeked || job.watch.has_peeked();
-    let scores = judge.scores(model.as_ref(), baselines);
+    let scores = judge.scores(model.as_ref(), &baselines);
     let used = spender.counts().to_vec();
     if !resumable {
         let certificate = Certificate::of(Facts {
@@ -437,17 +437,19 @@ pub(super) struct Judge<'a> {
 }
 
 pub(super) struct Baselines {
-    source_only: Model,
+    /// `None` where public records have no labels, or others than the private ones.
+    source_only: Option<Model>,
     target_only: Option<CuratorOnly<Model>>,
 }
 
 impl Judge<'_> {
-    pub fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Option<Baselines> {
+    pub fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Baselines {
         let ridge = baseline::DEFAULT_RIDGE;
-        Some(Baselines {
-            source_only: baseline::reference(public, ridge).ok()?,
-            target_only: baseline::target_only(private, ridge, self.watch).ok().flatten(),
-        })
+        let names = self.preparation.class_names();
+        let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
+        let source_only = (!foreign).then(|| baseline::reference(public, ridge).ok());
+        let target_only = baseline::target_only(private, ridge, self.watch);
+        Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
     }
 
     /// Adds the evaluation of the current model to a step.
@@ -490,20 +492,21 @@ impl Judge<'_> {
         }
     }
 
-    pub fn scores(&self, model: Option<&Released<Model>>, baselines: Option<Baselines>) -> Scores {
+    pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
         let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
         if let Some(model) = model {
             scores.model_on_public = self.error(model.get(), self.public);
             scores.model = self.private_error(model.get());
         }
-        if let Some(baselines) = baselines {
-            scores.source_only_on_public = self.error(&baselines.source_only, self.public);
-            scores.source_only = self.private_error(&baselines.source_only);
-            let target_only = baselines.target_only.as_ref();
-            scores.target_only = target_only
-                .and_then(|model| model.reveal(self.watch))
-                .and_then(|model| self.private_error(model));
+        if let Some(source_only) = &baselines.source_only {
+            scores.source_only_on_public = self.error(source_only, self.public);
+            scores.source_only = self.private_error(source_only);
         }
+        scores.target_only = baselines
+            .target_only
+            .as_ref()
+            .and_then(|model| model.reveal(self.watch))
+            .and_then(|model| self.private_error(model));
         scores
     }
 

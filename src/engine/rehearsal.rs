@@ -89,7 +89,7 @@ pub(crate) fn rehearse(
         outcome: Outcome::Finished,
         target: job.plan.target,
         guarantee,
-        scores: judge.scores(Some(&model), baselines),
+        scores: judge.scores(Some(&model), &baselines),
         steps,
         worked: EACH * steps as u32,
         peeked,

@@ -88,18 +88,18 @@ fn tile<S: Simd>(
     let (b, c, d, x, y, z) = (&b[..n], &c[..n], &d[..n], &x[..n], &y[..n], &z[..n]);
     for i in 0..n {
         let (x, y, z) = (x[i], y[i], z[i]);
-        ax = simd.mul_add_f64s(a[i], x, ax);
-        ay = simd.mul_add_f64s(a[i], y, ay);
-        az = simd.mul_add_f64s(a[i], z, az);
-        bx = simd.mul_add_f64s(b[i], x, bx);
-        by = simd.mul_add_f64s(b[i], y, by);
-        bz = simd.mul_add_f64s(b[i], z, bz);
-        cx = simd.mul_add_f64s(c[i], x, cx);
-        cy = simd.mul_add_f64s(c[i], y, cy);
-        cz = simd.mul_add_f64s(c[i], z, cz);
-        dx = simd.mul_add_f64s(d[i], x, dx);
-        dy = simd.mul_add_f64s(d[i], y, dy);
-        dz = simd.mul_add_f64s(d[i], z, dz);
+        ax = simd.mul_add_e_f64s(a[i], x, ax);
+        ay = simd.mul_add_e_f64s(a[i], y, ay);
+        az = simd.mul_add_e_f64s(a[i], z, az);
+        bx = simd.mul_add_e_f64s(b[i], x, bx);
+        by = simd.mul_add_e_f64s(b[i], y, by);
+        bz = simd.mul_add_e_f64s(b[i], z, bz);
+        cx = simd.mul_add_e_f64s(c[i], x, cx);
+        cy = simd.mul_add_e_f64s(c[i], y, cy);
+        cz = simd.mul_add_e_f64s(c[i], z, cz);
+        dx = simd.mul_add_e_f64s(d[i], x, dx);
+        dy = simd.mul_add_e_f64s(d[i], y, dy);
+        dz = simd.mul_add_e_f64s(d[i], z, dz);
     }
     let sums = [[ax, ay, az], [bx, by, bz], [cx, cy, cz], [dx, dy, dz]];
     let rests = [a_rest, b_rest, c_rest, d_rest];
