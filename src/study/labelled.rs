@@ -27,6 +27,7 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::model::{Model, logistic};
 use crate::numeric::least_squares::NormalEquations;
+use crate::plot::{Figure, Mark, Panel, Side};
 use crate::privacy::Target;
 
 /// Stands for "as much as it takes": the plan of a run without noise.
@@ -427,14 +428,45 @@ impl Study {
             .collect()
     }
 
+    /// Errors over ε, a file for every dataset. What no noise touches is a level.
+    pub fn figures(&self, harvest: &Harvest<Measured>) -> Vec<(String, Figure)> {
+        let problems = self.problems.iter().zip(self.tables(harvest));
+        let figure = |(problem, table): (&Problem, Table)| {
+            let case = problem.case;
+            let mut series = table.series(&self.epsilons);
+            for one in &mut series {
+                let entry = ENTRIES.iter().find(|entry| entry.title == one.name);
+                if entry.is_some_and(|entry| !entry.depends_on_epsilon()) {
+                    one.mark = Mark::Level;
+                }
+            }
+            let panel = Panel {
+                title: String::new(),
+                horizontal: Side::log("ε").at(&self.epsilons),
+                series,
+            };
+            let figure = Figure {
+                title: format!("What private labels add: {}", case.name),
+                note: format!(
+                    "δ = {:e}; mean ± sd over {} splits. Seeded noise on public data: not private.",
+                    case.delta,
+                    self.seeds.len()
+                ),
+                vertical: Side::log("error, exact model of the private records = 1"),
+                panels: vec![panel],
+            };
+            (format!("labelled-{}.svg", case.name), figure)
+        };
+        problems.map(figure).collect()
+    }
+
     fn table(&self, problem: &Problem, measured: &[&Measured]) -> Table {
         let case = problem.case;
         let measure = match case.task {
             Task::Regression => "mean squared error",
             Task::Classification => "share of wrong classes",
         };
-        let role =
-            if case.chosen_on { "defaults chosen on it" } else { "not used for defaults" };
+        let role = if case.chosen_on { "defaults chosen on it" } else { "not used for defaults" };
         let rows = ENTRIES.iter().enumerate().filter_map(|(index, entry)| {
             let cell = |k: usize| {
                 let samples = measured.iter().filter_map(|one| Some(one.0[index].as_ref()?[k]));
@@ -544,6 +576,11 @@ mod tests {
         // What is wanted of it at ε = 5 is said, met or not.
         assert_eq!(tables[0].row(PROFILED).unwrap().met().map(|(_, all)| all), Some(1));
         assert!(at(PROFILED) < 1.3, "{}", at(PROFILED));
+        let [(file, figure)] = study.figures(&harvest).try_into().unwrap();
+        assert_eq!(file, "labelled-bikeshare.svg");
+        let profiled = figure.panels[0].series.iter().find(|one| one.name == PROFILED).unwrap();
+        assert_eq!((profiled.points[1].x, profiled.points[1].y), (5.0, at(PROFILED)));
+        assert!(figure.svg().contains("target-only, exact"));
     }
 
     #[test]
