@@ -523,7 +523,8 @@ impl Study {
                 .to_owned(),
             format!(
                 "Defaults were chosen once on {} (classification: their labels cut in two); {} \
-                 were not used. At ε = ∞ there is no noise and the outlier threshold is 1.5 sd (no \
+                 were not used, but wind and gas were looked at when several values did equally \
+                 well. At ε = ∞ there is no noise and the outlier threshold is 1.5 sd (no \
                  clipping for logistic).",
                 names(true),
                 names(false)
