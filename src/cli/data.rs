@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::reading::Watched;
 use super::{print_json, print_line};
 use crate::data::inspect::{Inspection, remarks_on_columns};
-use crate::data::{Compatibility, DatasetDefinition, Source, Table, read};
+use crate::data::read::{self, Reading};
+use crate::data::{Compatibility, DatasetDefinition, Source, Table};
 use crate::engine::assembly::{Assembly, assemble};
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Watch};
@@ -101,7 +103,7 @@ impl Inspect {
         let mut report = Report::default();
         let mut first: Option<Table> = None;
         for path in files {
-            let table = read::read_plainly(path)?;
+            let table = read::read(path, &Reading::Plain, &mut Watched::default())?;
             let inspection = Inspection::of(&table, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
@@ -128,7 +130,7 @@ impl Inspect {
         let mut report = Report::default();
         let mut all = Vec::new();
         for definition in &session.datasets {
-            let loaded = dataset::load(definition, &workspace)?;
+            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
             let inspection = self.inspect(&loaded, &watch)?;
             report.tables.push(Inspected {
                 inspection,
