@@ -269,8 +269,10 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
+        let origin = origin.into();
+        check(&origin, &names, &columns, &lines)?;
         let content = Fingerprint::of(&names, &columns);
-        Self::with_content(origin, names, columns, lines, content)
+        Ok(Self::checked(origin, names, columns, lines, content))
     }
 
     /// The same for a reader that has made the fingerprint while it read.
@@ -281,37 +283,19 @@ impl Table {
         lines: Vec<u64>,
         content: Fingerprint,
     ) -> Result<Self> {
-        let origin: String = origin.into();
-        let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
-        if names.len() != columns.len() {
-            return broken(format!("{} names for {} columns", names.len(), columns.len()));
-        }
-        let mut seen = HashSet::new();
-        for (name, column) in names.iter().zip(&columns) {
-            if !seen.insert(name) {
-                return broken(format!("two columns are called '{name}'"));
-            }
-            if column.len() != lines.len() {
-                return broken(format!(
-                    "column '{name}' has {} cells for {} rows",
-                    column.len(),
-                    lines.len()
-                ));
-            }
-            let infinite = match column {
-                Column::Numbers(cells) => first_infinite(cells),
-                Column::Vectors(vectors) => {
-                    vectors.values().first_infinite().map(|at| at / vectors.width())
-                }
-                Column::Text(_) => None,
-            };
-            if let Some(row) = infinite {
-                return Err(Error::failed("an infinite number")
-                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
-                    .cure("replace infinite numbers before saving, or remove such rows"));
-            }
-        }
-        Ok(Self {
+        let origin = origin.into();
+        check(&origin, &names, &columns, &lines)?;
+        Ok(Self::checked(origin, names, columns, lines, content))
+    }
+
+    fn checked(
+        origin: String,
+        names: Vec<String>,
+        columns: Vec<Column>,
+        lines: Vec<u64>,
+        content: Fingerprint,
+    ) -> Self {
+        Self {
             origin,
             names,
             columns,
@@ -322,7 +306,7 @@ impl Table {
             counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
-        })
+        }
     }
 
     pub fn rows(&self) -> usize {
@@ -557,6 +541,40 @@ impl Table {
         values.sort_unstable();
         Ok(values)
     }
+}
+
+/// Refuses what cannot be a table.
+fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> Result<()> {
+    let broken = |what: String| Err(Error::failed(what).at(origin));
+    if names.len() != columns.len() {
+        return broken(format!("{} names for {} columns", names.len(), columns.len()));
+    }
+    let mut seen = HashSet::new();
+    for (name, column) in names.iter().zip(columns) {
+        if !seen.insert(name) {
+            return broken(format!("two columns are called '{name}'"));
+        }
+        if column.len() != lines.len() {
+            return broken(format!(
+                "column '{name}' has {} cells for {} rows",
+                column.len(),
+                lines.len()
+            ));
+        }
+        let infinite = match column {
+            Column::Numbers(cells) => first_infinite(cells),
+            Column::Vectors(vectors) => {
+                vectors.values().first_infinite().map(|at| at / vectors.width())
+            }
+            Column::Text(_) => None,
+        };
+        if let Some(row) = infinite {
+            return Err(Error::failed("an infinite number")
+                .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                .cure("replace infinite numbers before saving, or remove such rows"));
+        }
+    }
+    Ok(())
 }
 
 /// In order, without a table of all that was seen.
