@@ -149,6 +149,20 @@ impl Column {
         (0..self.len()).map(|row| self.cell(row))
     }
 
+    /// The distinct values in order, with how often each occurs.
+    pub fn values(&self) -> Vec<(Cell<'_>, usize)> {
+        if let Self::Numbers(cells) = self {
+            return values_of_numbers(cells);
+        }
+        let mut counts = HashMap::new();
+        for cell in self.cells() {
+            *counts.entry(cell).or_insert(0) += 1;
+        }
+        let mut values: Vec<_> = counts.into_iter().collect();
+        values.sort_unstable();
+        values
+    }
+
     fn select(&self, rows: &[usize]) -> Self {
         match self {
             Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
@@ -529,17 +543,7 @@ impl Table {
 
     /// The distinct values of a column in order, with how often each occurs.
     pub fn values(&self, name: &str) -> Result<Vec<(Cell<'_>, usize)>> {
-        let column = self.column(name)?;
-        if let Column::Numbers(cells) = column {
-            return Ok(values_of_numbers(cells));
-        }
-        let mut counts = HashMap::new();
-        for cell in column.cells() {
-            *counts.entry(cell).or_insert(0) += 1;
-        }
-        let mut values: Vec<_> = counts.into_iter().collect();
-        values.sort_unstable();
-        Ok(values)
+        self.column(name).map(Column::values)
     }
 }
 

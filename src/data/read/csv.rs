@@ -294,12 +294,7 @@ impl Sheet<'_, '_> {
         Ok(names)
     }
 
-    fn columns(
-        &self,
-        records: Records,
-        names: &[String],
-        has_header: bool,
-    ) -> Result<Piece> {
+    fn columns(&self, records: Records, names: &[String], has_header: bool) -> Result<Piece> {
         let (begun, mut blocks) = records.into_blocks();
         let mut begun = Some(begun);
         let take = |piece: &mut Piece| match begun.take() {
@@ -314,7 +309,12 @@ impl Sheet<'_, '_> {
         all.columns = vec![Column::Numbers(Vec::new()); names.len()];
         let mut late = Vec::new();
         let add = |piece: &mut Piece| self.append(piece, &mut all, &mut late);
-        in_turn(in_turn::threads(self.input.most_bytes() / records::BLOCK as u64), take, work, add)?;
+        in_turn(
+            in_turn::threads(self.input.most_bytes() / records::BLOCK as u64),
+            take,
+            work,
+            add,
+        )?;
         if all.lines.is_empty() {
             let what = if has_header { "a header but no rows" } else { "no rows" };
             return Err(self
@@ -652,6 +652,44 @@ mod tests {
         }
     }
 
+    /// `rows` rows of several blocks, with something else in some of them.
+    fn long(rows: usize, other: impl Fn(usize) -> Option<&'static str>) -> String {
+        let row = |at: usize| match other(at) {
+            Some(text) => format!("{text}\n"),
+            None => format!("0{at},{},1\n", if at.is_multiple_of(3) { "NA" } else { "2.50" }),
+        };
+        "a,b,c\n".to_owned() + &(0..rows).map(row).collect::<String>()
+    }
+
+    #[test]
+    fn a_column_that_turns_into_text_in_a_late_block_stands_as_it_was_written() {
+        let rows = 4 * records::BLOCK / 12;
+        for late in [rows / 2, rows - 1] {
+            let table = table(&long(rows, |at| (at == late).then_some("x,y,1")));
+            assert_eq!(table.rows(), rows);
+            let (a, b) = (texts(&table, "a"), texts(&table, "b"));
+            for at in (0..rows).filter(|at| *at != late) {
+                assert_eq!(a[at], format!("0{at}"));
+                assert_eq!(b[at], if at.is_multiple_of(3) { "NA" } else { "2.50" });
+            }
+            assert_eq!((a[late].as_str(), b[late].as_str()), ("x", "y"));
+            assert!(numbers(&table, "c").iter().all(|&one| one == 1.0));
+            assert_eq!(table.content, Fingerprint::of(&table.names, &table.columns));
+            assert!(table.lines.iter().zip(2..).all(|(&line, expected)| line == expected));
+        }
+    }
+
+    #[test]
+    fn of_several_flaws_in_a_long_file_the_first_is_told() {
+        let rows = 4 * records::BLOCK / 12;
+        let flaws = [rows / 3, rows / 3 + 1, rows - 5];
+        let text = long(rows, |at| flaws.contains(&at).then_some("1,2"));
+        for _ in 0..5 {
+            let told = refusal(&text);
+            assert!(told.starts_with(&format!("t.csv:{}: ", rows / 3 + 2)), "{told}");
+        }
+    }
+
     #[test]
     fn missing_numbers_leave_a_gap_and_missing_text_stays() {
         for gap in ["", "NA", "NaN", "?", "null", "N/A", "."] {
@@ -787,11 +825,14 @@ mod tests {
     proptest! {
         #[test]
         fn quick_numbers_are_the_numbers_that_the_standard_library_reads(
-            text in "-?[0-9]{0,12}[.]?[0-9]{0,9}"
+            text in "-?[0-9]{0,20}[.]?[0-9]{0,20}"
         ) {
             for end in ["", ",", ",5"] {
                 let cell = format!("{text}{end}");
-                if let Some((number, length)) = leading_number(cell.as_bytes(), b',') {
+                let digits = text.chars().filter(char::is_ascii_digit).count();
+                let quick = leading_number(cell.as_bytes(), b',');
+                prop_assert_eq!(quick.is_some() && digits < 16, (1..16).contains(&digits));
+                if let Some((number, length)) = quick {
                     prop_assert_eq!(length, text.len());
                     prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
                 }

@@ -56,6 +56,8 @@ pub struct Input<'a> {
     progress: Mutex<&'a mut dyn Progress>,
     /// How far the file has been read, at the most.
     reached: AtomicU64,
+    /// Bytes read from anywhere in it.
+    given: AtomicU64,
     stopped: AtomicBool,
 }
 
@@ -98,6 +100,7 @@ impl<'a> Input<'a> {
             packed: false,
             progress: Mutex::new(progress),
             reached: AtomicU64::new(0),
+            given: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         };
         let mut magic = Vec::new();
@@ -146,13 +149,16 @@ impl<'a> Input<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Tells the progress, if the file has never been read as far as this.
-    fn advance(&self, reached: u64) {
-        let before = self.reached.fetch_max(reached, Ordering::Relaxed);
-        let told = reached / TOLD_EVERY > before / TOLD_EVERY || reached == self.length;
-        if reached > before && told {
+    /// Tells the progress. How many bytes have been read counts, not where: some formats
+    /// begin with what stands at the end.
+    fn advance(&self, bytes: u64, reached: u64) {
+        self.reached.fetch_max(reached, Ordering::Relaxed);
+        let before = self.given.fetch_add(bytes, Ordering::Relaxed);
+        let after = before + bytes;
+        let ends = before < self.length && after >= self.length;
+        if ends || after / TOLD_EVERY > before / TOLD_EVERY {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            if progress.advance(reached, self.length).is_break() {
+            if progress.advance(after.min(self.length), self.length).is_break() {
                 self.stopped.store(true, Ordering::Relaxed);
             }
         }
@@ -174,9 +180,11 @@ impl<'a> Input<'a> {
         let damaged = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput);
         let what = match error.kind() {
             ErrorKind::UnexpectedEof if self.packed => {
-                "the compressed file breaks off before its end".to_owned()
+                format!("the compressed file breaks off at byte {}, before its end", self.length)
             }
-            ErrorKind::UnexpectedEof => "the file breaks off before its end".to_owned(),
+            ErrorKind::UnexpectedEof => {
+                format!("the file breaks off at byte {}, before its end", self.length)
+            }
             _ if damaged && self.packed => format!("the compressed data are damaged: {error}"),
             _ => format!("cannot read the file: {error}"),
         };
@@ -216,7 +224,7 @@ impl Read for Raw<'_, '_> {
             }
         };
         self.at += read as u64;
-        input.advance(self.at);
+        input.advance(read as u64, self.at);
         if input.was_stopped() {
             return Err(io::Error::other("stopped"));
         }

@@ -25,7 +25,7 @@ pub mod cifar;
 pub mod crash;
 pub mod csv;
 pub mod idx;
-mod in_turn;
+pub(in crate::data) mod in_turn;
 mod input;
 pub mod libsvm;
 pub mod numpy;

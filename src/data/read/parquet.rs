@@ -88,8 +88,7 @@ fn read_groups(
     mut columns: Vec<(usize, &mut Builder)>,
 ) -> Result<()> {
     for group in 0..metadata.num_row_groups() {
-        let cells: u64 =
-            columns.iter().map(|(leaf, _)| values_in(metadata, group, *leaf)).sum();
+        let cells: u64 = columns.iter().map(|(leaf, _)| values_in(metadata, group, *leaf)).sum();
         let threads = in_turn::threads((cells / WORTH_A_THREAD).min(columns.len() as u64));
         let mut waiting = columns.iter_mut();
         in_turn(
@@ -295,8 +294,7 @@ impl Builder {
             }
             ColumnReader::Int32ColumnReader(mut reader) => {
                 let unsigned = is_unsigned(&column);
-                let widened =
-                    |&i: &i32| if unsigned { i64::from(i as u32) } else { i64::from(i) };
+                let widened = |&i: &i32| if unsigned { i64::from(i as u32) } else { i64::from(i) };
                 chunk.each(&mut reader, |batch| match self.meaning {
                     Meaning::Number => self.numbers(&batch, |i| widened(i) as f64),
                     _ => batch.cells(|cell, begins| self.integer(cell.map(widened), begins)),

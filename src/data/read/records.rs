@@ -166,8 +166,7 @@ impl<'i, 'a> Blocks<'i, 'a> {
         }
         let mut cursor = Cursor { at: 0, line: self.line };
         while cursor.at < bytes.len() {
-            let end =
-                find_end(&bytes[cursor.at..], cursor.line, self.quotes_after, self.finished);
+            let end = find_end(&bytes[cursor.at..], cursor.line, self.quotes_after, self.finished);
             match end {
                 End::Beyond { quote_open: true, .. } if self.finished => {
                     return Err(self
