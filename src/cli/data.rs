@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
 
+/// Columns of one file that are listed one by one.
+const MOST_COLUMNS: usize = 500;
+
 /// Look at data files.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
@@ -237,7 +240,7 @@ impl Inspected {
         print_line(&format!("{title}: {rows} rows, {} columns", columns.len()))?;
         let remarks = remarks_on_columns(&self.definition);
         let width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
-        for column in columns {
+        for column in columns.iter().take(MOST_COLUMNS) {
             let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
             let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
             let remark = remarks.get(column.name.as_str()).cloned();
@@ -246,11 +249,22 @@ impl Inspected {
             let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
             print_line(line.trim_end())?;
         }
-        for problem in problems {
-            match &problem.column {
-                Some(column) => print_line(&format!("  ! {column}: {}", problem.what))?,
-                None => print_line(&format!("  ! {}", problem.what))?,
-            }
+        if columns.len() > MOST_COLUMNS {
+            let more = columns.len() - MOST_COLUMNS;
+            print_line(&format!("  and {more} columns more; --json lists them all"))?;
+        }
+        let (of_columns, general): (Vec<_>, Vec<_>) =
+            problems.iter().partition(|problem| problem.column.is_some());
+        for problem in of_columns.iter().take(MOST_COLUMNS) {
+            let column = problem.column.as_deref().unwrap_or_default();
+            print_line(&format!("  ! {column}: {}", problem.what))?;
+        }
+        if of_columns.len() > MOST_COLUMNS {
+            let more = of_columns.len() - MOST_COLUMNS;
+            print_line(&format!("  ! and {more} columns more; --json lists them all"))?;
+        }
+        for problem in general {
+            print_line(&format!("  ! {}", problem.what))?;
         }
         for warning in &self.warnings {
             print_line(&format!("  ! {warning}"))?;

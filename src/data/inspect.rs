@@ -192,7 +192,8 @@ impl Found {
         };
         let values = values.as_deref().filter(|_| show_values);
         let values = values.map(|values| summary(column, values));
-        let facts = ColumnFacts { name: name.clone(), kind: column.kind(), missing, distinct, values };
+        let facts =
+            ColumnFacts { name: name.clone(), kind: column.kind(), missing, distinct, values };
         Self { facts, problem, candidate }
     }
 }
@@ -221,9 +222,9 @@ impl Counts {
                 Some((what, true))
             }
             Some(values) if is_text && has_numbers(column) => {
-                let place = column.cells().position(
-                    |cell| matches!(cell, Cell::Text(_)) && !lacks_value(cell),
-                );
+                let place = column
+                    .cells()
+                    .position(|cell| matches!(cell, Cell::Text(_)) && !lacks_value(cell));
                 let place = place.map(|row| format!("; the first in {}", table.place(row)));
                 let place = place.unwrap_or_default();
                 let what =

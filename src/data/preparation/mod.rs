@@ -19,6 +19,7 @@ mod raw;
 mod scale;
 mod settings;
 
+use std::collections::HashSet;
 use std::f64::consts::SQRT_2;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ const UNCLIPPED_SHARE: f64 = 0.95;
 
 /// Rows of a large table that are prepared at a time.
 const PART: usize = 1 << 14;
+
+/// Of how many missing columns a message says what they may be called.
+const HINTS: usize = 8;
 
 /// No standardised number is larger, so that squares cannot overflow.
 const LARGEST: f64 = 1e100;
@@ -335,11 +339,12 @@ impl Preparation {
     }
 
     fn check_columns(&self, table: &Table) -> Result<()> {
-        let missing: Vec<&str> =
-            self.encodings.iter().map(Encoding::column).filter(|name| !table.has(name)).collect();
+        let known: HashSet<&str> = table.names.iter().map(String::as_str).collect();
+        let needed = self.encodings.iter().map(Encoding::column);
+        let missing: Vec<&str> = needed.filter(|name| !known.contains(name)).collect();
         let Some(first) = missing.first() else { return Ok(()) };
         let columns = if missing.len() == 1 { "column" } else { "columns" };
-        let near = missing.iter().filter_map(|name| {
+        let near = missing.iter().take(HINTS).filter_map(|name| {
             let near = names::nearest(name, &table.names);
             (!near.is_empty()).then(|| format!("'{name}' may be {}", names::quoted(&near)))
         });
@@ -349,7 +354,7 @@ impl Preparation {
         } else {
             near.join("; ")
         };
-        Err(Error::failed(format!("it lacks the {columns} {}", names::quoted(&missing)))
+        Err(Error::failed(format!("it lacks the {columns} {}", names::some(&missing)))
             .at(table.origin.clone())
             .cure(format!("rename columns, or leave these out of the features ({hint})")))
     }
