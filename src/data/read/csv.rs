@@ -305,8 +305,8 @@ impl Sheet<'_, '_> {
             None => blocks.next(&mut piece.block),
         };
         let work = |piece: &mut Piece| self.parse(piece, names, has_header);
-        let mut all = Piece::default();
-        all.columns = vec![Column::Numbers(Vec::new()); names.len()];
+        let columns = vec![Column::Numbers(Vec::new()); names.len()];
+        let mut all = Piece { columns, ..Piece::default() };
         let mut late = Vec::new();
         let add = |piece: &mut Piece| self.append(piece, &mut all, &mut late);
         in_turn(

@@ -68,7 +68,7 @@ pub fn in_turn<T: Default>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(&labour);
+            scope.spawn(labour);
         }
         labour();
     });

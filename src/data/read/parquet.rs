@@ -42,7 +42,9 @@ pub fn read(input: &Input) -> Result<Table> {
     let roots: Vec<usize> =
         (0..schema.num_columns()).map(|leaf| schema.get_column_root_idx(leaf)).collect();
     let mut leaves_of = vec![0; roots.iter().max().map_or(0, |&largest| largest + 1)];
-    roots.iter().for_each(|&root| leaves_of[root] += 1);
+    for &root in &roots {
+        leaves_of[root] += 1;
+    }
     let mut builders: Vec<Builder> = schema
         .columns()
         .iter()

@@ -50,6 +50,7 @@ struct Span {
 }
 
 /// Where the record at the start of some bytes ends.
+#[derive(Clone, Copy)]
 enum End {
     /// Its length, and its length with the line end.
     At { length: usize, with_break: usize, quoted: bool },
