@@ -16,8 +16,10 @@
 //! | module | holds |
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
+//! | [`batches`] | which private records a step uses, and the plan that follows |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
+pub mod batches;
 pub mod descent;
 
 use super::ProblemShape;
@@ -85,6 +87,28 @@ impl Records {
 
     pub fn data(&self) -> &Dataset {
         &self.data
+    }
+
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Those of a sample.
+    pub fn chosen(&self, members: &[usize]) -> Self {
+        let data = Dataset {
+            name: self.data.name.clone(),
+            features: self.data.features.select_columns(members),
+            feature_names: Vec::new(),
+            target: None,
+            classes: None,
+            bounds: self.data.bounds,
+            clipped: 0,
+        };
+        Self {
+            data,
+            labels: members.iter().map(|i| self.labels[*i]).collect(),
+            norms: members.iter().map(|i| self.norms[*i]).collect(),
+        }
     }
 }
 
