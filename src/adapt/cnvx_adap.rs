@@ -209,7 +209,7 @@ impl Method for CnvxAdap {
             steps,
             average: settings.number("average")?,
             public: Records::of(Learner::Squared, public)?,
-            private: private.try_map(|data| Records::of(Learner::Squared, data.clone()))?,
+            private: private.try_into_map(|data| Records::of(Learner::Squared, data))?,
             weights: Weights::largest(caps),
             iterates: vec![start],
             model: None,

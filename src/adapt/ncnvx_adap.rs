@@ -277,7 +277,7 @@ impl Method for NcnvxAdap {
             // Networks are not averaged: the mean of two good ones may be a bad one.
             average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
             public,
-            private: private.try_map(|data| Records::of(learner, data.clone()))?,
+            private: private.try_into_map(|data| Records::of(learner, data))?,
             weights: Weights::largest(setup.caps),
             iterates: vec![start],
             model: None,

@@ -2,8 +2,8 @@
 
 use super::ProblemShape;
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
+use super::profiled::Records;
 use super::spec::{Field, FieldKind, Settings};
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::privacy::accountant::PlannedMechanism;
@@ -96,15 +96,15 @@ impl PenaltySource {
         self,
         spender: &mut Spender,
         shape: &ProblemShape,
-        public: &Dataset,
-        private: &Private<Dataset>,
+        public: &Records,
+        private: &Private<Records>,
         centre: &Vector,
     ) -> Result<Option<Released<f64>>> {
         let Self::Released { radius, .. } = self else { return Ok(None) };
-        let Some(theirs) = Risk::of(public) else { return Err(unlabelled()) };
+        let Some(theirs) = Risk::of(public.data()) else { return Err(unlabelled()) };
         let largest = largest_loss(shape.bounds, centre, radius);
-        let query = |data: &Dataset| {
-            let ours = Risk::bounded(data, shape.bounds);
+        let query = |records: &Records| {
+            let ours = Risk::bounded(records.data(), shape.bounds);
             let value = ours.and_then(|ours| discrepancy(&ours, &theirs, centre, radius));
             vec![value.unwrap_or(0.0).clamp(0.0, largest)]
         };

@@ -167,19 +167,19 @@ impl Method for ProfiledCnvxAdap {
             damping,
             step_size: settings.number("step_size")?,
         };
-        let records = |data: &Dataset| -> Records {
+        let records = |data: Dataset| -> Records {
             // That there are labels was checked.
-            Records::new(data, data.target.clone().unwrap_or_default())
+            let labels = data.target.clone().unwrap_or_default();
+            Records::new(data, labels)
         };
         Ok(Box::new(Adaptation {
             steps,
             average: settings.number("average")?,
             batches: Batches::of(&shape, settings)?,
             profile,
-            penalty: PenaltySource::of(settings)?,
-            public: records(&public),
-            private: private.map(records),
-            datasets: Some((public, private)),
+            penalty: Some(PenaltySource::of(settings)?),
+            public: records(public),
+            private: private.try_into_map(|data| Ok(records(data)))?,
             shape,
             descent: Descent::new(start, &curvature, motion)?,
             model: None,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn records(data: &Dataset) -> Records {
-        Records::new(data, data.target.clone().unwrap())
+        Records::new(data.clone(), data.target.clone().unwrap())
     }
 
     fn gradient(part: &Part<'_>, w: &Vector) -> Vector {
@@ -377,7 +377,7 @@ mod tests {
         let golden = golden::adaptation();
         let number = |key: &str| golden.number(&format!("cnvxP_step.{key}"));
         let (profile, public, private) = reference(number("kappa1"), number("d"));
-        let moment = weighted_outer_sum(public.features(), &[2.0 / 3.0; 3]);
+        let moment = weighted_outer_sum(&public.data().features, &[2.0 / 3.0; 3]);
         let start = golden.vector("cnvxP_step.w_pub");
         assert_eq!(number("eta"), 0.5);
         let mut descent =
@@ -395,7 +395,7 @@ mod tests {
         let golden = golden::adaptation();
         let kappa = golden.number("F_minimiser.kappa1");
         let (profile, public, private) = reference(kappa, golden.number("F_minimiser.d"));
-        let moment = weighted_outer_sum(public.features(), &[2.0 / 3.0; 3]);
+        let moment = weighted_outer_sum(&public.data().features, &[2.0 / 3.0; 3]);
         let start = golden.vector("cnvxP_step.w_pub");
         let mut descent = Descent::new(start, &moment, motion(1e-12)).unwrap();
         let (public, private) = (profile.public(&public), profile.private(&private, 2));

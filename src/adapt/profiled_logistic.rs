@@ -7,7 +7,6 @@
 //! The defaults were chosen on bikeshare, wine and airline, their labels cut in two; no
 //! other data were looked at.
 
-use super::penalty::PenaltySource;
 use super::profiled::batches::{BATCH, Batches, GRADIENT};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -160,10 +159,12 @@ impl Method for ProfiledLogistic {
             batches: Batches::of(&shape, settings)?,
             shape,
             profile,
-            penalty: PenaltySource::Declared(profile.penalty),
-            public: Records::new(&public, labels),
-            private: private.try_map(|data| Ok(Records::new(data, signs(data)?)))?,
-            datasets: None,
+            penalty: None,
+            public: Records::new(public, labels),
+            private: private.try_into_map(|data| {
+                let signs = signs(&data)?;
+                Ok(Records::new(data, signs))
+            })?,
             descent: Descent::new(start, &curvature, motion)?,
             model: None,
         }))
@@ -239,7 +240,7 @@ mod tests {
                 let mut data = private.clone();
                 data.features.set_column(0, &Vector::from_column_slice(x));
                 data.classes.as_mut().unwrap().of[0] = class;
-                let records = Records::new(&data, signs(&data).unwrap());
+                let records = Records::new(data.clone(), signs(&data).unwrap());
                 profile.private(&records, 25).pass(&w).gradient
             };
             let moved = (with(&x[..3], 0) - with(&x[3..], 1)).norm();

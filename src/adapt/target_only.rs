@@ -7,7 +7,6 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the
 //! same data: bikeshare, wine and airline.
 
-use super::penalty::PenaltySource;
 use super::profiled::batches::{BATCH, Batches, GRADIENT};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -163,6 +162,7 @@ fn start(
         Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
         Loss::Logistic => signs(data),
     };
+    let records = |data: Dataset| labels(&data).map(|labels| Records::new(data, labels));
     // Without a curvature a step of the descent is a plain gradient step.
     let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.number("step_size")? };
     let flat = Matrix::zeros(shape.dimension, shape.dimension);
@@ -170,10 +170,9 @@ fn start(
         steps: settings.whole("steps")?,
         average: settings.number("average")?,
         profile: profile(loss, settings)?,
-        penalty: PenaltySource::Declared(0.0),
-        public: Records::new(&public, labels(&public)?),
-        private: private.try_map(|data| Ok(Records::new(data, labels(data)?)))?,
-        datasets: None,
+        penalty: None,
+        public: records(public)?,
+        private: private.try_into_map(records)?,
         batches: Batches::of(&shape, settings)?,
         descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
         shape,

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::reading::Watched;
 use super::{print_json, print_line};
 use crate::data::inspect::{Inspection, remarks_on_columns};
-use crate::data::{Compatibility, DatasetDefinition, Source, Table, read};
+use crate::data::read::{self, Reading};
+use crate::data::{Compatibility, DatasetDefinition, Source, Table};
 use crate::engine::assembly::{Assembly, assemble};
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
+
+/// Columns of one file that are listed one by one.
+const MOST_COLUMNS: usize = 500;
 
 /// Look at data files.
 #[derive(Debug, Args)]
@@ -101,7 +106,7 @@ impl Inspect {
         let mut report = Report::default();
         let mut first: Option<Table> = None;
         for path in files {
-            let table = read::read_plainly(path)?;
+            let table = read::read(path, &Reading::Plain, &mut Watched::default())?;
             let inspection = Inspection::of(&table, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
@@ -128,7 +133,7 @@ impl Inspect {
         let mut report = Report::default();
         let mut all = Vec::new();
         for definition in &session.datasets {
-            let loaded = dataset::load(definition, &workspace)?;
+            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
             let inspection = self.inspect(&loaded, &watch)?;
             report.tables.push(Inspected {
                 inspection,
@@ -235,7 +240,7 @@ impl Inspected {
         print_line(&format!("{title}: {rows} rows, {} columns", columns.len()))?;
         let remarks = remarks_on_columns(&self.definition);
         let width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
-        for column in columns {
+        for column in columns.iter().take(MOST_COLUMNS) {
             let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
             let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
             let remark = remarks.get(column.name.as_str()).cloned();
@@ -244,11 +249,22 @@ impl Inspected {
             let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
             print_line(line.trim_end())?;
         }
-        for problem in problems {
-            match &problem.column {
-                Some(column) => print_line(&format!("  ! {column}: {}", problem.what))?,
-                None => print_line(&format!("  ! {}", problem.what))?,
-            }
+        if columns.len() > MOST_COLUMNS {
+            let more = columns.len() - MOST_COLUMNS;
+            print_line(&format!("  and {more} columns more; --json lists them all"))?;
+        }
+        let (of_columns, general): (Vec<_>, Vec<_>) =
+            problems.iter().partition(|problem| problem.column.is_some());
+        for problem in of_columns.iter().take(MOST_COLUMNS) {
+            let column = problem.column.as_deref().unwrap_or_default();
+            print_line(&format!("  ! {column}: {}", problem.what))?;
+        }
+        if of_columns.len() > MOST_COLUMNS {
+            let more = of_columns.len() - MOST_COLUMNS;
+            print_line(&format!("  ! and {more} columns more; --json lists them all"))?;
+        }
+        for problem in general {
+            print_line(&format!("  ! {}", problem.what))?;
         }
         for warning in &self.warnings {
             print_line(&format!("  ! {warning}"))?;

@@ -1,6 +1,7 @@
 //! Two tables with the same meaning side by side: which columns agree by name,
 //! and what is wrong with the others. Names and kinds only, no cells.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -43,17 +44,15 @@ pub enum Verdict {
 impl Compatibility {
     pub fn between(first: &Table, second: &Table) -> Self {
         // Columns that one table lacks move nothing: only the order of common ones counts.
-        let shared = |a: &Table, b: &Table| -> Vec<String> {
-            a.names.iter().filter(|name| b.has(name)).cloned().collect()
-        };
-        let (order, other_order) = (shared(first, second), shared(second, first));
-        let (only_first, only_second) = (lacking(first, second), lacking(second, first));
-        let place = |order: &[String], name: &str| order.iter().position(|other| other == name);
+        let (places, other_places) = (places(first, second), places(second, first));
+        let (only_first, only_second) = (lacking(first, &places), lacking(second, &places));
+        let kinds: HashMap<&str, &Column> =
+            second.names.iter().map(String::as_str).zip(&second.columns).collect();
         let common = |name: &String, column: &Column| {
-            let other = second.column(name).ok()?;
+            let other = kinds.get(name.as_str())?;
             let verdict = if column.kind() != other.kind() {
                 Verdict::OtherKind
-            } else if place(&order, name) == place(&other_order, name) {
+            } else if places.get(name.as_str()) == other_places.get(name.as_str()) {
                 Verdict::Same
             } else {
                 Verdict::Moved
@@ -77,7 +76,7 @@ impl Compatibility {
             columns.push(AlignedColumn {
                 name: name.clone(),
                 in_first: None,
-                in_second: second.column(name).ok().map(Column::kind),
+                in_second: kinds.get(name.as_str()).map(|column| column.kind()),
                 verdict: Verdict::OnlyInSecond,
                 perhaps: near(name, &only_first),
             });
@@ -108,7 +107,7 @@ impl Compatibility {
         }
         let names: Vec<_> = trouble.iter().map(|column| column.name.as_str()).collect();
         let what =
-            format!("its columns do not go with those of {}: {}", self.first, listed(&names));
+            format!("its columns do not go with those of {}: {}", self.first, names::some(&names));
         let table = Self { columns: trouble, ..self.clone() };
         Err(Error::failed(format!("{what}\n{table}"))
             .at(self.second.clone())
@@ -130,20 +129,22 @@ impl AlignedColumn {
     }
 }
 
-fn lacking(table: &Table, other: &Table) -> Vec<String> {
-    table.names.iter().filter(|name| !other.has(name)).cloned().collect()
+/// The places of the columns that both have, among each other, in `table`.
+fn places<'a>(table: &'a Table, other: &Table) -> HashMap<&'a str, usize> {
+    let others: HashSet<&String> = other.names.iter().collect();
+    let common = table.names.iter().filter(|name| others.contains(name));
+    common.enumerate().map(|(at, name)| (name.as_str(), at)).collect()
+}
+
+fn lacking(table: &Table, common: &HashMap<&str, usize>) -> Vec<String> {
+    table.names.iter().filter(|name| !common.contains_key(name.as_str())).cloned().collect()
 }
 
 fn near(name: &str, others: &[String]) -> Option<String> {
-    names::nearest(name, others).first().map(|&near| near.to_owned())
-}
-
-/// The first few names.
-fn listed(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names::quoted(&names[..names.len() - more]);
-    if more == 0 { shown } else { format!("{shown} and {more} more") }
+    // Among thousands, something is always near.
+    const MOST: usize = 1000;
+    let near = (others.len() <= MOST).then(|| names::nearest(name, others));
+    near?.first().map(|&near| near.to_owned())
 }
 
 impl fmt::Display for Verdict {
@@ -157,15 +158,18 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A table for the terminal; long ones are cut.
+/// A table for the terminal; long ones are cut, and then what differs comes first.
 impl fmt::Display for Compatibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 40;
         let none = || "missing".to_owned();
-        let rows: Vec<[String; 3]> = self
-            .columns
+        let mut columns: Vec<&AlignedColumn> = self.columns.iter().collect();
+        if columns.len() > SHOWN {
+            columns.sort_by_key(|column| column.verdict == Verdict::Same);
+        }
+        columns.truncate(SHOWN);
+        let rows: Vec<[String; 3]> = columns
             .iter()
-            .take(SHOWN)
             .map(|column| {
                 let kinds = [&column.in_first, &column.in_second];
                 let [first, second] = kinds.map(|kind| kind.clone().unwrap_or_else(none));
@@ -180,7 +184,7 @@ impl fmt::Display for Compatibility {
         let [x, y, z] = widths;
         let [a, b, c] = &header;
         write!(f, "  {a:x$}  {b:y$}  {c:z$}  verdict")?;
-        for (row, column) in rows.iter().zip(&self.columns) {
+        for (row, column) in rows.iter().zip(&columns) {
             let verdict = match &column.perhaps {
                 Some(near) => format!("{}: perhaps '{near}'", column.verdict),
                 None => column.verdict.to_string(),

@@ -4,19 +4,27 @@
 //! Everything here is exact. Of a file that may be private it is for the eyes of
 //! the person at the keyboard; values of cells are looked up only on demand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::missing::lacks_value;
 use super::preparation::MOST_VALUES;
-use super::table::{Cell, Column, Table};
+use super::read::in_turn::{self, in_turn};
+use super::table::{Cell, Column, Table, finite, is_missing};
+use super::vectors::Vectors;
 use super::{Missing, Task};
 use crate::error::Result;
 
 /// A numeric column with at most this many whole values may well name classes.
 const MOST_CLASSES: usize = 20;
+
+/// Rows whose vectors tell whether their numbers are all whole, as those of images are.
+const EXAMPLE_ROWS: usize = 100;
+
+/// Fewer cells than this have been looked at before another thread has started.
+const WORTH_A_THREAD: u64 = 1 << 18;
 
 /// How many values of a column are shown.
 const EXAMPLES: usize = 5;
@@ -75,48 +83,47 @@ impl Inspection {
         let mut columns = Vec::new();
         let mut label_candidates = Vec::new();
         let mut problems = Vec::new();
-        for (name, column) in table.names.iter().zip(&table.columns) {
-            let missing = column.cells().filter(|cell| lacks_value(*cell)).count();
-            let mut values = match column {
-                Column::Vectors(_) => None,
-                _ => Some(table.values(name)?),
-            };
-            if let Some(values) = &mut values {
-                values.retain(|(value, _)| !lacks_value(*value));
-            }
-            let distinct = values.as_ref().map(Vec::len);
-            let counts = Counts { rows: table.rows(), missing, distinct };
-            let found = |(what, unusable)| Problem { column: Some(name.clone()), what, unusable };
-            problems.extend(counts.problem(column).map(found));
-            label_candidates.extend(candidate(name, column, counts));
-            columns.push(ColumnFacts {
-                name: name.clone(),
-                kind: column.kind(),
-                missing,
-                distinct,
-                values: values
-                    .as_deref()
-                    .filter(|_| show_values)
-                    .map(|values| summary(column, values)),
-            });
-        }
+        let mut next = 0;
+        in_turn(
+            in_turn::threads((table.rows() * table.columns.len()) as u64 / WORTH_A_THREAD),
+            |looked: &mut Looked| {
+                looked.at = next;
+                next += 1;
+                Ok(looked.at < table.columns.len())
+            },
+            |looked| {
+                looked.found = Some(Found::in_column(table, looked.at, show_values));
+                Ok(())
+            },
+            |looked| {
+                if let Some(found) = looked.found.take() {
+                    columns.push(found.facts);
+                    problems.extend(found.problem);
+                    label_candidates.extend(found.candidate.map(|label| (looked.at, label)));
+                }
+                Ok(())
+            },
+        )?;
+        // A label alone repeats itself.
+        let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
         let general = |what| Problem { column: None, what, unusable: false };
-        if duplicated_rows > 0 {
+        if duplicated_rows > 0 && !alone {
             problems.push(general(format!(
                 "{duplicated_rows} rows are copies of others: a person in several rows is \
                  protected less"
             )));
         }
         problems.extend(table.remarks.iter().cloned().map(general));
-        let place = |name: &String| table.names.iter().position(|known| known == name);
-        label_candidates.sort_by_key(|candidate| {
-            // By name, then the last column first.
+        label_candidates.sort_by_cached_key(|(at, candidate)| {
+            // By name, then the last column first, and parts of vectors after whole columns.
             let name = candidate.column.to_lowercase();
             let known = LABEL_NAMES.iter().position(|label| *label == name);
-            (known.unwrap_or(LABEL_NAMES.len()), std::cmp::Reverse(place(&candidate.column)))
+            let part = matches!(table.columns[*at], Column::Vectors(_));
+            (known.unwrap_or(LABEL_NAMES.len()), part, std::cmp::Reverse(*at))
         });
         label_candidates.truncate(5);
+        let label_candidates = label_candidates.into_iter().map(|(_, label)| label).collect();
         Ok(Self {
             origin: table.origin.clone(),
             rows: table.rows(),
@@ -146,6 +153,51 @@ impl Inspection {
     }
 }
 
+/// A column on its way through the threads that look at columns.
+#[derive(Default)]
+struct Looked {
+    at: usize,
+    found: Option<Found>,
+}
+
+/// What was found out about one column.
+struct Found {
+    facts: ColumnFacts,
+    problem: Option<Problem>,
+    candidate: Option<LabelCandidate>,
+}
+
+impl Found {
+    fn in_column(table: &Table, at: usize, show_values: bool) -> Self {
+        let (name, column) = (&table.names[at], &table.columns[at]);
+        let missing = column.cells().filter(|cell| lacks_value(*cell)).count();
+        let values = match column {
+            Column::Vectors(_) => None,
+            _ => Some(column.values()),
+        };
+        let values = values.map(|mut values| {
+            values.retain(|(value, _)| !lacks_value(*value));
+            values
+        });
+        let distinct = values.as_ref().map(Vec::len);
+        let counts = Counts { rows: table.rows(), missing, distinct };
+        let problem = counts.problem(table, column).map(|(what, unusable)| Problem {
+            column: Some(name.clone()),
+            what,
+            unusable,
+        });
+        let candidate = match column {
+            Column::Vectors(vectors) => candidate_in_vectors(name, vectors),
+            _ => candidate(name, column, counts),
+        };
+        let values = values.as_deref().filter(|_| show_values);
+        let values = values.map(|values| summary(column, values));
+        let facts =
+            ColumnFacts { name: name.clone(), kind: column.kind(), missing, distinct, values };
+        Self { facts, problem, candidate }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Counts {
     rows: usize,
@@ -155,18 +207,28 @@ struct Counts {
 
 impl Counts {
     /// What is wrong with a column as a feature, and whether it is useless as it is.
-    fn problem(self, column: &Column) -> Option<(String, bool)> {
+    fn problem(self, table: &Table, column: &Column) -> Option<(String, bool)> {
         let Self { rows, missing, distinct } = self;
         let is_text = matches!(column, Column::Text(_));
         match distinct {
             Some(0) => Some(("no cell has a value".to_owned(), true)),
             Some(1) if missing == 0 => Some(("constant".to_owned(), true)),
+            Some(_) if is_text && has_commas_for_points(column) => {
+                let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
+                Some((what.to_owned(), true))
+            }
             Some(values) if is_text && values > MOST_VALUES => {
                 let what = format!("text with {values} different values: no category as it is");
                 Some((what, true))
             }
             Some(values) if is_text && has_numbers(column) => {
-                let what = format!("numbers with text among them ({values} different values)");
+                let place = column
+                    .cells()
+                    .position(|cell| matches!(cell, Cell::Text(_)) && !lacks_value(cell));
+                let place = place.map(|row| format!("; the first in {}", table.place(row)));
+                let place = place.unwrap_or_default();
+                let what =
+                    format!("numbers with text among them ({values} different values){place}");
                 Some((what, true))
             }
             Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
@@ -180,6 +242,18 @@ impl Counts {
 
 fn has_numbers(column: &Column) -> bool {
     column.cells().any(|cell| matches!(cell, Cell::Number(_)))
+}
+
+/// Whether all its cells would be numbers with points for commas, or without.
+fn has_commas_for_points(column: &Column) -> bool {
+    let Column::Text(cells) = column else { return false };
+    let number = |cell: &String| {
+        cell.contains(',')
+            && (finite(&cell.replacen(',', ".", 1)).is_some()
+                || finite(&cell.replace(',', "")).is_some())
+    };
+    let plain = |cell: &String| finite(cell).is_some() || is_missing(cell);
+    cells.iter().any(number) && cells.iter().all(|cell| plain(cell) || number(cell))
 }
 
 fn counts_up(column: &Column) -> bool {
@@ -209,6 +283,31 @@ fn candidate(name: &str, column: &Column, counts: Counts) -> Option<LabelCandida
     Some(LabelCandidate { column: name.to_owned(), task, classes })
 }
 
+/// An array of features often has the classes in its last column, or its first: whole
+/// numbers beside others that are not whole.
+fn candidate_in_vectors(name: &str, vectors: &Vectors) -> Option<LabelCandidate> {
+    let (rows, width) = (vectors.len(), vectors.width());
+    let seen = rows.min(EXAMPLE_ROWS);
+    let whole = |row: usize, at: usize| vectors.value(row, at).fract() == 0.0;
+    if (0..seen).all(|row| (0..width).all(|at| whole(row, at))) {
+        return None;
+    }
+    let classes = |at: usize| {
+        let mut classes = BTreeSet::new();
+        for row in 0..rows {
+            classes.insert(vectors.value(row, at) as i64);
+            if !whole(row, at) || classes.len() > MOST_CLASSES {
+                return None;
+            }
+        }
+        (classes.len() >= 2).then_some(classes.len())
+    };
+    [width - 1, 0].into_iter().find_map(|at| {
+        let (column, task) = (format!("{name}[{at}]"), Task::Classification);
+        classes(at).map(|classes| LabelCandidate { column, task, classes: Some(classes) })
+    })
+}
+
 fn summary(column: &Column, values: &[(Cell<'_>, usize)]) -> String {
     if let (Column::Numbers(_), [(low, _), .., (high, _)]) = (column, values) {
         return format!("{low} to {high}");
@@ -236,6 +335,7 @@ pub fn remarks_on_columns(definition: &DatasetDefinition) -> BTreeMap<&str, Stri
 mod tests {
     use super::*;
     use crate::data::read::csv;
+    use crate::data::vectors::Values;
 
     const SHOPS: &str = "id,name,size,closed,income,rate,code\n\
         1,anna,2,no,low,?,a1\n2,bert,2,no,high,?,7\n3,cleo,4,no,high,0.5,7\n3,cleo,4,no,high,0.5,7\n";
@@ -282,7 +382,8 @@ mod tests {
             .map(|problem| (problem.column.as_deref().unwrap_or(""), problem.what.as_str()))
             .collect();
         assert_eq!(problems[0], ("closed", "constant"));
-        assert_eq!(problems[1], ("code", "numbers with text among them (2 different values)"));
+        let text = "numbers with text among them (2 different values); the first in shops.csv:2";
+        assert_eq!(problems[1], ("code", text));
         assert!(problems[2].1.starts_with("1 rows are copies"), "{problems:?}");
         let definition = found.definition("shops", Source::File("shops.csv".into()));
         let left_out = ["closed", "code"].map(str::to_owned).to_vec();
@@ -302,6 +403,33 @@ mod tests {
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn numbers_with_commas_are_no_categories() {
+        let table = csv::read_bytes("t.csv", b"a;b;c\n1,5;1,000;x,y\n;2;3\n3,25;7,5;4\n");
+        let found = Inspection::of(&table.ok().unwrap(), false).ok().unwrap();
+        let about = |column: &str| {
+            let mut problems = found.problems.iter();
+            problems.find(|it| it.column.as_deref() == Some(column)).unwrap().what.clone()
+        };
+        assert!(about("a").contains("1.5 for 1,5") && about("b").contains("1.5 for 1,5"));
+        assert!(about("c").starts_with("numbers with text among them"));
+    }
+
+    #[test]
+    fn whole_numbers_at_the_end_of_vectors_may_be_classes_but_those_of_images_are_not() {
+        let candidates = |values: &[f64]| {
+            let column = Column::Vectors(Vectors::new(3, Values::F64(values.to_vec())).unwrap());
+            let table = Table::of_rows("t.npy", vec!["x".into()], vec![column]).unwrap();
+            Inspection::of(&table, false).unwrap().label_candidates
+        };
+        let found = candidates(&[0.5, 1.0, 1.0, 0.25, 1.0, 0.0, 2.0, 3.5, 1.0]);
+        assert_eq!(found[0].column, "x[2]");
+        assert_eq!((found[0].task, found[0].classes), (Task::Classification, Some(2)));
+        assert_eq!(candidates(&[1.0, 0.5, 2.0, 0.0, 0.25, 2.0])[0].column, "x[0]");
+        assert!(candidates(&[5.0, 1.0, 1.0, 2.0, 1.0, 0.0]).is_empty());
+        assert!(candidates(&[0.5, 1.0, 1.5, 0.25, 1.0, 0.5]).is_empty());
     }
 
     #[test]

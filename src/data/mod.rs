@@ -8,6 +8,7 @@
 //! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
+//! | [`elements`] | single numbers of vectors as columns: `x[3]` |
 //! | [`extraction`] | features by a pretrained network |
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
@@ -23,6 +24,7 @@
 
 pub mod align;
 pub mod definition;
+pub mod elements;
 pub mod extraction;
 pub mod filter;
 pub mod fingerprint;

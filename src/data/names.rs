@@ -24,6 +24,14 @@ pub(super) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| format!("'{}'", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
+/// "'a', 'b' and 98 more": the first few.
+pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 8;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = quoted(&names[..names.len() - more]);
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
 /// At most three names that a typing error may have turned into `wanted`, best first.
 pub(super) fn nearest<'a>(wanted: &str, known: &'a [String]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
@@ -83,5 +91,7 @@ mod tests {
     fn long_lists_are_cut() {
         let known: Vec<String> = (0..400).map(|i| format!("column{i}")).collect();
         assert!(list("columns", &known).ends_with("column11 and 388 more"));
+        assert!(some(&known).ends_with("'column7' and 392 more"));
+        assert_eq!(some(&known[..2]), "'column0', 'column1'");
     }
 }

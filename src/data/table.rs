@@ -149,6 +149,20 @@ impl Column {
         (0..self.len()).map(|row| self.cell(row))
     }
 
+    /// The distinct values in order, with how often each occurs.
+    pub fn values(&self) -> Vec<(Cell<'_>, usize)> {
+        if let Self::Numbers(cells) = self {
+            return values_of_numbers(cells);
+        }
+        let mut counts = HashMap::new();
+        for cell in self.cells() {
+            *counts.entry(cell).or_insert(0) += 1;
+        }
+        let mut values: Vec<_> = counts.into_iter().collect();
+        values.sort_unstable();
+        values
+    }
+
     fn select(&self, rows: &[usize]) -> Self {
         match self {
             Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
@@ -269,38 +283,33 @@ impl Table {
         columns: Vec<Column>,
         lines: Vec<u64>,
     ) -> Result<Self> {
-        let origin: String = origin.into();
-        let broken = |what: String| Err(Error::failed(what).at(origin.clone()));
-        if names.len() != columns.len() {
-            return broken(format!("{} names for {} columns", names.len(), columns.len()));
-        }
-        let mut seen = HashSet::new();
-        for (name, column) in names.iter().zip(&columns) {
-            if !seen.insert(name) {
-                return broken(format!("two columns are called '{name}'"));
-            }
-            if column.len() != lines.len() {
-                return broken(format!(
-                    "column '{name}' has {} cells for {} rows",
-                    column.len(),
-                    lines.len()
-                ));
-            }
-            let infinite = match column {
-                Column::Numbers(cells) => cells.iter().position(|cell| cell.is_infinite()),
-                Column::Vectors(vectors) => {
-                    vectors.values().first_infinite().map(|at| at / vectors.width())
-                }
-                Column::Text(_) => None,
-            };
-            if let Some(row) = infinite {
-                return Err(Error::failed("an infinite number")
-                    .at(format!("{origin}, row {}, column '{name}'", row + 1))
-                    .cure("replace infinite numbers before saving, or remove such rows"));
-            }
-        }
+        let origin = origin.into();
+        check(&origin, &names, &columns, &lines)?;
         let content = Fingerprint::of(&names, &columns);
-        Ok(Self {
+        Ok(Self::checked(origin, names, columns, lines, content))
+    }
+
+    /// The same for a reader that has made the fingerprint while it read.
+    pub(super) fn with_content(
+        origin: impl Into<String>,
+        names: Vec<String>,
+        columns: Vec<Column>,
+        lines: Vec<u64>,
+        content: Fingerprint,
+    ) -> Result<Self> {
+        let origin = origin.into();
+        check(&origin, &names, &columns, &lines)?;
+        Ok(Self::checked(origin, names, columns, lines, content))
+    }
+
+    fn checked(
+        origin: String,
+        names: Vec<String>,
+        columns: Vec<Column>,
+        lines: Vec<u64>,
+        content: Fingerprint,
+    ) -> Self {
+        Self {
             origin,
             names,
             columns,
@@ -311,7 +320,7 @@ impl Table {
             counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
-        })
+        }
     }
 
     pub fn rows(&self) -> usize {
@@ -351,6 +360,13 @@ impl Table {
 
     /// These rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Self {
+        let table = self.excerpt(rows);
+        Self { view: Fingerprint::of(&table.names, &table.columns), ..table }
+    }
+
+    /// The same to be used and thrown away: without a fingerprint of its own, which takes
+    /// longer than all the rest.
+    pub(super) fn excerpt(&self, rows: &[usize]) -> Self {
         let columns: Vec<_> = self.columns.iter().map(|column| column.select(rows)).collect();
         let file_of_row = match self.file_of_row.as_slice() {
             [] => Vec::new(),
@@ -358,7 +374,7 @@ impl Table {
         };
         Self {
             origin: self.origin.clone(),
-            view: Fingerprint::of(&self.names, &columns),
+            view: self.view,
             names: self.names.clone(),
             columns,
             lines: rows.iter().map(|&row| self.lines[row]).collect(),
@@ -527,14 +543,62 @@ impl Table {
 
     /// The distinct values of a column in order, with how often each occurs.
     pub fn values(&self, name: &str) -> Result<Vec<(Cell<'_>, usize)>> {
-        let mut counts = HashMap::new();
-        for cell in self.column(name)?.cells() {
-            *counts.entry(cell).or_insert(0) += 1;
-        }
-        let mut values: Vec<_> = counts.into_iter().collect();
-        values.sort_unstable();
-        Ok(values)
+        self.column(name).map(Column::values)
     }
+}
+
+/// Refuses what cannot be a table.
+fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> Result<()> {
+    let broken = |what: String| Err(Error::failed(what).at(origin));
+    if names.len() != columns.len() {
+        return broken(format!("{} names for {} columns", names.len(), columns.len()));
+    }
+    let mut seen = HashSet::new();
+    for (name, column) in names.iter().zip(columns) {
+        if !seen.insert(name) {
+            return broken(format!("two columns are called '{name}'"));
+        }
+        if column.len() != lines.len() {
+            return broken(format!(
+                "column '{name}' has {} cells for {} rows",
+                column.len(),
+                lines.len()
+            ));
+        }
+        let infinite = match column {
+            Column::Numbers(cells) => first_infinite(cells),
+            Column::Vectors(vectors) => {
+                vectors.values().first_infinite().map(|at| at / vectors.width())
+            }
+            Column::Text(_) => None,
+        };
+        if let Some(row) = infinite {
+            return Err(Error::failed("an infinite number")
+                .at(format!("{origin}, row {}, column '{name}'", row + 1))
+                .cure("replace infinite numbers before saving, or remove such rows"));
+        }
+    }
+    Ok(())
+}
+
+/// In order, without a table of all that was seen.
+fn values_of_numbers(cells: &[f64]) -> Vec<(Cell<'_>, usize)> {
+    let present = cells.iter().filter(|cell| !cell.is_nan());
+    // −0 is 0.
+    let mut present: Vec<f64> = present.map(|cell| cell + 0.0).collect();
+    present.sort_unstable_by(f64::total_cmp);
+    let equal = present.chunk_by(|a, b| a == b);
+    let numbers = equal.map(|equal| (Cell::number(equal[0]), equal.len()));
+    let missing = cells.len() - present.len();
+    numbers.chain((missing > 0).then_some((Cell::Text(""), missing))).collect()
+}
+
+/// Looked for in pieces, without a question after each cell: many at once.
+fn first_infinite(cells: &[f64]) -> Option<usize> {
+    const PIECE: usize = 1 << 10;
+    let has = |piece: &&[f64]| piece.iter().fold(false, |any, cell| any | cell.is_infinite());
+    let piece = cells.chunks(PIECE).position(|piece| has(&piece))? * PIECE;
+    cells[piece..].iter().position(|cell| cell.is_infinite()).map(|at| piece + at)
 }
 
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that

@@ -73,6 +73,15 @@ impl<T> Private<T> {
         transform(&self.0).map(Private::new)
     }
 
+    /// Like [`Self::try_map`] for a transformation that takes the value over: what nobody
+    /// else holds is not copied.
+    pub fn try_into_map<U>(self, transform: impl Fn(T) -> Result<U>) -> Result<Private<U>>
+    where
+        T: Clone,
+    {
+        transform(Arc::unwrap_or_clone(self.0)).map(Private::new)
+    }
+
     /// Releases a vector with Gaussian noise. `release` names one of the
     /// releases that the run's plan announced: sensitivity, scale and count
     /// come from there, so what is drawn is what was accounted for. The spender

@@ -152,7 +152,7 @@ fn chosen_rows(
     whole: Table,
     warnings: &mut Vec<String>,
 ) -> Result<Table> {
-    let mut table = whole;
+    let mut table = whole.apart_for(definition);
     if let Some(filter) = &definition.filter {
         table = Filter::parse(filter)?.apply(&table)?;
     }

@@ -6,7 +6,6 @@ use super::batches::{Batches, GRADIENT};
 use super::{Loss, Profile, Records};
 use crate::adapt::penalty::PenaltySource;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
-use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model};
 use crate::numeric::{Matrix, Vector};
@@ -95,11 +94,10 @@ pub struct Adaptation {
     pub batches: Batches,
     pub shape: ProblemShape,
     pub profile: Profile,
-    pub penalty: PenaltySource,
+    /// Until it is settled.
+    pub penalty: Option<PenaltySource>,
     pub public: Records,
     pub private: Private<Records>,
-    /// For the release of the penalty, where there is one.
-    pub datasets: Option<(Dataset, Private<Dataset>)>,
     pub descent: Descent,
     pub model: Option<Released<Model>>,
 }
@@ -116,9 +114,9 @@ struct Exact {
 impl Adaptation {
     /// A released penalty is drawn before the first gradient.
     fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
-        let Some((public, private)) = self.datasets.take() else { return Ok(()) };
+        let Some(penalty) = self.penalty.take() else { return Ok(()) };
         let start = self.descent.start();
-        let drawn = self.penalty.draw(spender, &self.shape, &public, &private, start)?;
+        let drawn = penalty.draw(spender, &self.shape, &self.public, &self.private, start)?;
         if let Some(drawn) = drawn {
             self.profile.penalty = *drawn.get();
         }

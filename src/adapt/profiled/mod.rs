@@ -27,7 +27,7 @@ use crate::data::Dataset;
 use crate::model::logistic;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
-use crate::numeric::{Matrix, Vector, fused};
+use crate::numeric::{Vector, fused};
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +72,21 @@ pub struct Profile {
 /// The records of one dataset with their labels and norms.
 #[derive(Debug, Clone)]
 pub struct Records {
-    features: Matrix,
+    data: Dataset,
+    /// Numbers, or signs of classes.
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
 }
 
 impl Records {
-    pub fn new(data: &Dataset, labels: Vec<f64>) -> Self {
+    pub fn new(data: Dataset, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
-        Self { features: data.features.clone(), labels, norms }
+        Self { data, labels, norms }
+    }
+
+    pub fn data(&self) -> &Dataset {
+        &self.data
     }
 
     pub fn len(&self) -> usize {
@@ -90,16 +95,20 @@ impl Records {
 
     /// Those of a sample.
     pub fn chosen(&self, members: &[usize]) -> Self {
+        let data = Dataset {
+            name: self.data.name.clone(),
+            features: self.data.features.select_columns(members),
+            feature_names: Vec::new(),
+            target: None,
+            classes: None,
+            bounds: self.data.bounds,
+            clipped: 0,
+        };
         Self {
-            features: self.features.select_columns(members),
+            data,
             labels: members.iter().map(|i| self.labels[*i]).collect(),
             norms: members.iter().map(|i| self.norms[*i]).collect(),
         }
-    }
-
-    #[cfg(test)]
-    pub fn features(&self) -> &Matrix {
-        &self.features
     }
 }
 
@@ -175,7 +184,7 @@ pub struct Pass {
 impl Part<'_> {
     /// A record that is not made of numbers counts for nothing.
     pub fn pass(&self, w: &Vector) -> Pass {
-        let Records { features, labels, norms } = self.records;
+        let Records { data, labels, norms } = self.records;
         let slope = |i: usize, score: f64| {
             let loss = self.loss.value(score, labels[i]) + self.penalty;
             let kept = kept_weight(loss, self.kappa);
@@ -183,7 +192,7 @@ impl Part<'_> {
             let shrink = shrink_factor(slope.abs() * norms[i], self.influence);
             if shrink > 0.0 { shrink * slope } else { 0.0 }
         };
-        let (scores, gradient) = fused::gradient(features, w, fused::threads(), slope);
+        let (scores, gradient) = fused::gradient(&data.features, w, fused::threads(), slope);
         Pass { gradient, scores }
     }
 

@@ -19,6 +19,7 @@ mod raw;
 mod scale;
 mod settings;
 
+use std::collections::HashSet;
 use std::f64::consts::SQRT_2;
 
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,10 @@ pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 const UNCLIPPED_SHARE: f64 = 0.95;
 
 /// Rows of a large table that are prepared at a time.
-const PART: usize = 1 << 16;
+const PART: usize = 1 << 14;
+
+/// Of how many missing columns a message says what they may be called.
+const HINTS: usize = 8;
 
 /// No standardised number is larger, so that squares cannot overflow.
 const LARGEST: f64 = 1e100;
@@ -133,7 +137,7 @@ impl Preparation {
         let Some(complete) = self.dropping(table, with_label)? else {
             return self.bounded(table, name, with_label);
         };
-        let dataset = self.bounded(&table.select(&complete), name, with_label)?;
+        let dataset = self.bounded(&table.excerpt(&complete), name, with_label)?;
         Ok(spread(dataset, &complete, table.rows()))
     }
 
@@ -164,7 +168,7 @@ impl Preparation {
     /// divided by the number of *rows*, is the one to release.
     pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         self.fits(table, true)?;
-        let complete = self.dropping(table, true)?.map(|rows| table.select(&rows));
+        let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows));
         let table = complete.as_ref().unwrap_or(table);
         let (mut dataset, _) = self.unlabelled(table, name)?;
         match self.labels.read(table)? {
@@ -335,11 +339,12 @@ impl Preparation {
     }
 
     fn check_columns(&self, table: &Table) -> Result<()> {
-        let missing: Vec<&str> =
-            self.encodings.iter().map(Encoding::column).filter(|name| !table.has(name)).collect();
+        let known: HashSet<&str> = table.names.iter().map(String::as_str).collect();
+        let needed = self.encodings.iter().map(Encoding::column);
+        let missing: Vec<&str> = needed.filter(|name| !known.contains(name)).collect();
         let Some(first) = missing.first() else { return Ok(()) };
         let columns = if missing.len() == 1 { "column" } else { "columns" };
-        let near = missing.iter().filter_map(|name| {
+        let near = missing.iter().take(HINTS).filter_map(|name| {
             let near = names::nearest(name, &table.names);
             (!near.is_empty()).then(|| format!("'{name}' may be {}", names::quoted(&near)))
         });
@@ -349,7 +354,7 @@ impl Preparation {
         } else {
             near.join("; ")
         };
-        Err(Error::failed(format!("it lacks the {columns} {}", names::quoted(&missing)))
+        Err(Error::failed(format!("it lacks the {columns} {}", names::some(&missing)))
             .at(table.origin.clone())
             .cure(format!("rename columns, or leave these out of the features ({hint})")))
     }
@@ -413,7 +418,7 @@ fn in_parts(
     prepare: impl Fn(&Table) -> Result<Dataset>,
 ) -> Result<Dataset> {
     let first = &rows[..rows.len().min(size)];
-    let mut all = prepare(&table.select(first))?;
+    let mut all = prepare(&table.excerpt(first))?;
     if first.len() == rows.len() {
         return Ok(all);
     }
@@ -422,7 +427,7 @@ fn in_parts(
     features.extend_from_slice(all.features.as_slice());
     all.features = Matrix::zeros(dimension, 0);
     for rows in rows[first.len()..].chunks(size) {
-        let part = prepare(&table.select(rows))?;
+        let part = prepare(&table.excerpt(rows))?;
         features.extend_from_slice(part.features.as_slice());
         if let (Some(target), Some(more)) = (&mut all.target, part.target) {
             target.extend(more);

@@ -80,6 +80,11 @@ impl Layout {
         self.shape.iter().skip(1).product()
     }
 
+    /// The file has one column of numbers after the other.
+    fn is_by_columns(&self) -> bool {
+        self.fortran && self.shape.len() > 1
+    }
+
     /// `None` where it exceeds all bounds.
     pub fn bytes(&self) -> Option<u64> {
         let mut bytes = self.element.size() as u64;
@@ -164,16 +169,30 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    let mut decoder =
-        Decoder { input, name, layout, values: Values::F32(Vec::new()), texts: Vec::new() };
+    let mut decoder = Decoder {
+        input,
+        name,
+        layout,
+        values: Values::F32(Vec::new()),
+        rows: None,
+        scattered: 0,
+        texts: Vec::new(),
+    };
     let size = layout.element.size();
     if !layout.element.is_text() {
+        let count = needed / size as u64;
+        // In another order, numbers go to their places as they come. A packed file's header
+        // is not believed that far: there they do when all have come.
+        if layout.is_by_columns() && count <= input.length() {
+            let rows = decoder.zeros(count as usize);
+            decoder.rows = Some((Scatter::new(&layout.shape), rows));
+        }
         // No more at first than the file could hold unpacked.
-        let count = (needed / size as u64).min(input.length()) as usize;
+        let count = if decoder.rows.is_some() { BLOCK as u64 } else { count.min(input.length()) };
         decoder.values = if layout.element.is_single() {
-            Values::F32(Vec::with_capacity(count))
+            Values::F32(Vec::with_capacity(count as usize))
         } else {
-            Values::F64(Vec::with_capacity(count))
+            Values::F64(Vec::with_capacity(count as usize))
         };
     }
     let mut buffer = vec![0; ((BLOCK / size).max(1) * size).min(needed as usize)];
@@ -182,6 +201,7 @@ pub fn read(
         let block = buffer.len().min(left);
         reader.read_exact(&mut buffer[..block]).map_err(|error| input.io(&error))?;
         decoder.take(&buffer[..block])?;
+        decoder.scatter();
         left -= block;
     }
     decoder.finish()
@@ -193,7 +213,61 @@ struct Decoder<'i, 'a> {
     name: &'i str,
     layout: &'i Layout,
     values: Values,
+    /// Where they go, of an array in Fortran's order …
+    rows: Option<(Scatter, Values)>,
+    /// … and how many have gone there.
+    scattered: usize,
     texts: Vec<String>,
+}
+
+/// The way from Fortran's order (first axis fastest) to ours (last axis fastest).
+struct Scatter {
+    shape: Vec<usize>,
+    /// How far apart neighbours along an axis are in our order.
+    steps: Vec<usize>,
+    /// Of the next number …
+    index: Vec<usize>,
+    /// … and its place.
+    at: usize,
+}
+
+impl Scatter {
+    fn new(shape: &[usize]) -> Self {
+        let mut steps = vec![1; shape.len()];
+        for axis in (1..shape.len()).rev() {
+            steps[axis - 1] = steps[axis] * shape[axis];
+        }
+        Self { shape: shape.to_vec(), steps, index: vec![0; shape.len()], at: 0 }
+    }
+
+    /// Puts the next numbers into their places.
+    fn put<T: Copy>(&mut self, mut numbers: &[T], places: &mut [T]) {
+        while !numbers.is_empty() {
+            let run = numbers.len().min(self.shape[0] - self.index[0]);
+            let (now, later) = numbers.split_at(run);
+            let slots = places[self.at..].iter_mut().step_by(self.steps[0]);
+            slots.zip(now).for_each(|(slot, number)| *slot = *number);
+            numbers = later;
+            self.advance(run);
+        }
+    }
+
+    /// Goes on along the first axis, and where it ends along the next ones.
+    fn advance(&mut self, by: usize) {
+        self.index[0] += by;
+        self.at += by * self.steps[0];
+        for axis in 0..self.shape.len() {
+            if self.index[axis] < self.shape[axis] {
+                return;
+            }
+            self.at -= self.shape[axis] * self.steps[axis];
+            self.index[axis] = 0;
+            if let Some(next) = self.index.get_mut(axis + 1) {
+                *next += 1;
+                self.at += self.steps[axis + 1];
+            }
+        }
+    }
 }
 
 /// Decodes numbers of one type and pushes them.
@@ -257,8 +331,11 @@ impl Decoder<'_, '_> {
         if inexact.is_some() {
             let beyond = |value: &f64| value.abs() >= LARGEST_EXACT as f64;
             let at = before + values[before..].iter().position(beyond).unwrap_or(0);
+            let (rows, width) = (layout.rows(), layout.width().max(1));
+            let at = at + self.scattered;
+            let row = if layout.fortran { at % rows } else { at / width };
             return Err(self
-                .flaw(at, "an integer beyond 2⁵³ cannot be computed with exactly")
+                .flaw(row, "an integer beyond 2⁵³ cannot be computed with exactly")
                 .cure("leave the array out, or save it as text"));
         }
         Ok(())
@@ -282,7 +359,7 @@ impl Decoder<'_, '_> {
             };
             let Some(text) = text else {
                 return Err(self
-                    .flaw(self.texts.len(), "the text is not Unicode")
+                    .flaw(self.texts.len() / self.layout.width().max(1), "the text is not Unicode")
                     .cure("save the array as UTF-8 or Unicode text"));
             };
             self.texts.push(text.trim_end_matches('\0').trim().to_owned());
@@ -290,19 +367,40 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Something is wrong with the number `at` of the file.
-    fn flaw(&self, at: usize, what: &str) -> Error {
-        let (rows, width) = (self.layout.rows(), self.layout.width().max(1));
-        let row = if self.layout.fortran { at % rows } else { at / width };
-        Error::failed(what).at(format!(
-            "{}, array '{}', row {}",
-            self.input.origin,
-            self.name,
-            row + 1
-        ))
+    /// Numbers of the kind that the array is kept in.
+    fn zeros(&self, count: usize) -> Values {
+        if self.layout.element.is_single() {
+            Values::F32(vec![0.0; count])
+        } else {
+            Values::F64(vec![0.0; count])
+        }
     }
 
-    fn finish(self) -> Result<Column> {
+    /// Takes what has come to its place, if that is elsewhere.
+    fn scatter(&mut self) {
+        let Some((scatter, rows)) = &mut self.rows else { return };
+        match (&mut self.values, rows) {
+            (Values::F32(values), Values::F32(rows)) => {
+                scatter.put(values, rows);
+                self.scattered += values.len();
+                values.clear();
+            }
+            (Values::F64(values), Values::F64(rows)) => {
+                scatter.put(values, rows);
+                self.scattered += values.len();
+                values.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Something is wrong in this row.
+    fn flaw(&self, row: usize, what: &str) -> Error {
+        let place = format!("{}, array '{}', row {}", self.input.origin, self.name, row + 1);
+        Error::failed(what).at(place)
+    }
+
+    fn finish(mut self) -> Result<Column> {
         let (rows, width) = (self.layout.rows(), self.layout.width());
         if self.layout.element.is_text() {
             if width == 1 {
@@ -312,56 +410,28 @@ impl Decoder<'_, '_> {
                 .flaw(0, "an array of texts with more than one axis")
                 .cure("text needs one axis: leave the array out or split it"));
         }
-        if let Some(at) = self.values.first_infinite() {
+        if self.layout.is_by_columns() && self.rows.is_none() {
+            let places = self.zeros(self.values.len());
+            self.rows = Some((Scatter::new(&self.layout.shape), places));
+            self.scatter();
+        }
+        let values = match self.rows.take() {
+            Some((_, rows)) => rows,
+            None => std::mem::replace(&mut self.values, Values::F32(Vec::new())),
+        };
+        if let Some(at) = values.first_infinite() {
             return Err(self
-                .flaw(at, "an infinite number")
+                .flaw(at / width.max(1), "an infinite number")
                 .cure("replace infinite numbers before saving, or remove such records"));
         }
         if width == 1 {
-            return Ok(Column::Numbers(self.values.into_f64()));
+            return Ok(Column::Numbers(values.into_f64()));
         }
-        let values = if self.layout.fortran && self.layout.shape.len() > 1 {
-            match self.values {
-                Values::F32(values) => Values::F32(row_major(&values, &self.layout.shape)),
-                Values::F64(values) => Values::F64(row_major(&values, &self.layout.shape)),
-            }
-        } else {
-            self.values
-        };
         Vectors::new(width, values)
             .filter(|vectors| vectors.len() == rows)
             .map(Column::Vectors)
             .ok_or_else(|| self.input.error("the shape does not fit the numbers"))
     }
-}
-
-/// From first axis fastest to last axis fastest.
-fn row_major<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
-    // Where each step along an axis leads in `values`.
-    let steps: Vec<usize> = shape
-        .iter()
-        .scan(1, |step, length| {
-            let this = *step;
-            *step *= length;
-            Some(this)
-        })
-        .collect();
-    let mut index = vec![0; shape.len()];
-    let mut ordered = Vec::with_capacity(values.len());
-    let mut at = 0;
-    for _ in 0..values.len() {
-        ordered.push(values[at]);
-        for axis in (0..shape.len()).rev() {
-            index[axis] += 1;
-            at += steps[axis];
-            if index[axis] < shape[axis] {
-                break;
-            }
-            at -= steps[axis] * shape[axis];
-            index[axis] = 0;
-        }
-    }
-    ordered
 }
 
 /// Arrays under their names as a table.

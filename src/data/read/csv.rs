@@ -1,24 +1,25 @@
 //! CSV and TSV files, and whatever else separates cells by one character.
 //!
-//! Read in blocks and straight into typed columns. A column is numbers until a
-//! cell turns up that is neither a number nor missing; then the cells before it
-//! are read a second time as they stand.
+//! Several threads each make typed columns of a block of records, which are then put
+//! together in the order of the file. A column is numbers until a cell turns up that is
+//! neither a number nor missing; then the cells before it are read a second time as they
+//! stand.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use memchr::memchr;
 
+use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
-use super::records::{Record, Records, not_utf8};
+use super::records::{self, Block, Record, Records, not_utf8};
+use crate::data::fingerprint::Fingerprint;
 use crate::data::names;
 use crate::data::table::{Column, Table, finite, is_missing};
 use crate::error::{Error, Result};
 
 /// What can be found to separate cells, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// Rows from which on the size of the table is estimated.
-const SAMPLE: usize = 1000;
 
 /// What the user says about a text table that does not explain itself.
 #[derive(Debug, Clone, Default)]
@@ -64,8 +65,8 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         dialect.names.clone()
     };
     let has_header = dialect.names.is_empty();
-    let (columns, lines) = sheet.columns(records, &names, has_header)?;
-    Table::new(input.origin.clone(), names, columns, lines)
+    let Piece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
+    Table::with_content(input.origin.clone(), names, columns, lines, content)
 }
 
 /// How many comment lines stand before the table, as in the files of UCI
@@ -121,6 +122,57 @@ struct Sheet<'i, 'a> {
 struct LateText {
     column: usize,
     rows: usize,
+}
+
+/// A block and what was made of it; or of all blocks so far.
+struct Piece {
+    block: Block,
+    columns: Vec<Column>,
+    lines: Vec<u64>,
+    /// Of these rows.
+    content: Fingerprint,
+    /// Some cells were taken for numbers at first.
+    reread: bool,
+}
+
+impl Default for Piece {
+    fn default() -> Self {
+        Self {
+            block: Block::default(),
+            columns: Vec::new(),
+            lines: Vec::new(),
+            content: Fingerprint::EMPTY,
+            reread: false,
+        }
+    }
+}
+
+impl Piece {
+    /// Makes room for as many rows as the whole file will probably have: to double
+    /// whenever it is full would take twice the memory.
+    fn reserve(&mut self, rows: f64, input: &Input) {
+        let here = self.lines.len();
+        // Every cell takes a byte that separates it, at least.
+        let most = input.most_bytes() / self.columns.len().max(1) as u64;
+        let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
+        let more = more.max(here / 16);
+        self.lines.reserve_exact(more);
+        for column in &mut self.columns {
+            match column {
+                Column::Numbers(cells) => cells.reserve_exact(more),
+                Column::Text(cells) => cells.reserve_exact(more),
+                Column::Vectors(_) => {}
+            }
+        }
+    }
+}
+
+fn clear(column: &mut Column) {
+    match column {
+        Column::Numbers(cells) => cells.clear(),
+        Column::Text(cells) => cells.clear(),
+        Column::Vectors(_) => {}
+    }
 }
 
 /// The cells of one record, trimmed.
@@ -242,16 +294,52 @@ impl Sheet<'_, '_> {
         Ok(names)
     }
 
-    fn columns(
-        &self,
-        mut records: Records,
-        names: &[String],
-        has_header: bool,
-    ) -> Result<(Vec<Column>, Vec<u64>)> {
-        let mut columns = vec![Column::Numbers(Vec::new()); names.len()];
-        let mut lines = Vec::new();
+    fn columns(&self, records: Records, names: &[String], has_header: bool) -> Result<Piece> {
+        let (begun, mut blocks) = records.into_blocks();
+        let mut begun = Some(begun);
+        let take = |piece: &mut Piece| match begun.take() {
+            Some(block) => {
+                piece.block = block;
+                Ok(true)
+            }
+            None => blocks.next(&mut piece.block),
+        };
+        let work = |piece: &mut Piece| self.parse(piece, names, has_header);
+        let columns = vec![Column::Numbers(Vec::new()); names.len()];
+        let mut all = Piece { columns, ..Piece::default() };
         let mut late = Vec::new();
-        while let Some(record) = records.next()? {
+        let add = |piece: &mut Piece| self.append(piece, &mut all, &mut late);
+        in_turn(
+            in_turn::threads(self.input.most_bytes() / records::BLOCK as u64),
+            take,
+            work,
+            add,
+        )?;
+        if all.lines.is_empty() {
+            let what = if has_header { "a header but no rows" } else { "no rows" };
+            return Err(self
+                .input
+                .error(format!("the file has {what}"))
+                .cure("at least one row is needed"));
+        }
+        self.restore_all(&late, has_header, &mut all.columns)?;
+        if all.reread {
+            // What stands for a missing number is nothing, but in a text it is itself.
+            all.content = Fingerprint::of(names, &all.columns);
+        }
+        Ok(all)
+    }
+
+    /// Makes columns of a block's records. A column that was text in an earlier block
+    /// stays text.
+    fn parse(&self, piece: &mut Piece, names: &[String], has_header: bool) -> Result<()> {
+        let Piece { block, columns, lines, content, .. } = piece;
+        let width = names.len();
+        columns.resize(width, Column::Numbers(Vec::new()));
+        columns.iter_mut().for_each(clear);
+        lines.clear();
+        let mut late = Vec::new();
+        for record in block.records() {
             let row = lines.len();
             let mut cells = self.cells(&record);
             for (index, column) in columns.iter_mut().enumerate() {
@@ -262,7 +350,7 @@ impl Sheet<'_, '_> {
                     continue;
                 }
                 let Some(cell) = cells.next() else {
-                    return Err(self.ragged(&record, names.len(), has_header));
+                    return Err(self.ragged(&record, width, has_header));
                 };
                 self.push(column, cell.get(), record.line, |column| {
                     late.push(LateText { column: index, rows: row });
@@ -270,22 +358,14 @@ impl Sheet<'_, '_> {
                 })?;
             }
             if cells.rest.is_some() {
-                return Err(self.ragged(&record, names.len(), has_header));
+                return Err(self.ragged(&record, width, has_header));
             }
             lines.push(record.line);
-            if lines.len() == lines.capacity() && lines.len() >= SAMPLE {
-                self.reserve(records.share_done(), &mut columns, &mut lines);
-            }
         }
-        if lines.is_empty() {
-            let what = if has_header { "a header but no rows" } else { "no rows" };
-            return Err(self
-                .input
-                .error(format!("the file has {what}"))
-                .cure("at least one row is needed"));
-        }
-        self.restore(&late, has_header, &mut columns)?;
-        Ok((columns, lines))
+        self.restore(&late, block, 0, columns)?;
+        // Now, while the cells are in the cache.
+        *content = Fingerprint::of(names, columns);
+        Ok(())
     }
 
     /// Adds a cell; `turn` makes a column of numbers one of text.
@@ -310,46 +390,95 @@ impl Sheet<'_, '_> {
         Ok(())
     }
 
-    /// Makes room for the rows to come, as many as those so far let expect: to
-    /// double whenever it is full would take twice the memory.
-    fn reserve(&self, share_done: f64, columns: &mut [Column], lines: &mut Vec<u64>) {
-        let rows = lines.len() as f64 / share_done.max(1e-9) * 1.02;
-        // Every cell takes a byte that separates it, at least.
-        let most = self.input.most_bytes() / columns.len() as u64;
-        let more = (rows as usize).min(most as usize).saturating_sub(lines.len());
-        let more = more.max(lines.len() / 16);
-        lines.reserve_exact(more);
-        for column in columns {
-            match column {
-                Column::Numbers(cells) => cells.reserve_exact(more),
-                Column::Text(cells) => cells.reserve_exact(more),
-                Column::Vectors(_) => {}
+    /// Adds a block's columns to those of all blocks before it.
+    fn append(&self, piece: &mut Piece, all: &mut Piece, late: &mut Vec<LateText>) -> Result<()> {
+        let (before, rows) = (all.lines.len(), piece.lines.len());
+        if all.lines.capacity() - before < rows {
+            all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input);
+        }
+        let mut turned = Vec::new();
+        for (index, (part, whole)) in piece.columns.iter_mut().zip(&mut all.columns).enumerate() {
+            match (part, &mut *whole) {
+                (Column::Numbers(part), Column::Numbers(whole)) => whole.extend_from_slice(part),
+                (Column::Text(part), Column::Text(whole)) => whole.append(part),
+                (Column::Text(part), _) => {
+                    late.push(LateText { column: index, rows: before });
+                    let mut texts = Vec::with_capacity(all.lines.capacity());
+                    texts.resize(before, String::new());
+                    texts.append(part);
+                    *whole = Column::Text(texts);
+                }
+                // Another thread's block has turned this column into text meanwhile.
+                (part, Column::Text(whole)) => {
+                    *part = Column::Text(Vec::new());
+                    turned.push(LateText { column: index, rows });
+                    whole.resize(before + rows, String::new());
+                }
+                _ => {}
             }
         }
+        self.restore(&turned, &piece.block, before, &mut all.columns)?;
+        all.reread |= !turned.is_empty() || late.iter().any(|late| late.rows > 0);
+        all.content = all.content.plus(piece.content);
+        all.lines.append(&mut piece.lines);
+        Ok(())
     }
 
-    /// Second reading: the first cells of text columns, as they stand.
-    fn restore(&self, late: &[LateText], has_header: bool, columns: &mut [Column]) -> Result<()> {
+    /// Second reading of a block: cells of columns that turned into text, as they stand,
+    /// from row `first` of the columns on. Returns how many rows it has.
+    fn restore(
+        &self,
+        late: &[LateText],
+        block: &Block,
+        first: usize,
+        columns: &mut [Column],
+    ) -> Result<usize> {
         let rows = late.iter().map(|late| late.rows).max().unwrap_or(0);
-        if rows == 0 {
+        let mut read = 0;
+        for (row, record) in block.records().take(rows).enumerate() {
+            for (index, cell) in self.cells(&record).enumerate() {
+                let wanted = |late: &LateText| late.column == index && row < late.rows;
+                if late.iter().any(wanted)
+                    && let Some(Column::Text(texts)) = columns.get_mut(index)
+                {
+                    self.text(cell.get(), record.line)?.clone_into(&mut texts[first + row]);
+                }
+            }
+            read += 1;
+        }
+        Ok(read)
+    }
+
+    /// Second reading of the file.
+    fn restore_all(
+        &self,
+        late: &[LateText],
+        has_header: bool,
+        columns: &mut [Column],
+    ) -> Result<()> {
+        if late.is_empty() {
             return Ok(());
         }
         let mut records = Records::new(self.input, Some(self.delimiter));
         for _ in 0..self.preamble + usize::from(has_header) {
             records.next()?;
         }
-        for row in 0..rows {
-            let Some(record) = records.next()? else { break };
-            for (index, cell) in self.cells(&record).enumerate() {
-                let wanted = |late: &LateText| late.column == index && row < late.rows;
-                if late.iter().any(wanted)
-                    && let Some(Column::Text(texts)) = columns.get_mut(index)
-                {
-                    self.text(cell.get(), record.line)?.clone_into(&mut texts[row]);
-                }
+        let (mut block, mut blocks) = records.into_blocks();
+        let mut first = 0;
+        loop {
+            let left = late.iter().map(|late| LateText {
+                column: late.column,
+                rows: late.rows.saturating_sub(first),
+            });
+            let left: Vec<_> = left.filter(|late| late.rows > 0).collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            first += self.restore(&left, &block, first, columns)?;
+            if !blocks.next(&mut block)? {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     fn ragged(&self, record: &Record, expected: usize, has_header: bool) -> Error {
@@ -407,25 +536,58 @@ fn leading_number(text: &[u8], delimiter: u8) -> Option<(f64, usize)> {
         1e17, 1e18,
     ];
     let negative = text.first() == Some(&b'-');
-    let (mut integer, mut digits, mut decimals) = (0_u64, 0, None);
-    let mut at = usize::from(negative);
-    while let Some(&byte) = text.get(at) {
-        match byte {
-            b'0'..=b'9' => {
-                integer = integer.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                digits += 1;
-            }
-            b'.' if decimals.is_none() => decimals = Some(digits),
-            _ if byte == delimiter => break,
-            _ => return None,
-        }
-        at += 1;
+    let start = usize::from(negative);
+    let mut integer = 0;
+    let mut at = leading_digits(text, start, &mut integer);
+    let (mut digits, mut decimals) = (at - start, 0);
+    if text.get(at) == Some(&b'.') {
+        let point = at + 1;
+        at = leading_digits(text, point, &mut integer);
+        decimals = at - point;
+        digits += decimals;
     }
-    if digits == 0 || digits >= POWERS.len() || integer >= 1 << 53 {
+    let ends = text.get(at).is_none_or(|&byte| byte == delimiter);
+    if !ends || digits == 0 || digits >= POWERS.len() || integer >= 1 << 53 {
         return None;
     }
-    let number = integer as f64 / POWERS[digits - decimals.unwrap_or(digits)];
+    let number = integer as f64 / POWERS[decimals];
     Some((if negative { -number } else { number }, at))
+}
+
+/// Appends the digits from `at` on to `integer`, which may overflow; where they end.
+fn leading_digits(text: &[u8], mut at: usize, integer: &mut u64) -> usize {
+    const POWERS: [u64; 9] =
+        [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    while let Some(eight) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let (value, count) = digits_of(*eight);
+        *integer = integer.wrapping_mul(POWERS[count]).wrapping_add(value);
+        at += count;
+        if count < 8 {
+            return at;
+        }
+    }
+    while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        *integer = integer.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    at
+}
+
+/// The number that the digits at the start of eight bytes write, and how many they are:
+/// all at once, in the bytes of one register.
+fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
+    const ONES: u64 = u64::MAX / 255;
+    // Digits become 0 to 9. Adding 118 takes anything larger to 128 and more; what that
+    // carries, it carries to later bytes only.
+    let values = u64::from_le_bytes(bytes) ^ (ONES * 0x30);
+    let others = (values.wrapping_add(ONES * 118) | values) & (ONES * 128);
+    let count = others.trailing_zeros() as usize / 8;
+    // Zeros in front of the digits.
+    let values = values.checked_shl(64 - 8 * count as u32).unwrap_or(0);
+    // Neighbours are put together: digits to numbers below 100, these to such below 10⁴ …
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & (ONES * 255 / 257);
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
 }
 
 /// A first line of numbers is data without a header – unless it counts 0, 1, 2
@@ -487,6 +649,44 @@ mod tests {
             assert_eq!(texts(&table, "b"), ["01", "?", odd, "2"]);
             assert_eq!(texts(&table, "c"), ["7", "8", "9", "x"]);
             assert_eq!(numbers(&table, "a"), [1.0, 2.0, 3.0, 4.0]);
+        }
+    }
+
+    /// `rows` rows of several blocks, with something else in some of them.
+    fn long(rows: usize, other: impl Fn(usize) -> Option<&'static str>) -> String {
+        let row = |at: usize| match other(at) {
+            Some(text) => format!("{text}\n"),
+            None => format!("0{at},{},1\n", if at.is_multiple_of(3) { "NA" } else { "2.50" }),
+        };
+        "a,b,c\n".to_owned() + &(0..rows).map(row).collect::<String>()
+    }
+
+    #[test]
+    fn a_column_that_turns_into_text_in_a_late_block_stands_as_it_was_written() {
+        let rows = 4 * records::BLOCK / 12;
+        for late in [rows / 2, rows - 1] {
+            let table = table(&long(rows, |at| (at == late).then_some("x,y,1")));
+            assert_eq!(table.rows(), rows);
+            let (a, b) = (texts(&table, "a"), texts(&table, "b"));
+            for at in (0..rows).filter(|at| *at != late) {
+                assert_eq!(a[at], format!("0{at}"));
+                assert_eq!(b[at], if at.is_multiple_of(3) { "NA" } else { "2.50" });
+            }
+            assert_eq!((a[late].as_str(), b[late].as_str()), ("x", "y"));
+            assert!(numbers(&table, "c").iter().all(|&one| one == 1.0));
+            assert_eq!(table.content, Fingerprint::of(&table.names, &table.columns));
+            assert!(table.lines.iter().zip(2..).all(|(&line, expected)| line == expected));
+        }
+    }
+
+    #[test]
+    fn of_several_flaws_in_a_long_file_the_first_is_told() {
+        let rows = 4 * records::BLOCK / 12;
+        let flaws = [rows / 3, rows / 3 + 1, rows - 5];
+        let text = long(rows, |at| flaws.contains(&at).then_some("1,2"));
+        for _ in 0..5 {
+            let told = refusal(&text);
+            assert!(told.starts_with(&format!("t.csv:{}: ", rows / 3 + 2)), "{told}");
         }
     }
 
@@ -625,11 +825,14 @@ mod tests {
     proptest! {
         #[test]
         fn quick_numbers_are_the_numbers_that_the_standard_library_reads(
-            text in "-?[0-9]{0,12}[.]?[0-9]{0,9}"
+            text in "-?[0-9]{0,20}[.]?[0-9]{0,20}"
         ) {
             for end in ["", ",", ",5"] {
                 let cell = format!("{text}{end}");
-                if let Some((number, length)) = leading_number(cell.as_bytes(), b',') {
+                let digits = text.chars().filter(char::is_ascii_digit).count();
+                let quick = leading_number(cell.as_bytes(), b',');
+                prop_assert_eq!(quick.is_some() && digits < 16, (1..16).contains(&digits));
+                if let Some((number, length)) = quick {
                     prop_assert_eq!(length, text.len());
                     prop_assert_eq!(number.to_bits(), text.parse::<f64>().unwrap().to_bits());
                 }

@@ -1,11 +1,12 @@
 //! The bytes of a file: opened with care, watched, and unpacked where they are
 //! compressed with gzip.
 
-use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 
@@ -18,12 +19,12 @@ const TOLD_EVERY: u64 = 1 << 20;
 const BLOCK: usize = 1 << 18;
 
 /// Is told, now and then, how many bytes of how many have been read; `Break`
-/// stops the reading.
-pub trait Progress {
+/// stops the reading. Whichever thread has just read tells it.
+pub trait Progress: Send {
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()>;
 }
 
-impl<F: FnMut(u64, u64) -> ControlFlow<()>> Progress for F {
+impl<F: FnMut(u64, u64) -> ControlFlow<()> + Send> Progress for F {
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()> {
         self(read, of)
     }
@@ -43,7 +44,7 @@ enum Bytes<'a> {
     Memory(&'a [u8]),
 }
 
-/// A file, or bytes inside the program.
+/// A file, or bytes inside the program. Several threads may read from it.
 pub struct Input<'a> {
     /// For messages.
     pub origin: String,
@@ -52,10 +53,12 @@ pub struct Input<'a> {
     /// The first bytes, unpacked.
     start: Vec<u8>,
     packed: bool,
-    progress: RefCell<&'a mut dyn Progress>,
+    progress: Mutex<&'a mut dyn Progress>,
     /// How far the file has been read, at the most.
-    reached: Cell<u64>,
-    stopped: Cell<bool>,
+    reached: AtomicU64,
+    /// Bytes read from anywhere in it.
+    given: AtomicU64,
+    stopped: AtomicBool,
 }
 
 /// How many of a file's first bytes decide what it is.
@@ -95,9 +98,10 @@ impl<'a> Input<'a> {
             length,
             start: Vec::new(),
             packed: false,
-            progress: RefCell::new(progress),
-            reached: Cell::new(0),
-            stopped: Cell::new(false),
+            progress: Mutex::new(progress),
+            reached: AtomicU64::new(0),
+            given: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
         };
         let mut magic = Vec::new();
         input.raw().take(2).read_to_end(&mut magic).map_err(|error| input.io(&error))?;
@@ -138,11 +142,26 @@ impl<'a> Input<'a> {
 
     /// What share of the file has been read so far.
     pub fn share_read(&self) -> f64 {
-        self.reached.get() as f64 / self.length.max(1) as f64
+        self.reached.load(Ordering::Relaxed) as f64 / self.length.max(1) as f64
     }
 
     pub fn was_stopped(&self) -> bool {
-        self.stopped.get()
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Tells the progress. How many bytes have been read counts, not where: some formats
+    /// begin with what stands at the end.
+    fn advance(&self, bytes: u64, reached: u64) {
+        self.reached.fetch_max(reached, Ordering::Relaxed);
+        let before = self.given.fetch_add(bytes, Ordering::Relaxed);
+        let after = before + bytes;
+        let ends = before < self.length && after >= self.length;
+        if ends || after / TOLD_EVERY > before / TOLD_EVERY {
+            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            if progress.advance(after.min(self.length), self.length).is_break() {
+                self.stopped.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The bytes as they are, from the start; may be read anywhere.
@@ -151,7 +170,7 @@ impl<'a> Input<'a> {
     }
 
     /// The bytes unpacked, one after the other.
-    pub fn plain(&self) -> Box<dyn Read + '_> {
+    pub fn plain(&self) -> Box<dyn Read + Send + '_> {
         let raw = BufReader::with_capacity(BLOCK, self.raw());
         if self.packed { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) }
     }
@@ -161,9 +180,11 @@ impl<'a> Input<'a> {
         let damaged = matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput);
         let what = match error.kind() {
             ErrorKind::UnexpectedEof if self.packed => {
-                "the compressed file breaks off before its end".to_owned()
+                format!("the compressed file breaks off at byte {}, before its end", self.length)
             }
-            ErrorKind::UnexpectedEof => "the file breaks off before its end".to_owned(),
+            ErrorKind::UnexpectedEof => {
+                format!("the file breaks off at byte {}, before its end", self.length)
+            }
             _ if damaged && self.packed => format!("the compressed data are damaged: {error}"),
             _ => format!("cannot read the file: {error}"),
         };
@@ -196,30 +217,30 @@ impl Read for Raw<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let input = self.input;
         let read = match &input.bytes {
-            Bytes::File(file) => {
-                let mut file: &File = file;
-                file.seek(SeekFrom::Start(self.at))?;
-                file.read(buffer)?
-            }
+            Bytes::File(file) => read_at(file, buffer, self.at)?,
             Bytes::Memory(bytes) => {
                 let from = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
                 (&bytes[from..]).read(buffer)?
             }
         };
-        let before = input.reached.get();
         self.at += read as u64;
-        if self.at > before {
-            input.reached.set(self.at);
-            let told = self.at / TOLD_EVERY > before / TOLD_EVERY || self.at == input.length;
-            if told && input.progress.borrow_mut().advance(self.at, input.length).is_break() {
-                input.stopped.set(true);
-            }
-        }
-        if input.stopped.get() {
+        input.advance(read as u64, self.at);
+        if input.was_stopped() {
             return Err(io::Error::other("stopped"));
         }
         Ok(read)
     }
+}
+
+/// Reads without a common position in the file, which threads would fight over.
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
 impl Seek for Raw<'_, '_> {

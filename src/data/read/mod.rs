@@ -12,6 +12,8 @@
 //! | [`libsvm`] | LIBSVM and SVMlight text |
 //! | [`arff`] | Weka's ARFF |
 //! | [`input`], [`records`], [`array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
+//! | [`in_turn`] | threads that work on pieces and add them in order |
+//! | [`crash`] | decoders that crash on damaged files |
 //!
 //! Every text format, IDX, NPY and CIFAR may be compressed with gzip. A header
 //! is believed only as far as the file is long: no reader makes room for more
@@ -20,8 +22,10 @@
 pub mod arff;
 mod array;
 pub mod cifar;
+pub mod crash;
 pub mod csv;
 pub mod idx;
+pub(in crate::data) mod in_turn;
 mod input;
 pub mod libsvm;
 pub mod numpy;

@@ -6,7 +6,6 @@
 //! are left out, with a remark.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use half::f16;
 use jiff::civil::{Date, Time};
@@ -17,6 +16,8 @@ use parquet::data_type::{AsBytes, DataType};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use super::crash;
+use super::in_turn::{self, in_turn};
 use super::input::Input;
 use super::pages::{Pages, Tray};
 use crate::data::table::{Column, Table};
@@ -28,7 +29,9 @@ const MAGIC: &[u8] = b"PAR1";
 const MOST_DENSER: u64 = 1024;
 const ALWAYS_ALLOWED: u64 = 1 << 24;
 /// Records decoded at a time.
-const BLOCK: usize = 1 << 16;
+const BLOCK: usize = 1 << 15;
+/// Fewer values than this are read before another thread has started.
+const WORTH_A_THREAD: u64 = 1 << 16;
 /// Above this a double cannot tell neighbouring integers apart.
 const LARGEST_EXACT: u64 = 1 << 53;
 
@@ -36,34 +39,29 @@ pub fn read(input: &Input) -> Result<Table> {
     let metadata = metadata(input)?;
     let rows = rows(input, &metadata)?;
     let schema = metadata.file_metadata().schema_descr();
+    let roots: Vec<usize> =
+        (0..schema.num_columns()).map(|leaf| schema.get_column_root_idx(leaf)).collect();
+    let mut leaves_of = vec![0; roots.iter().max().map_or(0, |&largest| largest + 1)];
+    for &root in &roots {
+        leaves_of[root] += 1;
+    }
     let mut builders: Vec<Builder> = schema
         .columns()
         .iter()
         .enumerate()
         .map(|(leaf, column)| {
-            let alone = (0..schema.num_columns())
-                .filter(|&other| {
-                    schema.get_column_root_idx(other) == schema.get_column_root_idx(leaf)
-                })
-                .count()
-                == 1;
+            let alone = leaves_of[roots[leaf]] == 1;
             Builder::new(column, schema.get_column_root(leaf).name(), alone, rows)
         })
         .collect();
-    for group in 0..metadata.num_row_groups() {
-        for (leaf, builder) in builders.iter_mut().enumerate() {
-            builder.read(input, &metadata, group, leaf)?;
-        }
-    }
+    read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
     // Integers too large for a double are identifiers, most likely: text.
-    for (leaf, builder) in builders.iter_mut().enumerate() {
-        if builder.inexact {
-            *builder = Builder::text(std::mem::take(&mut builder.name), rows);
-            for group in 0..metadata.num_row_groups() {
-                builder.read(input, &metadata, group, leaf)?;
-            }
-        }
+    let mut identifiers = Vec::new();
+    for (leaf, builder) in builders.iter_mut().enumerate().filter(|(_, it)| it.inexact) {
+        *builder = Builder::text(std::mem::take(&mut builder.name), rows);
+        identifiers.push((leaf, builder));
     }
+    read_groups(input, &metadata, identifiers)?;
     let (mut names, mut columns, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for builder in builders {
         let name = builder.name.clone();
@@ -83,6 +81,36 @@ pub fn read(input: &Input) -> Result<Table> {
     let mut table = Table::of_rows(input.origin.clone(), names, columns)?;
     table.remarks = remarks;
     Ok(table)
+}
+
+/// Reads all groups of rows into some columns, several at a time.
+fn read_groups(
+    input: &Input,
+    metadata: &ParquetMetaData,
+    mut columns: Vec<(usize, &mut Builder)>,
+) -> Result<()> {
+    for group in 0..metadata.num_row_groups() {
+        let cells: u64 = columns.iter().map(|(leaf, _)| values_in(metadata, group, *leaf)).sum();
+        let threads = in_turn::threads((cells / WORTH_A_THREAD).min(columns.len() as u64));
+        let mut waiting = columns.iter_mut();
+        in_turn(
+            threads,
+            |column: &mut Option<_>| {
+                *column = waiting.next();
+                Ok(column.is_some())
+            },
+            |column| match column {
+                Some((leaf, builder)) => builder.read(input, metadata, group, *leaf),
+                None => Ok(()),
+            },
+            |_| Ok(()),
+        )?;
+    }
+    Ok(())
+}
+
+fn values_in(metadata: &ParquetMetaData, group: usize, leaf: usize) -> u64 {
+    u64::try_from(metadata.row_group(group).column(leaf).num_values()).unwrap_or(0)
 }
 
 fn metadata(input: &Input) -> Result<ParquetMetaData> {
@@ -262,48 +290,54 @@ impl Builder {
         let mut chunk = Chunk { pages, tray, levels, input, name: self.name.clone() };
         match reader {
             ColumnReader::BoolColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, begins| {
-                    self.number(cell.map(|&b| f64::from(b)), begins);
+                chunk.each(&mut reader, |batch| {
+                    self.numbers(&batch, |&flag| f64::from(flag));
                 })?;
             }
             ColumnReader::Int32ColumnReader(mut reader) => {
                 let unsigned = is_unsigned(&column);
-                chunk.each(&mut reader, |cell, begins| {
-                    let integer =
-                        cell.map(|&i| if unsigned { i64::from(i as u32) } else { i64::from(i) });
-                    self.integer(integer, begins);
+                let widened = |&i: &i32| if unsigned { i64::from(i as u32) } else { i64::from(i) };
+                chunk.each(&mut reader, |batch| match self.meaning {
+                    Meaning::Number => self.numbers(&batch, |i| widened(i) as f64),
+                    _ => batch.cells(|cell, begins| self.integer(cell.map(widened), begins)),
                 })?;
             }
             ColumnReader::Int64ColumnReader(mut reader) => {
                 let unsigned = is_unsigned(&column);
-                chunk.each(&mut reader, |cell, begins| {
-                    // Unsigned and beyond i64 is beyond a double, too.
-                    self.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
-                    self.integer(cell.copied(), begins);
+                let exact = |&i: &i64| i.unsigned_abs() <= LARGEST_EXACT && !(unsigned && i < 0);
+                chunk.each(&mut reader, |batch| {
+                    if self.meaning == Meaning::Number && batch.values.iter().all(exact) {
+                        return self.numbers(&batch, |&i| i as f64);
+                    }
+                    batch.cells(|cell, begins| {
+                        // Unsigned and beyond i64 is beyond a double, too.
+                        self.inexact |= unsigned && cell.is_some_and(|&i| i < 0);
+                        self.integer(cell.copied(), begins);
+                    });
                 })?;
             }
             ColumnReader::Int96ColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, _| {
-                    let text = cell.map(|moment| moment_text(i128::from(moment.to_nanos())));
-                    self.push_text(text);
+                chunk.each(&mut reader, |batch| {
+                    batch.cells(|cell, _| {
+                        let text = cell.map(|moment| moment_text(i128::from(moment.to_nanos())));
+                        self.push_text(text);
+                    });
                 })?;
             }
             ColumnReader::FloatColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, begins| {
-                    self.number(cell.map(|&f| f64::from(f)), begins);
-                })?;
+                chunk.each(&mut reader, |batch| self.numbers(&batch, |&x| f64::from(x)))?;
             }
             ColumnReader::DoubleColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, begins| self.number(cell.copied(), begins))?;
+                chunk.each(&mut reader, |batch| self.numbers(&batch, |&x| x))?;
             }
             ColumnReader::ByteArrayColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, begins| {
-                    self.bytes(cell.map(AsBytes::as_bytes), begins);
+                chunk.each(&mut reader, |batch| {
+                    batch.cells(|cell, begins| self.bytes(cell.map(AsBytes::as_bytes), begins));
                 })?;
             }
             ColumnReader::FixedLenByteArrayColumnReader(mut reader) => {
-                chunk.each(&mut reader, |cell, begins| {
-                    self.bytes(cell.map(AsBytes::as_bytes), begins);
+                chunk.each(&mut reader, |batch| {
+                    batch.cells(|cell, begins| self.bytes(cell.map(AsBytes::as_bytes), begins));
                 })?;
             }
         }
@@ -313,6 +347,17 @@ impl Builder {
             self.left_out = Some("lists of different lengths");
         }
         Ok(())
+    }
+
+    /// Adds cells of a numeric type: all at once where they are plain numbers and none
+    /// is missing.
+    fn numbers<T>(&mut self, batch: &Batch<'_, T>, convert: impl Fn(&T) -> f64) {
+        match (&mut self.cells, batch.plain()) {
+            (Cells::Numbers(cells), Some(values)) if self.meaning == Meaning::Number => {
+                cells.extend(values.iter().map(convert));
+            }
+            _ => batch.cells(|cell, begins| self.number(cell.map(&convert), begins)),
+        }
     }
 
     fn number(&mut self, number: Option<f64>, begins: bool) {
@@ -465,13 +510,40 @@ struct Chunk<'i, 'a> {
     name: String,
 }
 
-impl Chunk<'_, '_> {
+/// Cells that were decoded together.
+struct Batch<'b, T> {
+    /// Of the cells that are not missing.
+    values: &'b [T],
+    cells: usize,
+    definitions: &'b [i16],
+    repetitions: &'b [i16],
+    levels: &'b Levels,
+}
+
+impl<T> Batch<'_, T> {
     /// Visits every cell, or `None` for one that is missing, and says whether it
     /// begins a row.
+    fn cells(&self, mut visit: impl FnMut(Option<&T>, bool)) {
+        let mut present = self.values.iter();
+        for at in 0..self.cells {
+            let whole = self.levels.definition;
+            let there = self.definitions.get(at).is_none_or(|&level| level == whole);
+            let begins = self.repetitions.get(at).is_none_or(|&level| level == 0);
+            visit(if there { present.next() } else { None }, begins);
+        }
+    }
+
+    /// The cells, if none is missing and each is a row.
+    fn plain(&self) -> Option<&[T]> {
+        (self.values.len() == self.cells && !self.levels.repeated).then_some(self.values)
+    }
+}
+
+impl Chunk<'_, '_> {
     fn each<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
-        mut visit: impl FnMut(Option<&T::T>, bool),
+        mut visit: impl FnMut(Batch<'_, T::T>),
     ) -> Result<()> {
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         while !self.pages.finished() {
@@ -489,19 +561,19 @@ impl Chunk<'_, '_> {
                     )
                 };
                 // The crate trusts a page's contents further than it should.
-                let (_, values_read, levels_read) = catch_unwind(AssertUnwindSafe(decode))
-                    .map_err(|_| self.damaged("the decoder gave up"))?
+                let (_, values_read, levels_read) = crash::contained(decode)
+                    .ok_or_else(|| self.damaged("the decoder gave up"))?
                     .map_err(|error| self.damaged(&error.to_string()))?;
                 if levels_read == 0 {
                     break;
                 }
-                let mut present = values[..values_read].iter();
-                for at in 0..levels_read {
-                    let there =
-                        definitions.get(at).is_none_or(|&level| level == self.levels.definition);
-                    let begins = repetitions.get(at).is_none_or(|&level| level == 0);
-                    visit(if there { present.next() } else { None }, begins);
-                }
+                visit(Batch {
+                    values: &values[..values_read.min(values.len())],
+                    cells: levels_read,
+                    definitions: &definitions,
+                    repetitions: &repetitions,
+                    levels: &self.levels,
+                });
             }
         }
         Ok(())

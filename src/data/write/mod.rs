@@ -52,7 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::read::{Reading, read_bytes};
+    use crate::data::read::{self, Reading, read_bytes};
     use crate::data::vectors::{Values, Vectors};
 
     /// What our own reader makes of what was written.
@@ -76,6 +76,41 @@ mod tests {
         let vectors = Vectors::new(2, Values::F64(vec![1.0, 2.0])).unwrap();
         let column = ("emb".to_owned(), Column::Vectors(vectors));
         assert!(bytes(Format::Csv, &[column]).unwrap_err().to_string().contains("'emb'"));
+    }
+
+    /// Enough for several threads in either format.
+    #[test]
+    fn a_long_table_is_read_back_whatever_thread_reads_which_part() {
+        let numbers = |from: usize| (from..from + 140_000).map(|at| (at as f64).sin()).collect();
+        let gaps = |at: usize| if at.is_multiple_of(7) { f64::NAN } else { at as f64 };
+        let columns = [
+            ("a".to_owned(), Column::Numbers(numbers(0))),
+            ("b".to_owned(), Column::Numbers((0..140_000).map(gaps).collect())),
+            ("c".to_owned(), Column::Text((0..140_000).map(|at| format!("t{at}")).collect())),
+            ("d".to_owned(), Column::Numbers(numbers(9))),
+        ];
+        for format in [Format::Csv, Format::Parquet] {
+            assert!(read_back(format, &columns) == columns, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_file_of_either_format_tells_how_far_it_has_been_read() {
+        let numbers = (0..400_000).map(|at| (f64::from(at)).sin()).collect();
+        let columns = [("a".to_owned(), Column::Numbers(numbers))];
+        let folder = tempfile::tempdir().unwrap();
+        for (format, name) in [(Format::Csv, "t.csv"), (Format::Parquet, "t.parquet")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes(format, &columns).unwrap()).unwrap();
+            let mut told = Vec::new();
+            let mut watch = |read: u64, of: u64| {
+                told.push(read as f64 / of as f64);
+                std::ops::ControlFlow::Continue(())
+            };
+            read::read(&path, &Reading::Plain, &mut watch).unwrap();
+            assert!(told.len() > 2 && told.is_sorted(), "{name} {told:?}");
+            assert!(told[0] < 0.5 && told.last() > Some(&0.9), "{name} {told:?}");
+        }
     }
 
     proptest! {

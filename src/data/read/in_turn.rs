@@ -1,0 +1,184 @@
+//! One long piece of work by several threads: each takes a piece, works on it by itself,
+//! and adds its result when all earlier ones have been added.
+//!
+//! So what comes out, results and errors alike, does not depend on how many threads
+//! there are, and each thread holds one piece in memory.
+
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+
+/// More threads would wait for the one that adds.
+const MOST_THREADS: usize = 8;
+
+/// How many threads `pieces` pieces are worth on this machine.
+pub fn threads(pieces: u64) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let pieces = usize::try_from(pieces).unwrap_or(usize::MAX);
+    cores.min(MOST_THREADS).min(pieces).max(1)
+}
+
+/// `take` fills a piece and says whether there was another, `work` works on it, `add`
+/// adds it. Pieces are used again, so that they may keep their memory.
+///
+/// The error is the one of the earliest piece that has one; nothing is added after it.
+pub fn in_turn<T: Default>(
+    threads: usize,
+    take: impl FnMut(&mut T) -> Result<bool> + Send,
+    work: impl Fn(&mut T) -> Result<()> + Sync,
+    add: impl FnMut(&mut T) -> Result<()> + Send,
+) -> Result<()> {
+    let source = Mutex::new(Source { take, taken: 0, dry: false });
+    let goal = Mutex::new(Goal { add, added: 0, error: None, abandoned: false });
+    let progress = Condvar::new();
+    let labour = || {
+        let _leaving = Leaving { goal: &goal, progress: &progress };
+        let mut piece = T::default();
+        loop {
+            let (number, taken) = {
+                let mut source = locked(&source);
+                if source.dry {
+                    return;
+                }
+                let taken = (source.take)(&mut piece);
+                source.dry = !matches!(taken, Ok(true));
+                let number = source.taken;
+                source.taken += 1;
+                (number, taken)
+            };
+            let worked = match taken {
+                Ok(true) => work(&mut piece),
+                Ok(false) => return,
+                Err(error) => Err(error),
+            };
+            let mut goal = locked(&goal);
+            while goal.added != number && !goal.is_over() {
+                goal = progress.wait(goal).unwrap_or_else(PoisonError::into_inner);
+            }
+            if goal.is_over() {
+                return;
+            }
+            match worked.and_then(|()| (goal.add)(&mut piece)) {
+                Ok(()) => goal.added += 1,
+                Err(error) => goal.error = Some(error),
+            }
+            progress.notify_all();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(labour);
+        }
+        labour();
+    });
+    let goal = goal.into_inner().unwrap_or_else(PoisonError::into_inner);
+    goal.error.map_or(Ok(()), Err)
+}
+
+struct Source<F> {
+    take: F,
+    taken: u64,
+    /// There is no piece left, or the next could not be taken.
+    dry: bool,
+}
+
+struct Goal<F> {
+    add: F,
+    added: u64,
+    error: Option<crate::Error>,
+    /// A thread has crashed: its piece will never come.
+    abandoned: bool,
+}
+
+impl<F> Goal<F> {
+    fn is_over(&self) -> bool {
+        self.abandoned || self.error.is_some()
+    }
+}
+
+/// Lets nobody wait for a thread that crashes.
+struct Leaving<'a, F> {
+    goal: &'a Mutex<Goal<F>>,
+    progress: &'a Condvar,
+}
+
+impl<F> Drop for Leaving<'_, F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            locked(self.goal).abandoned = true;
+            self.progress.notify_all();
+        }
+    }
+}
+
+/// A lock is only ever poisoned by a crash, which is told by itself.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    /// Squares of 0 … 99, of which `bad` fail, added one after the other.
+    fn squares(threads: usize, bad: &[u64]) -> (Result<()>, Vec<u64>) {
+        let (mut next, mut all) = (0, Vec::new());
+        let take = |piece: &mut u64| {
+            *piece = next;
+            next += 1;
+            Ok(*piece < 100)
+        };
+        let work = |piece: &mut u64| {
+            // The earlier, the slower.
+            std::thread::sleep(std::time::Duration::from_micros(100 - *piece));
+            if bad.contains(piece) {
+                return Err(Error::failed(format!("piece {piece}")));
+            }
+            *piece *= *piece;
+            Ok(())
+        };
+        let result = in_turn(threads, take, work, |piece: &mut u64| {
+            all.push(*piece);
+            Ok(())
+        });
+        (result, all)
+    }
+
+    #[test]
+    fn results_come_in_order_however_many_threads_there_are() {
+        for threads in [1, 2, 7] {
+            let (result, all) = squares(threads, &[]);
+            assert!(result.is_ok());
+            assert_eq!(all, (0..100).map(|i| i * i).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_earliest_error_counts_and_nothing_is_added_after_it() {
+        for threads in [1, 2, 7] {
+            let (result, all) = squares(threads, &[70, 31, 32]);
+            assert!(result.unwrap_err().to_string().contains("piece 31"));
+            assert_eq!(all.len(), 31);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "scoped thread panicked")]
+    fn a_thread_that_crashes_leaves_nobody_waiting() {
+        let mut next = 0;
+        let take = |piece: &mut u64| {
+            next += 1;
+            *piece = next;
+            Ok(next < 50)
+        };
+        let main = std::thread::current().id();
+        let work = |piece: &mut u64| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            assert!(*piece < 5 || std::thread::current().id() == main, "crash");
+            Ok(())
+        };
+        let _ = in_turn(3, take, work, |_: &mut u64| Ok(()));
+    }
+}
