@@ -166,6 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn samples_that_are_empty_leave_the_private_part_out() {
+        let (_, public, private) = example::shifted(4, 40, 100, 1);
+        let noise = Noise::None(example::TARGET);
+        // Of 200 samples of one record on average, a third has none.
+        for id in ["profiled_cnvx_adap", "target_only"] {
+            let done = rehearse(id, 1.0, (&public, &private), noise);
+            let crate::model::Model::Linear(model) = done.model else { panic!() };
+            assert!(model.weights.iter().all(|w| w.is_finite()));
+        }
+    }
+
+    #[test]
     fn a_batch_of_more_than_all_records_is_refused() {
         let (shape, public, _) = example::shifted(4, 40, 30, 1);
         let method = method("profiled_cnvx_adap").unwrap();
