@@ -228,7 +228,11 @@ impl Comparison {
             repeats: repeats.len(),
             batch: lineup.batch(),
             directions: lineup.directions(),
-            remarks: lineup.remarks(),
+            remarks: lineup
+                .remarks()
+                .into_iter()
+                .chain(verdict::of_private(repeats, lineup.directions()))
+                .collect(),
         }
     }
 }
