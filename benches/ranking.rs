@@ -170,7 +170,7 @@ fn whole() {
     let lineup = |settings: &RankingSettings| {
         let candidates = data[1..].iter().enumerate().map(|(index, data)| Candidate {
             name: format!("candidate {}", index + 1),
-            data: Ok(data.clone()),
+            data: Ok(data.clone().into()),
         });
         let shape = (data[0].len(), PIXELS);
         Lineup::new(settings, candidates.collect(), shape, Some(CLASSES), bounds()).unwrap()

@@ -288,9 +288,7 @@ impl Table {
             }
             let infinite = match column {
                 Column::Numbers(cells) => cells.iter().position(|cell| cell.is_infinite()),
-                Column::Vectors(vectors) => {
-                    vectors.values().first_infinite().map(|at| at / vectors.width())
-                }
+                Column::Vectors(vectors) => vectors.first_infinite(),
                 Column::Text(_) => None,
             };
             if let Some(row) = infinite {

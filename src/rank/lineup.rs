@@ -11,6 +11,7 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 
 use super::settings::{RankingSettings, directions};
 use super::subspace::Subspace;
+use super::supply::Supply;
 use super::verdict;
 use crate::data::{Bounds, Dataset};
 use crate::error::{Error, Result};
@@ -27,7 +28,7 @@ const LEAST_BATCH: usize = 8;
 pub struct Candidate {
     pub name: String,
     /// Prepared like the private data; or why it cannot be.
-    pub data: Result<Dataset>,
+    pub data: Result<Supply>,
 }
 
 /// What a ranking compares, with everything public about it decided.
@@ -203,8 +204,9 @@ impl Lineup {
                 continue;
             };
             let chosen = chosen(self.seed, repeat, &candidate.name, data.len(), self.batch);
-            let span = conditions
-                .gradients(&data.features.select_columns(&chosen))
+            let span = data
+                .features(&chosen)
+                .and_then(|features| conditions.gradients(&features))
                 .and_then(|gradients| Subspace::of(&gradients, self.directions));
             match span {
                 Ok(span) => {
@@ -346,7 +348,7 @@ fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
         .at(place)
         .cure("widen its row filter, or leave it out"));
     }
-    if !data.features.iter().all(|number| number.is_finite()) {
+    if !data.is_finite() {
         return Err(Error::failed("a feature is missing or not a finite number")
             .at(place)
             .cure("drop or fill missing values"));

@@ -193,7 +193,7 @@ mod tests {
     }
 
     fn candidate(name: &str, data: Dataset) -> Candidate {
-        Candidate { name: name.to_owned(), data: Ok(data) }
+        Candidate { name: name.to_owned(), data: Ok(data.into()) }
     }
 
     fn settings() -> RankingSettings {

@@ -164,10 +164,18 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
-    let mut decoder =
-        Decoder { input, name, layout, values: Values::F32(Vec::new()), texts: Vec::new() };
+    let mut decoder = Decoder {
+        input,
+        name,
+        layout,
+        values: Values::F32(Vec::new()),
+        bytes: None,
+        texts: Vec::new(),
+    };
     let size = layout.element.size();
-    if !layout.element.is_text() {
+    if layout.element == Element::U8 && layout.width() > 1 && !layout.fortran {
+        decoder.bytes = Some(Vec::with_capacity(needed.min(input.length()) as usize));
+    } else if !layout.element.is_text() {
         // No more at first than the file could hold unpacked.
         let count = (needed / size as u64).min(input.length()) as usize;
         decoder.values = if layout.element.is_single() {
@@ -193,6 +201,8 @@ struct Decoder<'i, 'a> {
     name: &'i str,
     layout: &'i Layout,
     values: Values,
+    /// In place of `values`, where rows of bytes can stay what they are.
+    bytes: Option<Vec<u8>>,
     texts: Vec<String>,
 }
 
@@ -211,6 +221,10 @@ macro_rules! push {
 impl Decoder<'_, '_> {
     fn take(&mut self, bytes: &[u8]) -> Result<()> {
         let layout = self.layout;
+        if let Some(all) = &mut self.bytes {
+            all.extend_from_slice(bytes);
+            return Ok(());
+        }
         let values = match (&mut self.values, layout.element) {
             (_, Element::Utf32(length)) => return self.take_texts(bytes, length * 4),
             (_, Element::Text(length)) => return self.take_texts(bytes, length),
@@ -311,6 +325,12 @@ impl Decoder<'_, '_> {
             return Err(self
                 .flaw(0, "an array of texts with more than one axis")
                 .cure("text needs one axis: leave the array out or split it"));
+        }
+        if let Some(bytes) = self.bytes {
+            return Vectors::of_bytes(width, bytes)
+                .filter(|vectors| vectors.len() == rows)
+                .map(Column::Vectors)
+                .ok_or_else(|| self.input.error("the shape does not fit the numbers"));
         }
         if let Some(at) = self.values.first_infinite() {
             return Err(self

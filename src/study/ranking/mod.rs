@@ -75,7 +75,7 @@ impl Study {
             Cast::new(data, &mut ChaCha20Rng::seed_from_u64(seed))?;
         let candidates: Vec<Candidate> = candidates
             .into_iter()
-            .map(|data| Candidate { name: data.name.clone(), data: Ok(data) })
+            .map(|data| Candidate { name: data.name.clone(), data: Ok(data.into()) })
             .collect();
         let settings = RankingSettings { model, batch, repeats, seed, ..Default::default() };
         let rows = [9, 16, 18].map(|k| {
