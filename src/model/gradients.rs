@@ -416,3 +416,37 @@ impl Contribution {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_leading_eigenpairs_are_those_of_the_gram_matrix_whether_it_is_formed_or_not() {
+        // Decaying, in directions that have nothing to do with each other.
+        let (parameters, examples) = (150, 900);
+        let entry = |i: usize, j: usize| {
+            let wave = ((i * 37 + 11) as f64 * (j + 1) as f64 * 0.618_033).sin();
+            wave * 0.93_f64.powi(i as i32)
+        };
+        let formed = Matrix::from_fn(parameters, examples, entry);
+        let gradients =
+            Gradients { losses: vec![0.0; examples], layers: vec![Contribution::Formed(formed)] };
+        // The second one is not formed: many examples of few parameters.
+        assert!(parameters * COMBINATIONS < examples * parameters);
+        let (wanted, found) =
+            (leading(&gradients.gram(), 9).unwrap(), gradients.leading(9).unwrap());
+        for (wanted, found) in wanted.values.iter().zip(&found.values) {
+            assert!((wanted - found).abs() < 1e-9 * found, "{wanted} {found}");
+        }
+        let outside = &found.vectors - &wanted.vectors * wanted.vectors.tr_mul(&found.vectors);
+        assert!(outside.norm() < 1e-7, "{}", outside.norm());
+        let next = found.next.unwrap();
+        assert!((next - wanted.next.unwrap()).abs() < 1e-6 * next && next < found.values[8]);
+        let mut bad = gradients.clone();
+        if let Contribution::Formed(formed) = &mut bad.layers[0] {
+            formed[(3, 5)] = f64::NAN;
+        }
+        assert!(bad.leading(9).is_none());
+    }
+}

@@ -381,6 +381,19 @@ mod tests {
     }
 
     #[test]
+    fn a_matrix_that_is_known_by_its_products_alone_has_the_same_eigenpairs_or_none_here() {
+        let decaying: Vec<f64> = (0..300).map(|i| 100.0 * 0.9_f64.powi(i)).collect();
+        let matrix = with_spectrum(300, &decaying);
+        let times = |few: &Matrix| &matrix * few;
+        let found = leading_of(&times, 300, 9).unwrap();
+        for (found, value) in found.values.iter().zip(&decaying) {
+            assert!((found - value).abs() < 1e-9, "{found} {value}");
+        }
+        // Too small, or nothing asked for: then there is no point in it.
+        assert!(leading_of(&times, 20, 9).is_none() && leading_of(&times, 300, 0).is_none());
+    }
+
+    #[test]
     fn what_is_not_made_of_numbers_has_no_eigenvalues() {
         for size in [4, 300] {
             let mut matrix = Matrix::identity(size, size);
