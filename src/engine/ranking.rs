@@ -372,6 +372,10 @@ pub fn prepare(
     let shape = (private.rows, preparation.dimension());
     let lineup =
         Lineup::new(&definition.settings, candidates, shape, classes, preparation.bounds())?;
+    let lineup =
+        lineup.with_remark((stride > 1).then(|| {
+            format!("features are scaled by every {stride}th record of the public datasets")
+        }));
     Ok(Field { lineup, private: data, private_records: private.rows })
 }
 

@@ -130,6 +130,12 @@ impl Lineup {
         })
     }
 
+    /// With something more to remark.
+    pub fn with_remark(mut self, remark: Option<String>) -> Self {
+        self.remarks.extend(remark);
+        self
+    }
+
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
