@@ -119,13 +119,19 @@ impl Vectors {
     pub fn for_bytes(&self, mut visit: impl FnMut(&[u8])) {
         match &self.stored {
             Stored::Numbers(Values::F32(values)) => {
-                values.iter().for_each(|x| visit(&x.to_le_bytes()));
+                for x in values {
+                    visit(&x.to_le_bytes());
+                }
             }
             Stored::Numbers(Values::F64(values)) => {
-                values.iter().for_each(|x| visit(&x.to_le_bytes()));
+                for x in values {
+                    visit(&x.to_le_bytes());
+                }
             }
             Stored::Bytes(bytes) => {
-                bytes.iter().for_each(|x| visit(&f32::from(*x).to_le_bytes()));
+                for x in bytes {
+                    visit(&f32::from(*x).to_le_bytes());
+                }
             }
         }
     }

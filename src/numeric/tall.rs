@@ -59,7 +59,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
     share_out(jobs, parts.min(fused::threads()), &|(first, sums): (usize, &mut [f64])| {
         let (many, few) = (many.as_slice(), few.as_slice());
         let rows = share.min(length - first);
-        arch.dispatch(Sums { many, few, length, count, first, rows, sums });
+        arch.dispatch(Sums { many, few, length, count, first, rows, found: sums });
     });
     for (first, part) in found {
         let rows = share.min(length - first);
@@ -118,7 +118,7 @@ struct Sums<'a> {
     first: usize,
     rows: usize,
     /// One column of `rows` per column of the few.
-    sums: &'a mut [f64],
+    found: &'a mut [f64],
 }
 
 impl WithSimd for Sums<'_> {
@@ -126,7 +126,7 @@ impl WithSimd for Sums<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { many, few, length, count, first, rows, sums } = self;
+        let Self { many, few, length, count, first, rows, found } = self;
         for piece in (0..rows).step_by(PIECE) {
             let height = PIECE.min(rows - piece);
             for (group, many) in many.chunks(ADDED * length).enumerate() {
@@ -135,7 +135,7 @@ impl WithSimd for Sums<'_> {
                 let columns: [&[f64]; ADDED] =
                     columns_of(many, length).map(|column| &column[from..from + height]);
                 let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
-                for (factors, sum) in factors.zip(sums.chunks_exact_mut(rows)) {
+                for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
                     // Columns that are repeated add nothing.
                     let mut all = [0.0; ADDED];
                     all[..kept].copy_from_slice(factors);

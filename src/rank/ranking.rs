@@ -333,8 +333,7 @@ mod tests {
             // What a public line-up says must not depend on private records.
             assert!(ranking.lineup().remarks().iter().all(|remark| !remark.contains("private")));
             let comparison = ranking.comparison(&watch).unwrap();
-            let remarks = comparison.reveal(&watch).unwrap().remarks.join("; ");
-            remarks
+            comparison.reveal(&watch).unwrap().remarks.join("; ")
         };
         let mut same = records(400, 0.0, 1);
         same.features.fill(0.25);
