@@ -8,7 +8,8 @@
 
 use super::baseline::{DEFAULT_RIDGE, ridge_solution};
 use super::penalty::{PENALTY_FIELD, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
-use super::profiled::descent::{Adaptation, Descent, GRADIENT, Motion};
+use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
@@ -17,8 +18,7 @@ use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::Vector;
 use crate::numeric::symmetric::weighted_outer_sum;
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+use crate::privacy::{Calibrated, Target};
 
 static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
@@ -34,8 +34,10 @@ static SPEC: Spec = Spec {
             name: "public share α",
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
-                   rest. Lower trusts the private data more, and needs more noise for it.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.05 },
+                   rest. Lower trusts the private data more, and needs more noise for it. \
+                   Automatic takes d/(d + n) for n private records of d features: the fewer \
+                   they are, the less they tell alone.",
+            kind: FieldKind::Automatic { whole: false, max: 0.99 },
         },
         Field {
             key: "kappa_scale",
@@ -54,6 +56,7 @@ static SPEC: Spec = Spec {
                    step grows with the square root of their number.",
             kind: FieldKind::Automatic { whole: true, max: 2000.0 },
         },
+        BATCH,
         Field {
             key: "step_size",
             name: "step size η",
@@ -64,10 +67,11 @@ static SPEC: Spec = Spec {
         Field {
             key: "pull",
             name: "pull ρ",
-            unit: "times noise sd",
-            help: "How strongly the model is held at the public solution, in units of the \
-                   gradient's noise: the noisier the gradient, the stronger the pull.",
-            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 0.5 },
+            unit: "times usual",
+            help: "How strongly the model is held at the public solution. The usual pull grows \
+                   with the gradient's noise, and with its square where that is large against \
+                   the public residual.",
+            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 1.0 },
         },
         DAMPING_FIELD,
         WEIGHTING_FIELD,
@@ -127,7 +131,7 @@ impl Method for ProfiledCnvxAdap {
     ) -> Result<Plan> {
         shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
         let start = ridge_solution(public, settings.number("ridge")?)?;
-        let profile = fit(shape, public, &start, settings)?;
+        let profile = profile(shape, public_residual(public, &start)?, settings)?;
         let steps = match settings.whole("steps")? {
             0 => automatic_steps(target),
             given => given,
@@ -144,7 +148,8 @@ impl Method for ProfiledCnvxAdap {
         problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
         let start = ridge_solution(&public, settings.number("ridge")?)?;
-        let profile = fit(&shape, &public, &start, settings)?;
+        let residual = public_residual(&public, &start)?;
+        let profile = profile(&shape, residual, settings)?;
         // As many steps as were calibrated for.
         let gradient = noise.events.iter().find(|event| event.label == GRADIENT);
         let steps = gradient.map_or(0, |event| event.count);
@@ -152,7 +157,7 @@ impl Method for ProfiledCnvxAdap {
         let twice = vec![2.0 / public.len() as f64; public.len()];
         let curvature = weighted_outer_sum(&public.features, &twice);
         let motion = Motion {
-            pull: settings.number("pull")? * sigma,
+            pull: settings.number("pull")? * usual_pull(&shape, residual, sigma, steps),
             damping: settings.number("damping")?,
             step_size: settings.number("step_size")?,
         };
@@ -163,6 +168,7 @@ impl Method for ProfiledCnvxAdap {
         Ok(Box::new(Adaptation {
             steps,
             average: settings.number("average")?,
+            batches: Batches::of(&shape, settings)?,
             profile,
             penalty: PenaltySource::of(settings)?,
             public: records(&public),
@@ -182,37 +188,29 @@ fn plan(
     steps: u64,
     settings: &Settings,
 ) -> Result<Plan> {
-    let dimension = shape.dimension;
     let penalty = PenaltySource::of(settings)?;
-    let gradient = PlannedRelease {
-        label: GRADIENT,
-        what: format!("the private part of the gradient, {dimension} numbers in each step"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: profile.sensitivity(shape),
-            coordinates: dimension as u64,
-        },
-        count: steps,
-        noise: Allotment::Share(penalty.remaining_share()),
-        adjacency: Adjacency::ReplaceOne,
-    };
-    let mut warnings = Vec::new();
+    let batches = Batches::of(shape, settings)?;
+    let mut plan = batches.plan(profile, shape, steps, penalty.remaining_share());
+    let dimension = shape.dimension;
     if shape.public_records <= 2 * dimension {
-        warnings.push(format!(
+        let warning = format!(
             "{} public records for {dimension} features: the public residual is too small a \
              guide to the outlier threshold; raise it, or use more public records",
             shape.public_records
-        ));
+        );
+        plan.warnings.insert(0, warning);
     }
-    warnings.extend(few_records(shape, steps));
-    let mut releases = vec![gradient];
-    releases.extend(penalty.release(shape, start));
-    Ok(Plan {
-        releases,
-        steps,
-        signal: (1.0 - profile.alpha) * profile.clip,
-        warnings,
-        explained: None,
-    })
+    plan.releases.extend(penalty.release(shape, start));
+    Ok(plan)
+}
+
+/// λ of λ/2·‖w − w_pub‖². What the noise adds to the averaged gradient has the energy dσ²/T:
+/// against the public residual variance s², which stands for what there is to be learned, it
+/// makes the ridge that is right for an unknown shift of that size. The term in σ is for
+/// targets that are near the source, where the first is too weak at a large ε.
+fn usual_pull(shape: &ProblemShape, residual: f64, sigma: f64, steps: u64) -> f64 {
+    let energy = shape.dimension as f64 * sigma.powi(2) / steps as f64;
+    sigma / 4.0 + 2.0 * energy / residual.powi(2)
 }
 
 /// Less noise pays for more steps, which come closer to the minimum.
@@ -220,29 +218,8 @@ fn automatic_steps(target: Target) -> u64 {
     (60.0 * target.epsilon.sqrt().clamp(1.0, 2.0)).round() as u64
 }
 
-/// Said where the noise drowns the gradient at any ε that is worth having.
-pub(super) fn few_records(shape: &ProblemShape, steps: u64) -> Option<String> {
-    // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise of one step has length Δ√(T·d), and
-    // the gradient at most nΔ/2.
-    let dimension = shape.dimension;
-    let noise = 2.0 * (steps as f64 * dimension as f64).sqrt() / shape.private_records as f64;
-    (noise > 1.0).then(|| {
-        format!(
-            "{} private records are few for {dimension} features and {steps} steps: up to an ε \
-             of about 4 the noise is {noise:.1} times the largest possible gradient or more, and \
-             the model will hardly leave the public one; take fewer steps or fewer features",
-            shape.private_records
-        )
-    })
-}
-
-fn fit(
-    shape: &ProblemShape,
-    public: &Dataset,
-    start: &Vector,
-    settings: &Settings,
-) -> Result<Profile> {
-    // About zero, not about its mean: it stands for the size of a usual residual.
+/// The size of a usual residual of the public solution: about zero, not about its mean.
+fn public_residual(public: &Dataset, start: &Vector) -> Result<f64> {
     let residual = LinearModel::from(start.clone())
         .mean_squared_error(&public.features, public.target.as_deref().unwrap_or_default())
         .sqrt();
@@ -257,15 +234,22 @@ fn fit(
             "use more public records, drop a feature that repeats the label, or raise the ridge",
         ));
     }
+    Ok(residual)
+}
+
+fn profile(shape: &ProblemShape, residual: f64, settings: &Settings) -> Result<Profile> {
     let root = settings.number("kappa_scale")? * residual;
     let penalty = match PenaltySource::of(settings)? {
         PenaltySource::Declared(penalty) => penalty,
         // Known once it is drawn.
         PenaltySource::Released { .. } => 0.0,
     };
+    let alpha = settings.number("alpha")?;
+    let unknowns = shape.dimension as f64;
+    let usual = unknowns / (unknowns + shape.private_records as f64);
     Ok(Profile {
         loss: Loss::Squared,
-        alpha: settings.number("alpha")?,
+        alpha: if alpha > 0.0 { alpha } else { usual },
         kappa: root.powi(2),
         penalty,
         clip: 2.0 * root * shape.bounds.feature_norm,
@@ -285,6 +269,8 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::data::Bounds;
     use crate::numeric::golden;
+    use crate::privacy::Adjacency;
+    use crate::privacy::accountant::PlannedMechanism;
 
     fn settings(given: &[(&str, f64)]) -> Settings {
         let given: BTreeMap<_, _> =
@@ -483,6 +469,31 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_is_said_public_records_weigh_what_as_many_features_would() {
+        let (shape, public, _) = example::shifted(5, 300, 20, 1);
+        let alpha = |given: f64| {
+            let profile = super::profile(&shape, 1.0, &settings(&[("alpha", given)])).unwrap();
+            profile.alpha
+        };
+        assert_eq!((alpha(0.0), alpha(0.3)), (0.2, 0.3));
+        // The plan and the run have to agree about it.
+        let plan = |given: f64| {
+            let settings = settings(&[("alpha", given), ("steps", 7.0)]);
+            ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap()
+        };
+        assert_eq!(plan(0.0), plan(0.2));
+    }
+
+    #[test]
+    fn the_pull_grows_with_the_noise_of_all_steps_together() {
+        let shape = shape_of(100, 8, 1.0);
+        let pull = |sigma: f64, steps: u64| usual_pull(&shape, 0.5, sigma, steps);
+        assert_eq!(pull(0.0, 10), 0.0);
+        assert!((pull(0.2, 16) - (0.05 + 2.0 * 8.0 * 0.04 / 16.0 / 0.25)).abs() < 1e-15);
+        assert!(pull(0.4, 16) > 2.0 * pull(0.2, 16));
+    }
+
+    #[test]
     fn hopeless_plans_are_warned_of_and_a_public_fit_without_residual_is_refused() {
         let (shape, public, _) = example::shifted(5, 9, 20, 1);
         let plan = ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings(&[])).unwrap();
@@ -501,10 +512,12 @@ mod tests {
         for seed in 0..3 {
             let (shape, public, private) = example::shifted(dimension, 2000, n, seed);
             let start = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
-            let profile = fit(&shape, &public, &start, &settings).unwrap();
+            let residual = public_residual(&public, &start).unwrap();
+            let profile = super::profile(&shape, residual, &settings).unwrap();
             let sigma = profile.sensitivity(&shape) * steps.sqrt() / 0.268;
             let moment = weighted_outer_sum(&public.features, &vec![2.0 / 2000.0; 2000]);
-            let motion = Motion { damping: 0.06, ..motion(0.5 * sigma) };
+            let pull = usual_pull(&shape, residual, sigma, 60);
+            let motion = Motion { damping: 0.06, ..motion(pull) };
             let mut descent = Descent::new(start.clone(), &moment, motion).unwrap();
             let (there, here) = (records(&public), records(&private));
             let mut generator = example::generator(100 + seed);

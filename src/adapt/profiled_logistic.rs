@@ -8,17 +8,17 @@
 //! other data were looked at.
 
 use super::penalty::PenaltySource;
-use super::profiled::descent::{Adaptation, Descent, GRADIENT, Motion};
+use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
-use super::profiled_cnvx_adap::{WEIGHTING_FIELD, few_records};
+use super::profiled_cnvx_adap::WEIGHTING_FIELD;
 use super::spec::{Field, FieldKind};
 use super::weighted::learner::{signs, two_classes};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::logistic;
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+use crate::privacy::{Calibrated, Target};
 
 static SPEC: Spec = Spec {
     id: "profiled_logistic",
@@ -61,6 +61,7 @@ static SPEC: Spec = Spec {
                    their number.",
             kind: FieldKind::Whole { min: 1, max: 2000, default: 50 },
         },
+        BATCH,
         Field {
             key: "step_size",
             name: "step size η",
@@ -156,6 +157,7 @@ impl Method for ProfiledLogistic {
         Ok(Box::new(Adaptation {
             steps: settings.whole("steps")?,
             average: settings.number("average")?,
+            batches: Batches::of(&shape, settings)?,
             shape,
             profile,
             penalty: PenaltySource::Declared(profile.penalty),
@@ -180,26 +182,8 @@ fn profile(shape: &ProblemShape, settings: &Settings) -> Result<Profile> {
 }
 
 fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let (steps, dimension) = (settings.whole("steps")?, shape.dimension);
-    let profile = profile(shape, settings)?;
-    let gradient = PlannedRelease {
-        label: GRADIENT,
-        what: format!("the private part of the gradient, {dimension} numbers in each step"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: profile.sensitivity(shape),
-            coordinates: dimension as u64,
-        },
-        count: steps,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ReplaceOne,
-    };
-    Ok(Plan {
-        releases: vec![gradient],
-        steps,
-        signal: (1.0 - profile.alpha) * profile.clip,
-        warnings: few_records(shape, steps).into_iter().collect(),
-        explained: None,
-    })
+    let batches = Batches::of(shape, settings)?;
+    Ok(batches.plan(&profile(shape, settings)?, shape, settings.whole("steps")?, 1.0))
 }
 
 #[cfg(test)]

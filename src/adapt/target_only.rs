@@ -1,24 +1,23 @@
 //! Noisy gradient descent on the private records alone: what adaptation has to beat.
 //!
 //! No public record is used, not even for a start or for the scale of a step. Every
-//! record's gradient is clipped to norm C, so replacing one moves their mean by at most
-//! 2C/n.
+//! record's gradient is clipped to norm C; all records are used in every step, or Poisson
+//! samples of them: [`super::profiled::batches`] has the sensitivities.
 //!
 //! The defaults of the regression were chosen like those of the profiled method, on the
 //! same data: bikeshare, wine and airline.
 
 use super::penalty::PenaltySource;
-use super::profiled::descent::{Adaptation, Descent, GRADIENT, Motion};
+use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
-use super::profiled_cnvx_adap::few_records;
 use super::spec::{Field, FieldKind};
 use super::weighted::learner::{signs, two_classes};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+use crate::privacy::{Calibrated, Target};
 
 const CLIP_FIELD: Field = Field {
     key: "clip",
@@ -60,7 +59,7 @@ static REGRESSION: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[CLIP_FIELD, STEPS_FIELD, step_size(2.0), AVERAGE_FIELD],
+    fields: &[CLIP_FIELD, STEPS_FIELD, BATCH, step_size(2.0), AVERAGE_FIELD],
 };
 
 static CLASSIFICATION: Spec = Spec {
@@ -71,7 +70,7 @@ static CLASSIFICATION: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[CLIP_FIELD, STEPS_FIELD, step_size(4.0), AVERAGE_FIELD],
+    fields: &[CLIP_FIELD, STEPS_FIELD, BATCH, step_size(4.0), AVERAGE_FIELD],
 };
 
 pub struct TargetOnly;
@@ -143,27 +142,10 @@ fn profile(loss: Loss, settings: &Settings) -> Result<Profile> {
 }
 
 fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let (steps, dimension) = (settings.whole("steps")?, shape.dimension);
     // The sensitivity is the same for every loss.
     let profile = profile(Loss::Squared, settings)?;
-    let gradient = PlannedRelease {
-        label: GRADIENT,
-        what: format!("the clipped mean gradient, {dimension} numbers in each step"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: profile.sensitivity(shape),
-            coordinates: dimension as u64,
-        },
-        count: steps,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ReplaceOne,
-    };
-    Ok(Plan {
-        releases: vec![gradient],
-        steps,
-        signal: profile.clip,
-        warnings: few_records(shape, steps).into_iter().collect(),
-        explained: None,
-    })
+    let batches = Batches::of(shape, settings)?;
+    Ok(batches.plan(&profile, shape, settings.whole("steps")?, 1.0))
 }
 
 fn start(
@@ -192,6 +174,7 @@ fn start(
         public: Records::new(&public, labels(&public)?),
         private: private.try_map(|data| Ok(Records::new(data, labels(data)?)))?,
         datasets: None,
+        batches: Batches::of(&shape, settings)?,
         descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
         shape,
         model: None,

@@ -259,7 +259,7 @@ impl Labelled {
             name: "labelled",
             header: study.header(&missing),
             tables: study.tables(&harvest),
-            figures: Vec::new(),
+            figures: study.figures(&harvest),
         };
         self.manner.publish(&findings)?;
         if harvest.done == harvest.tasks() {
@@ -391,7 +391,7 @@ impl Classification {
                 classification::Study::new(subject, material, self.manner.quick, seeds)
             });
         let interrupted = signals::on_first(|| {})?;
-        let (mut tables, mut done, mut tasks) = (Vec::new(), 0, 0);
+        let (mut tables, mut figures, mut done, mut tasks) = (Vec::new(), Vec::new(), 0, 0);
         for study in wanted {
             let harvest =
                 self.manner.conduct(study.name(), study.grid(), &interrupted, |place| {
@@ -399,10 +399,11 @@ impl Classification {
                 })?;
             (done, tasks) = (done + harvest.done, tasks + harvest.tasks());
             tables.extend(study.tables(&harvest));
+            figures.extend(study.figures(&harvest));
         }
         let name = if subject == Subject::Pillar { "pillar" } else { "gep" };
         let header = classification::header(subject, &missing);
-        self.manner.publish(&Findings { name, header, tables, figures: Vec::new() })?;
+        self.manner.publish(&Findings { name, header, tables, figures })?;
         if done == tasks {
             return Ok(());
         }

@@ -112,7 +112,8 @@ impl Side {
 
     /// With labels at these values and nowhere else.
     pub fn at(mut self, values: &[f64]) -> Self {
-        self.ticks = values.iter().map(|value| (*value, compact(*value))).collect();
+        let finite = values.iter().filter(|value| value.is_finite());
+        self.ticks = finite.map(|value| (*value, compact(*value))).collect();
         self
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::plot::number::compact_up;
+use crate::plot::{Mark, Point, Series};
 
 /// What stands where nothing was measured.
 const NOTHING: &str = "–";
@@ -149,6 +150,18 @@ impl Row {
 impl Table {
     pub fn row(&self, label: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.label == label)
+    }
+
+    /// A line for every row over what its columns stand for; at infinity is no place in a plot.
+    pub fn series(&self, at: &[f64]) -> Vec<Series> {
+        let line = |row: &Row| {
+            let cells = at.iter().zip(&row.cells).filter(|(x, _)| x.is_finite());
+            let points = cells.filter_map(|(x, cell)| {
+                Some(Point { x: *x, y: cell.mean()?, spread: cell.deviation() })
+            });
+            Series { name: row.label.clone(), mark: Mark::Line, points: points.collect() }
+        };
+        self.rows.iter().map(line).collect()
     }
 
     /// Says what the means of row `label` should be, by the number of the column.

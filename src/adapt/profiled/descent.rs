@@ -2,6 +2,7 @@
 
 use nalgebra::{Cholesky, Dyn};
 
+use super::batches::{Batches, GRADIENT};
 use super::{Loss, Profile, Records};
 use crate::adapt::penalty::PenaltySource;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
@@ -9,9 +10,8 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model};
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::mechanism::PoissonSample;
 use crate::privacy::{Private, Released, Spender, Watch};
-
-pub const GRADIENT: &str = "gradient";
 
 /// How the descent moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,6 +92,7 @@ pub struct Adaptation {
     pub steps: u64,
     /// The model is the mean of this share of the steps.
     pub average: f64,
+    pub batches: Batches,
     pub shape: ProblemShape,
     pub profile: Profile,
     pub penalty: PenaltySource,
@@ -136,8 +137,7 @@ impl Run for Adaptation {
         let seen = &there.gradient + self.descent.pull();
         let objective = public.value(&there);
 
-        // One pass for the release and for the curator; what is not released stays here.
-        let here = self.private.map(|records| {
+        let pass = |records: &Records| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = Exact {
@@ -147,9 +147,26 @@ impl Run for Adaptation {
                 weight: private.weights(&here).sum(),
             };
             (here.gradient, exact)
-        });
-        let noisy =
-            here.release_gaussian(spender, GRADIENT, |(slope, _)| slope.as_slice().to_vec())?;
+        };
+        let (noisy, exact) = match self.batches {
+            Batches::All => {
+                // One pass for the release and for the curator.
+                let here = self.private.map(pass);
+                let slope = |(slope, _): &(Vector, Exact)| slope.as_slice().to_vec();
+                let noisy = here.release_gaussian(spender, GRADIENT, slope)?;
+                (noisy, here.curator(watch, |(_, exact)| *exact))
+            }
+            Batches::Poisson(batch) => {
+                let slope = |records: &Records, sample: &PoissonSample| {
+                    let members = records.chosen(sample.members());
+                    profile.private(&members, batch).pass(&at).gradient.as_slice().to_vec()
+                };
+                let private = &self.private;
+                let noisy =
+                    private.release_subsampled_gaussian(spender, GRADIENT, Records::len, slope)?;
+                (noisy, private.curator(watch, |records| pass(records).1))
+            }
+        };
         let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
 
         let mut measures = vec![
@@ -158,7 +175,7 @@ impl Run for Adaptation {
             Measure::released(Series::EffectiveSample, effective_sample(public.weights(&there))),
             Measure::released(Series::PublicLoss, public.mean_loss(&there)),
         ];
-        if let Some(exact) = here.curator(watch, |(_, exact)| *exact) {
+        if let Some(exact) = exact {
             let on_public: f64 = public.weights(&there).sum();
             let exact =
                 |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));

@@ -16,8 +16,10 @@
 //! | module | holds |
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
+//! | [`batches`] | which private records a step uses, and the plan that follows |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
+pub mod batches;
 pub mod descent;
 
 use super::ProblemShape;
@@ -80,6 +82,19 @@ impl Records {
     pub fn new(data: &Dataset, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
         Self { features: data.features.clone(), labels, norms }
+    }
+
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Those of a sample.
+    pub fn chosen(&self, members: &[usize]) -> Self {
+        Self {
+            features: self.features.select_columns(members),
+            labels: members.iter().map(|i| self.labels[*i]).collect(),
+            norms: members.iter().map(|i| self.norms[*i]).collect(),
+        }
     }
 
     #[cfg(test)]

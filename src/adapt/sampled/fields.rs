@@ -2,7 +2,7 @@
 
 use super::design::PlannedDesign;
 use super::rounding;
-use crate::adapt::profiled::descent::GRADIENT;
+use crate::adapt::profiled::batches::GRADIENT;
 use crate::adapt::spec::{Field, FieldKind};
 use crate::adapt::{Plan, ProblemShape, Settings};
 use crate::error::{Error, Result};
@@ -97,8 +97,8 @@ pub const fn model(default: &'static str) -> Field {
     }
 }
 
-/// Records that a sample has on average.
-pub fn batch(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
+/// Records that a sample has on average, where the settings say it.
+pub fn members_on_average(shape: &ProblemShape, settings: &Settings) -> Result<Option<usize>> {
     let (wanted, all) = (settings.whole("batch")? as usize, shape.private_records);
     if wanted > all {
         return Err(Error::usage(format!(
@@ -106,7 +106,13 @@ pub fn batch(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
         ))
         .cure(format!("choose a batch of at most {all}, or 0 for automatic")));
     }
-    Ok(if wanted == 0 { USUAL_BATCH.min(all) } else { wanted })
+    Ok((wanted > 0).then_some(wanted))
+}
+
+/// The same, or what is usual.
+pub fn batch(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
+    let usual = USUAL_BATCH.min(shape.private_records);
+    Ok(members_on_average(shape, settings)?.unwrap_or(usual))
 }
 
 /// A plan of one clipped sum in each step.

@@ -7,9 +7,11 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`figures`] | the plots |
 //! | [`material`] | the images and features |
 //! | this | what is tried on them, and the tables |
 
+mod figures;
 pub mod material;
 
 use std::collections::BTreeMap;
@@ -311,6 +313,12 @@ mod tests {
         let own = tables[0].row("k = 10").unwrap().mean(0).unwrap();
         assert!(own > 75.0, "{own}");
         assert!(own > tables[0].row("k = 40, public: noise").unwrap().mean(0).unwrap());
+        // The plots show the same, by k and not by ε.
+        let figures = study.figures(&harvest);
+        let names: Vec<&str> = figures.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["pillar-optdigits.svg", "explained-optdigits.svg"]);
+        let curve = &figures[0].1.panels[0].series[0];
+        assert_eq!((&*curve.name, curve.points[0].x, curve.points[0].y), ("ε=2", 10.0, own));
         let kept = tables[1].row("the same kind").unwrap();
         assert!(kept.mean(0).unwrap() > 60.0);
         assert!(kept.mean(1).unwrap() > kept.mean(0).unwrap());
