@@ -1,18 +1,26 @@
 //! `cargo bench --bench ranking`: one repeat with two datasets (forward and backward, leading
 //! subspaces, distance and energy), against numpy on the same shapes: the explicit Gram route,
-//! and what two thin SVDs would take.
+//! and what two thin SVDs would take. Then a whole ranking, all repeats of ours, against the
+//! route with explicit gradients and thin SVDs on the same images, weights and labels: numpy
+//! is timed on a part of it and scaled, and the distances are compared.
 //!
 //! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one only
-//! our own times are printed.
+//! our own times are printed. `cargo bench --bench ranking -- whole` leaves the first part out,
+//! `-- repeat` the second.
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
 use std::hint::black_box;
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
+use halflight::data::{Bounds, Dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels, Volume};
 use halflight::numeric::{Matrix, fused};
-use halflight::rank::Subspace;
+use halflight::privacy::{Private, Watch};
+use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -23,7 +31,24 @@ const CLASSES: usize = 10;
 const DIRECTIONS: usize = 18;
 const ROUNDS: usize = 5;
 
+/// Of the whole ranking.
+const CANDIDATES: usize = 5;
+const REPEATS: usize = 10;
+/// A batch small enough that numpy's distances to all candidates can be waited for.
+const SMALL: usize = 300;
+
 fn main() {
+    let wanted = |part: &str| !std::env::args().any(|it| it == part);
+    if wanted("whole") {
+        repeat();
+    }
+    if wanted("repeat") {
+        whole();
+    }
+}
+
+/// One repeat with two datasets.
+fn repeat() {
     let image = Volume { channels: 1, height: 28, width: 28 };
     let cases = [
         ("mlp", Architecture::perceptron(PIXELS, 38, CLASSES, Activation::Relu).unwrap()),
@@ -47,7 +72,7 @@ fn main() {
         let parameters = architecture.initial(&mut generator);
         let p = parameters.len();
         let model = Classifier::new(architecture, parameters).unwrap();
-        let datasets = [1, 2].map(images);
+        let datasets = [1, 2].map(|seed| images(seed, RECORDS, 0.07));
         let labels: Vec<u32> = (0..RECORDS as u32).map(|i| i * 7 % CLASSES as u32).collect();
         let labels = Labels::Classes(&labels);
         let mut best = [f64::INFINITY; 4];
@@ -86,15 +111,15 @@ fn main() {
 }
 
 /// Blurred noise: a spectrum that decays, as that of images does.
-fn images(seed: u64) -> Matrix {
+fn images(seed: u64, records: usize, turn: f64) -> Matrix {
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
-    let mut images = Matrix::zeros(PIXELS, RECORDS);
+    let mut images = Matrix::zeros(PIXELS, records);
     for mut column in images.column_iter_mut() {
         let waves: Vec<(f64, f64, f64)> = (0..40)
             .map(|wave| {
                 let normal: f64 = StandardNormal.sample(&mut generator);
                 let wave = f64::from(wave);
-                (normal / (1.0 + wave), (wave * 0.07).sin(), (wave * 0.11).cos())
+                (normal / (1.0 + wave), (wave * turn).sin(), (wave * 0.11).cos())
             })
             .collect();
         for (at, pixel) in column.iter_mut().enumerate() {
@@ -109,15 +134,144 @@ fn images(seed: u64) -> Matrix {
 
 /// Seconds of the explicit Gram route and of two thin SVDs.
 fn numpy(model: &str) -> (Option<f64>, Option<f64>) {
+    let line = peer(&[model]);
+    let seconds = |key: &str| line.as_ref()?.get(key)?.as_f64();
+    (seconds("gram"), seconds("svd"))
+}
+
+/// What the peer prints.
+fn peer(arguments: &[&str]) -> Option<serde_json::Value> {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/ranking.py");
     let output = Command::new(python)
-        .args([script, model])
+        .arg(script)
+        .args(arguments)
         .env("OPENBLAS_NUM_THREADS", fused::threads().to_string())
         .output()
-        .ok();
-    let line: Option<serde_json::Value> =
-        output.and_then(|output| serde_json::from_slice(&output.stdout).ok());
-    let seconds = |key: &str| line.as_ref()?.get(key)?.as_f64();
-    (seconds("gram"), seconds("svd"))
+        .ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+/// A ranking from the first repeat to the last.
+fn whole() {
+    let data: Vec<Dataset> = (0..=CANDIDATES)
+        .map(|which| {
+            let records = if which == 0 { 2 * RECORDS } else { RECORDS + 500 };
+            dataset(images(10 + which as u64, records, 0.07 + 0.01 * which as f64))
+        })
+        .collect();
+    let settings = |batch: usize, repeats: usize| RankingSettings {
+        model: ProbeModel::Probe,
+        directions: 16,
+        batch,
+        repeats,
+        ..RankingSettings::default()
+    };
+    let lineup = |settings: &RankingSettings| {
+        let candidates = data[1..].iter().enumerate().map(|(index, data)| Candidate {
+            name: format!("candidate {}", index + 1),
+            data: Ok(data.clone().into()),
+        });
+        let shape = (data[0].len(), PIXELS);
+        Lineup::new(settings, candidates.collect(), shape, Some(CLASSES), bounds()).unwrap()
+    };
+    let full = settings(RECORDS, REPEATS);
+    let mut ranking = Ranking::new(&full, lineup(&full), Private::new(Arc::new(data[0].clone())));
+    let (watch, start) = (Watch::open(), Instant::now());
+    for _ in 0..REPEATS {
+        black_box(ranking.step(&watch).unwrap());
+    }
+    let ours = start.elapsed().as_secs_f64();
+    println!(
+        "\nwhole ranking: probe, m = {RECORDS}, k = {} (16 wished for), {REPEATS} repeats, {CANDIDATES} candidates",
+        ranking.lineup().directions()
+    );
+    println!("ours: {ours:.1} s, all repeats ({} spans in each)", CANDIDATES + 3);
+
+    // numpy: the private span and one candidate's, in the first repeat; then all candidates
+    // with fewer records.
+    let pair = compare(&mut lineup(&full), &data, 1);
+    let small = settings(SMALL, 2);
+    let all = compare(&mut lineup(&small), &data, CANDIDATES);
+    let Some((seconds, difference)) = pair else {
+        println!("numpy: SKIPPED, no Python with numpy (set PYTHON)");
+        return;
+    };
+    // Without floor and ceiling: what the distances of the candidates need.
+    let spans = REPEATS * (CANDIDATES + 1);
+    let scaled = seconds * spans as f64 / 2.0;
+    println!(
+        "numpy, explicit gradients and thin SVDs: {seconds:.1} s for 2 of {spans} spans, scaled to {scaled:.0} s; ratio {:.1}",
+        scaled / ours
+    );
+    println!("largest difference of a distance: {difference:.1e} (1 candidate, m = {RECORDS})");
+    if let Some((_, difference)) = all {
+        println!("{:>46} ({CANDIDATES} candidates, m = {SMALL})", format!("{difference:.1e}"));
+    }
+}
+
+/// Seconds that numpy takes for the spans of the private records and of the first `count`
+/// candidates in the first repeat, and by how much a distance differs from ours at most.
+fn compare(lineup: &mut Lineup, data: &[Dataset], count: usize) -> Option<(f64, f64)> {
+    let (round, batch) = (lineup.round(0).unwrap(), lineup.batch());
+    let conditions = &round.conditions;
+    let drawn = conditions.private_batch(data[0].len(), 2 * batch);
+    let private = data[0].features.select_columns(&drawn[..batch]);
+    let span = Subspace::of(&conditions.gradients(&private).unwrap(), round.directions).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, numbers: &[f64], width: usize| {
+        write_array(&place.path().join(name), numbers, width);
+    };
+    write("weights.npy", conditions.model().parameters(), 1);
+    let labels = conditions.classes_of(batch).unwrap().unwrap();
+    write("labels.npy", &labels.into_iter().map(f64::from).collect::<Vec<_>>(), 1);
+    write("0.npy", private.as_slice(), PIXELS);
+    for index in 0..count {
+        let chosen = lineup.chosen(index, 0).unwrap();
+        let images = data[index + 1].features.select_columns(&chosen);
+        write(&format!("{}.npy", index + 1), images.as_slice(), PIXELS);
+    }
+    let directions = round.directions.to_string();
+    let found = peer(&["whole", place.path().to_str().unwrap(), &directions])?;
+    let distances = found["distances"].as_array()?;
+    assert_eq!(distances.len(), count);
+    let differences = distances.iter().zip(&round.spans).map(|(theirs, candidate)| {
+        (theirs.as_f64().unwrap() - span.distance(candidate.as_ref().unwrap())).abs()
+    });
+    Some((found["seconds"].as_f64()?, differences.fold(0.0, f64::max)))
+}
+
+/// A file that numpy reads: rows of `width` numbers.
+fn write_array(path: &Path, numbers: &[f64], width: usize) {
+    let shape = if width == 1 {
+        format!("({},)", numbers.len())
+    } else {
+        format!("({}, {width})", numbers.len() / width)
+    };
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    // Length of magic, version and length field: 10; the whole is a multiple of 64.
+    let header =
+        format!("{header:<width$}\n", width = (header.len() + 11).next_multiple_of(64) - 11);
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    fs::write(path, bytes).unwrap();
+}
+
+/// As long as √784 at most, which the ranking takes for entries of about 1.
+fn bounds() -> Bounds {
+    Bounds { feature_norm: (PIXELS as f64).sqrt(), label: 1.0 }
+}
+
+fn dataset(features: Matrix) -> Dataset {
+    Dataset {
+        name: "images".to_owned(),
+        features,
+        feature_names: Vec::new(),
+        target: None,
+        classes: None,
+        bounds: bounds(),
+        clipped: 0,
+    }
 }

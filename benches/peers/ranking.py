@@ -3,8 +3,12 @@ SVD of a fifth of the rows, scaled up. Prints one line of JSON.
 
 The gradients of the network with one hidden layer are written out by broadcasting; those of
 the probe by im2col and matrix products per example, as the project's are.
+
+With `whole FOLDER K`: the distance of the span of the probe's gradients of 0.npy to those of
+1.npy, 2.npy, ... by thin SVDs of the gradients themselves, with the weights and labels there.
 """
 import json
+import os
 import sys
 import time
 
@@ -95,6 +99,33 @@ def score(a, b):
     energy = (np.square(kab @ ub).sum()) / np.trace(kaa)
     return np.sqrt(max(0, K - np.square(cosines).sum()) / K), energy
 
+
+def span(rows, k):
+    """The leading right singular vectors, as rows."""
+    return np.linalg.svd(rows, full_matrices=False)[2][:k]
+
+
+def whole(folder, k):
+    """What one repeat of a ranking takes and gives, every dataset's gradients by themselves."""
+    load = lambda name: np.load(os.path.join(folder, name))
+    flat, y = load("weights.npy"), load("labels.npy").astype(int)
+    weights = []
+    for shape in [(64, 64), (64,), (16, 1024), (16,), (C, 144), (C,)]:
+        size = int(np.prod(shape))
+        weights.append(flat[:size].reshape(shape))
+        flat = flat[size:]
+    count = sum(name[0].isdigit() for name in os.listdir(folder))
+    images = [load(f"{i}.npy") for i in range(count)]
+    start = time.perf_counter()
+    private, *others = (span(probe(x, y, weights), k) for x in images)
+    cosines = [np.linalg.svd(private @ other.T, compute_uv=False) for other in others]
+    distances = [float(np.sqrt(max(0, k - np.square(c).sum()) / k)) for c in cosines]
+    return {"seconds": time.perf_counter() - start, "distances": distances}
+
+
+if sys.argv[1] == "whole":
+    print(json.dumps(whole(sys.argv[2], int(sys.argv[3]))))
+    sys.exit()
 
 u = lambda *s: rng.uniform(-1, 1, s) / np.sqrt(np.prod(s[1:]))
 if sys.argv[1] == "mlp":

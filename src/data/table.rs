@@ -567,9 +567,7 @@ fn check(origin: &str, names: &[String], columns: &[Column], lines: &[u64]) -> R
         }
         let infinite = match column {
             Column::Numbers(cells) => first_infinite(cells),
-            Column::Vectors(vectors) => {
-                vectors.values().first_infinite().map(|at| at / vectors.width())
-            }
+            Column::Vectors(vectors) => vectors.first_infinite(),
             Column::Text(_) => None,
         };
         if let Some(row) = infinite {

@@ -1,7 +1,8 @@
 //! A column whose cells are vectors of one length: embeddings, images.
 //!
 //! Stored row by row in one piece, in the precision of the file: 10⁵ embeddings
-//! of 400 single-precision numbers are one allocation of 160 MB, not 4·10⁷ cells.
+//! of 400 single-precision numbers are one allocation of 160 MB, not 4·10⁷ cells,
+//! and the pixels of an image stay bytes.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,12 +19,19 @@ pub enum Values {
 #[derive(Clone)]
 pub struct Vectors {
     width: usize,
-    values: Values,
+    stored: Stored,
+}
+
+#[derive(Clone)]
+enum Stored {
+    Numbers(Values),
+    Bytes(Vec<u8>),
 }
 
 /// One row's vector.
 #[derive(Clone, Copy)]
 pub enum Vector<'a> {
+    U8(&'a [u8]),
     F32(&'a [f32]),
     F64(&'a [f64]),
 }
@@ -66,7 +74,14 @@ impl Values {
 impl Vectors {
     /// `values` in pieces of `width`; `None` where that does not come out even.
     pub fn new(width: usize, values: Values) -> Option<Self> {
-        (width > 0 && values.len().is_multiple_of(width)).then_some(Self { width, values })
+        let stored = Stored::Numbers(values);
+        (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
+    }
+
+    /// The same of numbers that are bytes.
+    pub fn of_bytes(width: usize, bytes: Vec<u8>) -> Option<Self> {
+        let stored = Stored::Bytes(bytes);
+        (width > 0 && stored.len().is_multiple_of(width)).then_some(Self { width, stored })
     }
 
     /// Numbers in each vector.
@@ -76,34 +91,65 @@ impl Vectors {
 
     /// How many vectors there are.
     pub fn len(&self) -> usize {
-        self.values.len() / self.width
+        self.stored.len() / self.width
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    pub fn values(&self) -> &Values {
-        &self.values
-    }
-
     pub fn value(&self, row: usize, position: usize) -> f64 {
-        self.values.get(row * self.width + position)
+        let at = row * self.width + position;
+        match &self.stored {
+            Stored::Numbers(values) => values.get(at),
+            Stored::Bytes(bytes) => f64::from(bytes[at]),
+        }
     }
 
     pub fn row(&self, row: usize) -> Vector<'_> {
         let range = row * self.width..(row + 1) * self.width;
-        match &self.values {
-            Values::F32(values) => Vector::F32(&values[range]),
-            Values::F64(values) => Vector::F64(&values[range]),
+        match &self.stored {
+            Stored::Numbers(Values::F32(values)) => Vector::F32(&values[range]),
+            Stored::Numbers(Values::F64(values)) => Vector::F64(&values[range]),
+            Stored::Bytes(bytes) => Vector::U8(&bytes[range]),
+        }
+    }
+
+    /// Every number's bytes in its precision, in order; a byte counts as single.
+    pub fn for_bytes(&self, mut visit: impl FnMut(&[u8])) {
+        match &self.stored {
+            Stored::Numbers(Values::F32(values)) => {
+                for x in values {
+                    visit(&x.to_le_bytes());
+                }
+            }
+            Stored::Numbers(Values::F64(values)) => {
+                for x in values {
+                    visit(&x.to_le_bytes());
+                }
+            }
+            Stored::Bytes(bytes) => {
+                for x in bytes {
+                    visit(&f32::from(*x).to_le_bytes());
+                }
+            }
+        }
+    }
+
+    /// The row of the first infinite number.
+    pub(super) fn first_infinite(&self) -> Option<usize> {
+        match &self.stored {
+            Stored::Numbers(values) => values.first_infinite().map(|at| at / self.width),
+            Stored::Bytes(_) => None,
         }
     }
 
     /// Row and position of the first missing number.
     pub fn first_missing(&self) -> Option<(usize, usize)> {
-        let at = match &self.values {
-            Values::F32(values) => values.iter().position(|value| value.is_nan()),
-            Values::F64(values) => values.iter().position(|value| value.is_nan()),
+        let at = match &self.stored {
+            Stored::Numbers(Values::F32(values)) => values.iter().position(|value| value.is_nan()),
+            Stored::Numbers(Values::F64(values)) => values.iter().position(|value| value.is_nan()),
+            Stored::Bytes(_) => None,
         };
         at.map(|at| (at / self.width, at % self.width))
     }
@@ -116,36 +162,70 @@ impl Vectors {
             }
             chosen
         }
-        let values = match &self.values {
-            Values::F32(values) => Values::F32(chosen(values, self.width, rows)),
-            Values::F64(values) => Values::F64(chosen(values, self.width, rows)),
+        let width = self.width;
+        let stored = match &self.stored {
+            Stored::Numbers(Values::F32(values)) => {
+                Stored::Numbers(Values::F32(chosen(values, width, rows)))
+            }
+            Stored::Numbers(Values::F64(values)) => {
+                Stored::Numbers(Values::F64(chosen(values, width, rows)))
+            }
+            Stored::Bytes(bytes) => Stored::Bytes(chosen(bytes, width, rows)),
         };
-        Self { width: self.width, values }
+        Self { width, stored }
     }
 
-    /// All parts one after the other; `None` where their widths differ.
+    /// All parts one after the other, in the least precision that holds them; `None` where
+    /// their widths differ.
     pub(super) fn concat(parts: &[&Self]) -> Option<Self> {
         let width = parts.first()?.width;
         if parts.iter().any(|part| part.width != width) {
             return None;
         }
-        let single: Option<Vec<&[f32]>> = parts
+        let bytes: Option<Vec<&[u8]>> = parts
             .iter()
-            .map(|part| match &part.values {
-                Values::F32(values) => Some(values.as_slice()),
-                Values::F64(_) => None,
+            .map(|part| match &part.stored {
+                Stored::Bytes(bytes) => Some(bytes.as_slice()),
+                Stored::Numbers(_) => None,
             })
             .collect();
-        let values = match single {
-            Some(single) => Values::F32(single.concat()),
-            None => Values::F64(
-                parts
-                    .iter()
-                    .flat_map(|part| (0..part.values.len()).map(|at| part.values.get(at)))
-                    .collect(),
-            ),
+        if let Some(bytes) = bytes {
+            return Some(Self { width, stored: Stored::Bytes(bytes.concat()) });
+        }
+        let double = |part: &&Self| matches!(part.stored, Stored::Numbers(Values::F64(_)));
+        let all = parts.iter().flat_map(|part| (0..part.len()).map(|row| part.row(row)));
+        let values = if parts.iter().any(double) {
+            let mut values = Vec::with_capacity(parts.iter().map(|part| part.stored.len()).sum());
+            for row in all {
+                match row {
+                    Vector::U8(row) => values.extend(row.iter().copied().map(f64::from)),
+                    Vector::F32(row) => values.extend(row.iter().copied().map(f64::from)),
+                    Vector::F64(row) => values.extend_from_slice(row),
+                }
+            }
+            Values::F64(values)
+        } else {
+            let mut values = Vec::with_capacity(parts.iter().map(|part| part.stored.len()).sum());
+            for row in all {
+                match row {
+                    Vector::U8(row) => values.extend(row.iter().copied().map(f32::from)),
+                    Vector::F32(row) => values.extend_from_slice(row),
+                    // Not here: then all are double.
+                    Vector::F64(_) => {}
+                }
+            }
+            Values::F32(values)
         };
-        Some(Self { width, values })
+        Self::new(width, values)
+    }
+}
+
+impl Stored {
+    fn len(&self) -> usize {
+        match self {
+            Self::Numbers(values) => values.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
     }
 }
 
@@ -162,6 +242,7 @@ impl PartialEq for Vectors {
 impl<'a> Vector<'a> {
     pub fn width(self) -> usize {
         match self {
+            Self::U8(bytes) => bytes.len(),
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
         }
@@ -171,6 +252,7 @@ impl<'a> Vector<'a> {
     pub fn numbers(self) -> impl Iterator<Item = f64> + 'a {
         (0..self.width()).map(move |at| {
             let number = match self {
+                Self::U8(bytes) => f64::from(bytes[at]),
                 Self::F32(values) => f64::from(values[at]),
                 Self::F64(values) => values[at],
             };
@@ -242,6 +324,28 @@ mod tests {
         assert_eq!((single.len(), single.width(), single.value(1, 1)), (2, 2, 2.0));
         let both = Vectors::concat(&[&single, &double]).unwrap();
         assert!(both.select(&[2, 1]) == double.select(&[0, 1]));
+    }
+
+    #[test]
+    fn bytes_are_the_numbers_that_they_stand_for() {
+        let bytes = Vectors::of_bytes(2, vec![0, 255, 7, 1]).unwrap();
+        let single = Vectors::new(2, Values::F32(vec![0.0, 255.0, 7.0, 1.0])).unwrap();
+        let double = Vectors::new(2, Values::F64(vec![0.0, 255.0, 7.0, 1.0])).unwrap();
+        assert!(bytes == single && single == double && bytes.row(0) != bytes.row(1));
+        assert_eq!((bytes.value(0, 1), bytes.first_missing()), (255.0, None));
+        assert!(bytes.select(&[1]) == double.select(&[1]));
+        for parts in [[&bytes, &bytes], [&bytes, &single], [&double, &bytes]] {
+            let both = Vectors::concat(&parts).unwrap();
+            assert!(both.select(&[2, 3]) == bytes && both.len() == 4);
+        }
+        let written = |vectors: &Vectors| {
+            let mut all = Vec::new();
+            vectors.for_bytes(|bytes| all.extend_from_slice(bytes));
+            all
+        };
+        assert_eq!(written(&bytes), written(&single));
+        assert_eq!(written(&double).len(), 32);
+        assert!(Vectors::of_bytes(3, vec![1; 4]).is_none());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::assembly::{refuse_overlap, shared_classes};
 use super::control::Control;
 use super::job::{new_run_id, open_budget, panic_message};
+use crate::data::images::Shape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
     Column, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, PreparationSettings,
@@ -27,13 +28,19 @@ use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, Lineup, PrivateRanking, PrivateSelection, PrivateTable,
-    Ranking, Selector,
+    Ranking, Selector, Supply,
 };
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
 
 /// What the ledger says of a ranking for the curator.
 const UNPROTECTED: &str = "unprotected selection: public datasets ranked by exact numbers";
+
+/// Numbers of all candidates together that features are scaled by; of more every so many rows.
+const MOST_FITTED: usize = 1 << 26;
+
+/// Numbers of a candidate that are prepared at once.
+const MOST_READY: usize = 1 << 24;
 
 /// A ranking to be made.
 #[derive(Debug, Clone)]
@@ -252,10 +259,9 @@ fn summary(private: &Loaded, findings: Findings, lineup: &Lineup, stopped: bool)
     }
 }
 
-fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Loaded> {
+fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> {
     datasets
         .iter()
-        .map(Arc::as_ref)
         .find(|loaded| loaded.definition.name == name)
         .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }
@@ -269,7 +275,7 @@ pub fn prepare(
     datasets: &[Arc<Loaded>],
 ) -> Result<Field> {
     let private = find(datasets, definition.private_name(session)?)?;
-    let publics: Vec<&Loaded> = definition
+    let publics: Vec<&Arc<Loaded>> = definition
         .public_names(session)
         .into_iter()
         .filter_map(|name| find(datasets, name).ok())
@@ -286,21 +292,20 @@ pub fn prepare(
     })?;
 
     // Who has all columns of the right kinds and no row of the private dataset.
-    let fits = |other: &Table| {
-        Compatibility::between(table, other).check_for(|name| needed.contains(name))?;
-        refuse_overlap(private, &[other], &private.definition.name)
-    };
-    let tables: Vec<Result<Cow<'_, Table>>> = publics
+    let fits = publics.iter().map(|public| {
+        let other = public.public()?;
+        let resizing = alike(table, other, &features, definition.resize)?;
+        let first = resizing.map(|resizing| resizing.of(other.select(&[0])));
+        Compatibility::between(table, first.as_ref().unwrap_or(other))
+            .check_for(|name| needed.contains(name))?;
+        refuse_overlap(private, &[other], &private.definition.name)?;
+        Ok((other, resizing))
+    });
+    let tables: Vec<Result<(&Table, Option<Resizing>)>> = fits.collect();
+    let fitted: Vec<(&Table, Option<Resizing>)> = tables
         .iter()
-        .map(|public| {
-            let other = alike(table, public.public()?, &features, definition.resize)?;
-            fits(&other).map(|()| other)
-        })
-        .collect();
-    let fitted: Vec<&Table> = tables
-        .iter()
-        .filter_map(|table| table.as_deref().ok())
-        .filter(|table| table.has(&label))
+        .filter_map(|fitting| fitting.as_ref().ok().copied())
+        .filter(|(table, _)| table.has(&label))
         .collect();
     if fitted.is_empty() {
         let trouble = tables.into_iter().find_map(Result::err);
@@ -308,7 +313,18 @@ pub fn prepare(
         return Err(trouble.within("no public dataset can be ranked"));
     }
     let columns: Vec<String> = features.iter().cloned().chain([label.clone()]).collect();
-    let pooled = Table::concat_columns(&fitted, &columns)?;
+    let whole: Vec<&Table> = fitted.iter().map(|(table, _)| *table).collect();
+    let stride = stride(&whole, &features, task);
+    let some = fitted.iter().map(|(table, resizing)| match resizing {
+        None if stride == 1 => Cow::Borrowed(*table),
+        resizing => {
+            let rows: Vec<usize> = (0..table.rows()).step_by(stride).collect();
+            Cow::Owned(Resizing::some(*resizing, table, &rows))
+        }
+    });
+    let some: Vec<Cow<'_, Table>> = some.collect();
+    let pooled =
+        Table::concat_columns(&some.iter().map(Cow::as_ref).collect::<Vec<_>>(), &columns)?;
 
     let mut definition_of_all = resolved(&reference, table)?;
     let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
@@ -316,17 +332,33 @@ pub fn prepare(
     if task == Task::Classification {
         // Another candidate's classes may differ: then it is ranked without its labels.
         let all = [&definition_of_all, &private.definition];
-        definition_of_all.classes = shared_classes(&pooled, &all)?;
+        let labels = Table::concat_columns(&whole, std::slice::from_ref(&label))?;
+        definition_of_all.classes = shared_classes(&labels, &all)?;
     }
     let settings = PreparationSettings { intercept: false, ..definition.preparation.clone() };
     let preparation = Preparation::fit(&pooled, &definition_of_all, &settings)?;
     let candidates = publics.iter().zip(tables).map(|(public, table)| {
         let name = public.definition.name.clone();
-        let data = table.and_then(|table| {
-            let own = preparation.under(&public.definition);
-            // Without usable labels it is ranked all the same.
-            let with_labels = table.has(&label).then(|| own.apply(&table, &name, true));
-            with_labels.and_then(Result::ok).map_or_else(|| own.apply(&table, &name, false), Ok)
+        let own = preparation.under(&public.definition);
+        let data = table.and_then(|(table, resizing)| {
+            let (label, named) = (label.clone(), name.clone());
+            let prepared = move |table: &Table| {
+                // Without usable labels it is ranked all the same.
+                let with_labels = table.has(&label).then(|| own.apply(table, &named, true));
+                with_labels.and_then(Result::ok).map_or_else(|| own.apply(table, &named, false), Ok)
+            };
+            if !is_large(table, &features) {
+                return match resizing {
+                    Some(resizing) => prepared(&resizing.of(table.clone())),
+                    None => prepared(table),
+                }
+                .map(Supply::from);
+            }
+            let (records, dimension) = (table.rows(), preparation.dimension());
+            let public = Arc::clone(public);
+            let draw =
+                move |rows: &[usize]| prepared(&Resizing::some(resizing, public.public()?, rows));
+            Ok(Supply::OnDemand { records, dimension, draw: Arc::new(draw) })
         });
         Candidate { name, data }
     });
@@ -340,27 +372,39 @@ pub fn prepare(
     let shape = (private.rows, preparation.dimension());
     let lineup =
         Lineup::new(&definition.settings, candidates, shape, classes, preparation.bounds())?;
+    let lineup =
+        lineup.with_remark((stride > 1).then(|| {
+            format!("features are scaled by every {stride}th record of the public datasets")
+        }));
     Ok(Field { lineup, private: data, private_records: private.rows })
 }
 
-/// A candidate's table, its images brought to the size of the reference's where that is asked
-/// for.
-fn alike<'a>(
+/// How the images of a candidate get the size of the reference's.
+#[derive(Debug, Clone, Copy)]
+struct Resizing {
+    /// Number of the column.
+    column: usize,
+    from: Shape,
+    to: Shape,
+}
+
+/// What has to be done to a candidate's images, where that is asked for; `None` where nothing
+/// has.
+fn alike(
     reference: &Table,
-    other: &'a Table,
+    other: &Table,
     features: &[String],
     resize: bool,
-) -> Result<Cow<'a, Table>> {
-    let same = Ok(Cow::Borrowed(other));
-    let [name] = features else { return same };
-    let (Ok(Column::Vectors(ours)), Some(at)) =
+) -> Result<Option<Resizing>> {
+    let [name] = features else { return Ok(None) };
+    let (Ok(Column::Vectors(ours)), Some(column)) =
         (reference.column(name), other.names.iter().position(|it| it == name))
     else {
-        return same;
+        return Ok(None);
     };
-    let Column::Vectors(theirs) = &other.columns[at] else { return same };
+    let Column::Vectors(theirs) = &other.columns[column] else { return Ok(None) };
     if ours.width() == theirs.width() {
-        return same;
+        return Ok(None);
     }
     let told = |error: Error| error.at(format!("{}, column '{name}'", other.origin));
     let (from, to) = (images::square(theirs.width()), images::square(ours.width()));
@@ -377,20 +421,63 @@ fn alike<'a>(
                 .cure("set `resize: true` in the session's `ranking`"),
         ));
     }
-    let rows = (0..theirs.len()).flat_map(|row| {
-        let image: Vec<f64> = theirs.row(row).numbers().collect();
-        images::resized(&image, from, to)
-    });
-    let mut table = other.clone();
-    if let Some(vectors) = Vectors::new(ours.width(), Values::F64(rows.collect())) {
-        table.columns[at] = Column::Vectors(vectors);
+    Ok(Some(Resizing { column, from, to }))
+}
+
+impl Resizing {
+    /// The table with images of the new size: the same records still.
+    fn of(self, mut table: Table) -> Table {
+        if let Column::Vectors(theirs) = &table.columns[self.column] {
+            let rows = (0..theirs.len()).flat_map(|row| {
+                let image: Vec<f64> = theirs.row(row).numbers().collect();
+                images::resized(&image, self.from, self.to)
+            });
+            let (channels, height, width) = self.to;
+            let resized = Vectors::new(channels * height * width, Values::F64(rows.collect()));
+            table.columns[self.column] =
+                resized.map_or_else(|| table.columns[self.column].clone(), Column::Vectors);
+        }
+        table
     }
-    Ok(Cow::Owned(table))
+
+    /// Some rows of a table, of the new size where there is one.
+    fn some(resizing: Option<Self>, table: &Table, rows: &[usize]) -> Table {
+        let table = table.select(rows);
+        match resizing {
+            Some(resizing) => resizing.of(table),
+            None => table,
+        }
+    }
+}
+
+/// Every so many rows of the candidates say how features are scaled.
+fn stride(tables: &[&Table], features: &[String], task: Task) -> usize {
+    // A label's range is that of all rows.
+    if task != Task::Classification {
+        return 1;
+    }
+    let numbers = |table: &&Table| -> usize {
+        let widths = features.iter().filter_map(|name| Some(table.column(name).ok()?.width()));
+        table.rows() * widths.sum::<usize>()
+    };
+    tables.iter().map(numbers).sum::<usize>().div_ceil(MOST_FITTED).max(1)
+}
+
+/// Whether the records are better prepared when they are needed: many images or embeddings,
+/// none with a gap.
+fn is_large(table: &Table, features: &[String]) -> bool {
+    let [name] = features else { return false };
+    match table.column(name) {
+        Ok(Column::Vectors(vectors)) => {
+            vectors.len() * vectors.width() > MOST_READY && vectors.first_missing().is_none()
+        }
+        _ => false,
+    }
 }
 
 /// The definition whose columns are compared: that of the first candidate with a label of
 /// which the private dataset has every feature, by name.
-fn reference(private: &Loaded, publics: &[&Loaded]) -> Result<DatasetDefinition> {
+fn reference(private: &Loaded, publics: &[&Arc<Loaded>]) -> Result<DatasetDefinition> {
     let Some(first) = publics.first() else {
         return Err(Error::usage("there is no public dataset to rank")
             .cure("add one on the Data screen, or to the session"));
@@ -436,12 +523,15 @@ mod tests {
         let features = ["x".to_owned()];
         let error = alike(&small, &large, &features, false).err().unwrap().to_string();
         assert!(error.contains("resize: true") && error.contains("3072"), "{error}");
-        let fitted = alike(&small, &large, &features, true).unwrap();
+        let resizing = alike(&small, &large, &features, true).unwrap().unwrap();
+        let fitted = resizing.of(large.clone());
         assert_eq!(fitted.columns[0].width(), 64);
         assert_eq!(fitted.rows(), 4);
         // The same records still: what they are drawn from is told by their file.
         assert!(fitted.provenance().eq(large.provenance()));
-        assert!(matches!(alike(&small, &small, &features, true), Ok(Cow::Borrowed(_))));
+        let some = Resizing::some(Some(resizing), &large, &[2, 1]);
+        assert!(some.columns[0].cell(0) == fitted.columns[0].cell(2) && some.rows() == 2);
+        assert!(matches!(alike(&small, &small, &features, true), Ok(None)));
         let other = table(100 * 7, 2);
         let error = alike(&small, &other, &features, true).err().unwrap().to_string();
         assert!(error.contains("same extractor"), "{error}");

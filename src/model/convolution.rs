@@ -2,10 +2,12 @@
 //!
 //! A convolution is a matrix product once every patch that a filter sees is written out:
 //! P × D, P positions by D numbers in a patch. The per-example gradient is one too,
-//! patchesᵀ·δ, and so is what goes back to the inputs.
+//! patchesᵀ·δ, and so is what goes back to the inputs. After a pooling most of δ is zero: then
+//! only the patches that count are gone through ([`Marks`]).
 
 use serde::{Deserialize, Serialize};
 
+use super::marks::Marks;
 use crate::numeric::product::{multiply, plain, transposed};
 
 /// The shape of an image or of a stack of feature maps.
@@ -43,7 +45,7 @@ impl Volume {
         self.channels * self.height * self.width
     }
 
-    fn plane(&self) -> usize {
+    pub(super) fn plane(&self) -> usize {
         self.height * self.width
     }
 }
@@ -74,79 +76,98 @@ impl Convolution {
     }
 
     /// D
-    fn patch(&self) -> usize {
+    pub(super) fn patch(&self) -> usize {
         self.input.channels * self.kernel * self.kernel
     }
 
-    /// P × D, column-major, of one image.
+    /// The input with its frame of zeros.
+    pub(super) fn frame(&self) -> Volume {
+        let Volume { channels, height, width } = self.input;
+        Volume { channels, height: height + 2 * self.padding, width: width + 2 * self.padding }
+    }
+
+    /// Room for what [`Self::framed`] writes.
+    fn empty_frame(&self) -> Vec<f64> {
+        vec![0.0; if self.padding == 0 { 0 } else { self.frame().size() }]
+    }
+
+    /// The image within its frame, which `frame` has room for where there is one.
+    fn framed<'a>(&self, image: &'a [f64], frame: &'a mut [f64]) -> &'a [f64] {
+        if self.padding == 0 {
+            return image;
+        }
+        for (line, at) in image.chunks_exact(self.input.width).zip(self.lines_in_frame()) {
+            frame[at..at + line.len()].copy_from_slice(line);
+        }
+        frame
+    }
+
+    /// Where each line of the input begins in the frame.
+    fn lines_in_frame(&self) -> impl Iterator<Item = usize> {
+        let (Volume { channels, height, .. }, frame) = (self.input, self.frame());
+        let padding = self.padding;
+        let first = move |channel| (channel * frame.height + padding) * frame.width + padding;
+        (0..channels)
+            .flat_map(move |channel| (0..height).map(move |row| first(channel) + row * frame.width))
+    }
+
+    /// P × D, column-major, of one framed image.
     fn patches(&self, image: &[f64], patches: &mut [f64]) {
-        let positions = self.output().plane();
-        for (index, column) in patches.chunks_exact_mut(positions).enumerate() {
-            let (right, lines) = self.lines(index);
-            for (slots, start) in column.chunks_exact_mut(self.output().width).zip(lines) {
-                let Some(start) = start else {
-                    slots.fill(0.0);
-                    continue;
-                };
-                let line = &image[start..start + self.input.width];
-                if self.stride == 1 && self.padding == 0 {
-                    slots.copy_from_slice(&line[right..right + slots.len()]);
-                    continue;
+        let width = self.output().width;
+        self.for_lines(|line, at| {
+            let slots = &mut patches[line * width..(line + 1) * width];
+            if self.stride == 1 {
+                for (slot, pixel) in slots.iter_mut().zip(&image[at..at + width]) {
+                    *slot = *pixel;
                 }
-                for (place, slot) in slots.iter_mut().enumerate() {
-                    let at = (place * self.stride + right).checked_sub(self.padding);
-                    *slot = at.and_then(|at| line.get(at)).copied().unwrap_or(0.0);
+            } else {
+                for (slot, pixel) in slots.iter_mut().zip(image[at..].iter().step_by(self.stride)) {
+                    *slot = *pixel;
                 }
             }
-        }
-    }
-
-    /// Adds what the patches hold back to the pixels that they were taken from.
-    fn add_patches(&self, patches: &[f64], image: &mut [f64]) {
-        let positions = self.output().plane();
-        for (index, column) in patches.chunks_exact(positions).enumerate() {
-            let (right, lines) = self.lines(index);
-            for (values, start) in column.chunks_exact(self.output().width).zip(lines) {
-                let Some(start) = start else { continue };
-                let line = &mut image[start..start + self.input.width];
-                if self.stride == 1 && self.padding == 0 {
-                    for (pixel, value) in line[right..].iter_mut().zip(values) {
-                        *pixel += value;
-                    }
-                    continue;
-                }
-                for (place, value) in values.iter().enumerate() {
-                    let at = (place * self.stride + right).checked_sub(self.padding);
-                    if let Some(pixel) = at.and_then(|at| line.get_mut(at)) {
-                        *pixel += value;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Number `index` of every patch: its column within the patch, and for every row of
-    /// positions where the line of the image begins that it lies in; `None` in the padding.
-    fn lines(&self, index: usize) -> (usize, impl Iterator<Item = Option<usize>>) {
-        let Self { input, kernel, stride, padding, .. } = *self;
-        let (channel, rest) = (index / (kernel * kernel), index % (kernel * kernel));
-        let (down, right) = (rest / kernel, rest % kernel);
-        let lines = (0..self.output().height).map(move |row| {
-            let y = (row * stride + down).checked_sub(padding).filter(|y| *y < input.height)?;
-            Some((channel * input.height + y) * input.width)
         });
-        (right, lines)
+    }
+
+    /// Adds what the patches hold back to the pixels of a framed image that they were taken
+    /// from.
+    fn add_patches(&self, patches: &[f64], image: &mut [f64]) {
+        let width = self.output().width;
+        self.for_lines(|line, at| {
+            let values = &patches[line * width..(line + 1) * width];
+            let pixels = image[at..].iter_mut().step_by(self.stride);
+            for (pixel, value) in pixels.zip(values) {
+                *pixel += value;
+            }
+        });
+    }
+
+    /// The patches as a matrix consist of lines: a number of the patch at one row of positions.
+    /// Visits them in order with where each begins in the framed image.
+    fn for_lines(&self, mut visit: impl FnMut(usize, usize)) {
+        let (frame, rows) = (self.frame(), self.output().height);
+        let mut line = 0;
+        for channel in 0..frame.channels {
+            for (down, right) in
+                (0..self.kernel).flat_map(|y| (0..self.kernel).map(move |x| (y, x)))
+            {
+                let first = (channel * frame.height + down) * frame.width + right;
+                for row in 0..rows {
+                    visit(line, first + row * self.stride * frame.width);
+                    line += 1;
+                }
+            }
+        }
     }
 
     pub(super) fn forward(&self, parameters: &[f64], images: &[f64], outputs: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
         let (weights, biases) = parameters.split_at(patch * self.filters);
-        let mut patches = vec![0.0; positions * patch];
+        let (mut patches, mut frame) = (vec![0.0; positions * patch], self.empty_frame());
         let pairs = images
             .chunks_exact(self.input.size())
             .zip(outputs.chunks_exact_mut(positions * self.filters));
         for (image, output) in pairs {
-            self.patches(image, &mut patches);
+            self.patches(self.framed(image, &mut frame), &mut patches);
             for (map, bias) in output.chunks_exact_mut(positions).zip(biases) {
                 map.fill(*bias);
             }
@@ -157,30 +178,63 @@ impl Convolution {
 
     pub(super) fn backward(&self, parameters: &[f64], deltas: &[f64], to: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
-        let weights = transposed(&parameters[..patch * self.filters], patch, self.filters);
-        let mut patches = vec![0.0; positions * patch];
+        let weights = &parameters[..patch * self.filters];
+        let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
+        let mut marks = Marks::new(self);
         to.fill(0.0);
         let pairs = to
             .chunks_exact_mut(self.input.size())
             .zip(deltas.chunks_exact(positions * self.filters));
         for (image, deltas) in pairs {
-            multiply(&mut patches, &plain(deltas, positions, self.filters), &weights, 0.0);
-            self.add_patches(&patches, image);
+            let target = if self.padding == 0 { &mut *image } else { frame.as_mut_slice() };
+            if marks.are_worthwhile(deltas) {
+                for (map, weights) in
+                    deltas.chunks_exact(positions).zip(weights.chunks_exact(patch))
+                {
+                    marks.find(map);
+                    marks.add_back(weights, target);
+                }
+            } else {
+                patches.resize(positions * patch, 0.0);
+                let weights = transposed(weights, patch, self.filters);
+                multiply(&mut patches, &plain(deltas, positions, self.filters), &weights, 0.0);
+                self.add_patches(&patches, target);
+            }
+            if self.padding > 0 {
+                for (line, at) in
+                    image.chunks_exact_mut(self.input.width).zip(self.lines_in_frame())
+                {
+                    line.copy_from_slice(&frame[at..at + line.len()]);
+                }
+                frame.fill(0.0);
+            }
         }
     }
 
     /// The gradient of every example by itself, one per column of `gradients`.
     pub(super) fn gradients(&self, images: &[f64], deltas: &[f64], gradients: &mut [f64]) {
         let (positions, patch) = (self.output().plane(), self.patch());
-        let mut patches = vec![0.0; positions * patch];
+        let (mut patches, mut frame) = (Vec::new(), self.empty_frame());
+        let mut marks = Marks::new(self);
         let parameters = (patch + 1) * self.filters;
         let examples = images
             .chunks_exact(self.input.size())
             .zip(deltas.chunks_exact(positions * self.filters))
             .zip(gradients.chunks_exact_mut(parameters));
         for ((image, deltas), gradient) in examples {
-            self.patches(image, &mut patches);
+            let image = self.framed(image, &mut frame);
             let (weights, biases) = gradient.split_at_mut(patch * self.filters);
+            if marks.are_worthwhile(deltas) {
+                let filters = weights.chunks_exact_mut(patch).zip(biases);
+                for (map, (weights, bias)) in deltas.chunks_exact(positions).zip(filters) {
+                    marks.find(map);
+                    marks.write_sums(image, weights);
+                    *bias = marks.deltas().sum();
+                }
+                continue;
+            }
+            patches.resize(positions * patch, 0.0);
+            self.patches(image, &mut patches);
             let patches = transposed(&patches, positions, patch);
             multiply(weights, &patches, &plain(deltas, positions, self.filters), 0.0);
             for (bias, map) in biases.iter_mut().zip(deltas.chunks_exact(positions)) {

@@ -9,7 +9,7 @@
 //! | [`architecture`] | which layers a model with several scores has |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
-//! | [`layer`], [`convolution`], [`loss`] | what they are made of |
+//! | [`layer`], [`convolution`], [`marks`], [`loss`] | what they are made of |
 
 pub mod architecture;
 pub mod classifier;
@@ -19,6 +19,7 @@ pub mod layer;
 pub mod linear;
 pub mod logistic;
 pub mod loss;
+mod marks;
 pub mod network;
 
 use std::borrow::Cow;

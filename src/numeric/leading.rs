@@ -33,7 +33,7 @@ const BLOCK: usize = 12;
 const MORE: usize = 6;
 /// Columns of the basis before it is replaced by the best that is in it.
 const MOST: usize = 360;
-/// With so many restarts the whole decomposition, O(size³), would have been cheaper.
+/// Rows of a matrix for every restart that is tried.
 const RECORDS_PER_RESTART: usize = 50;
 /// Largest sine of the angle between the span that is found and the true one.
 const ANGLE: f64 = 1e-8;
@@ -65,11 +65,30 @@ pub fn leading(matrix: &Matrix, count: usize) -> Option<Leading> {
         return Some(Leading { values: Vec::new(), vectors: Matrix::zeros(size, 0), next: None });
     }
     let wide = count + MORE;
-    let worthwhile = |block: usize| size > SMALL && size > 8 * block.max(count);
-    let of_block = |block: usize| worthwhile(block).then(|| search(matrix, count, block)).flatten();
+    let times = |few: &Matrix| inner_products_with_few(few, matrix).transpose();
+    // With so many the whole decomposition, O(size³), would have been cheaper.
+    let restarts = size / RECORDS_PER_RESTART;
+    let of_block = |block: usize| {
+        is_worthwhile(size, count, block)
+            .then(|| search(&times, size, count, block, restarts))
+            .flatten()
+    };
     of_block(BLOCK)
         .or_else(|| if wide > BLOCK { of_block(wide) } else { None })
         .or_else(|| in_full(matrix, count))
+}
+
+/// The same of a matrix of `size` rows that is known by what it makes of a few columns, in one
+/// basis: `None` also where it has to be known as a whole.
+pub fn leading_of(times: &dyn Fn(&Matrix) -> Matrix, size: usize, count: usize) -> Option<Leading> {
+    (count > 0 && is_worthwhile(size, count, BLOCK))
+        .then(|| search(times, size, count, BLOCK, 0))
+        .flatten()
+}
+
+/// Whether some columns tell more cheaply than all of them.
+fn is_worthwhile(size: usize, count: usize, block: usize) -> bool {
+    size > SMALL && size > 8 * block.max(count)
 }
 
 fn in_full(matrix: &Matrix, count: usize) -> Option<Leading> {
@@ -84,7 +103,7 @@ fn in_full(matrix: &Matrix, count: usize) -> Option<Leading> {
 
 /// An orthonormal basis, and what the matrix is inside it.
 struct Krylov<'a> {
-    matrix: &'a Matrix,
+    times: &'a dyn Fn(&Matrix) -> Matrix,
     basis: Matrix,
     /// T = QᵀKQ
     inside: Matrix,
@@ -97,10 +116,15 @@ struct Krylov<'a> {
 
 /// `None` if it does not come to an end, may have missed copies of an eigenvalue, or meets
 /// something else than numbers.
-fn search(matrix: &Matrix, count: usize, block: usize) -> Option<Leading> {
-    let size = matrix.nrows();
+fn search(
+    times: &dyn Fn(&Matrix) -> Matrix,
+    size: usize,
+    count: usize,
+    block: usize,
+    most_restarts: usize,
+) -> Option<Leading> {
     let most = MOST.max(3 * (count + block)).min(size / 2);
-    let mut krylov = Krylov::new(matrix, block);
+    let mut krylov = Krylov::new(times, size, block);
     let mut restarts = 0;
     let mut next_look = (count + block).max(9 * block);
     loop {
@@ -109,7 +133,7 @@ fn search(matrix: &Matrix, count: usize, block: usize) -> Option<Leading> {
         if columns < next_look && columns + block <= most {
             continue;
         }
-        next_look = columns + columns / 10;
+        next_look = columns + block;
         let (values, mixtures) = sorted(&krylov.inside)?;
         if krylov.is_found(&values, &mixtures, count) {
             let equal = |pair: &[f64]| pair[0] - pair[block - 1] <= EQUAL * values[0].abs();
@@ -122,7 +146,7 @@ fn search(matrix: &Matrix, count: usize, block: usize) -> Option<Leading> {
         }
         if columns + block > most {
             restarts += 1;
-            if restarts > size / RECORDS_PER_RESTART {
+            if restarts > most_restarts {
                 return None;
             }
             let kept = (most / 2).min(count + count / 2 + 2 * MORE);
@@ -133,10 +157,9 @@ fn search(matrix: &Matrix, count: usize, block: usize) -> Option<Leading> {
 }
 
 impl<'a> Krylov<'a> {
-    fn new(matrix: &'a Matrix, block: usize) -> Self {
-        let size = matrix.nrows();
+    fn new(times: &'a dyn Fn(&Matrix) -> Matrix, size: usize, block: usize) -> Self {
         let mut krylov = Self {
-            matrix,
+            times,
             basis: Matrix::zeros(size, 0),
             inside: Matrix::zeros(0, 0),
             rest: Matrix::zeros(size, 0),
@@ -162,7 +185,7 @@ impl<'a> Krylov<'a> {
             let random = self.random(block);
             added = self.beside(self.outside(random).1, 0.0);
         }
-        let image = inner_products_with_few(&added, self.matrix).transpose();
+        let image = (self.times)(&added);
         if !image.iter().all(|entry| entry.is_finite()) {
             return None;
         }
@@ -355,6 +378,19 @@ mod tests {
         for (found, value) in found.values.iter().zip(&values) {
             assert!((found - value).abs() < 1e-10);
         }
+    }
+
+    #[test]
+    fn a_matrix_that_is_known_by_its_products_alone_has_the_same_eigenpairs_or_none_here() {
+        let decaying: Vec<f64> = (0..300).map(|i| 100.0 * 0.9_f64.powi(i)).collect();
+        let matrix = with_spectrum(300, &decaying);
+        let times = |few: &Matrix| &matrix * few;
+        let found = leading_of(&times, 300, 9).unwrap();
+        for (found, value) in found.values.iter().zip(&decaying) {
+            assert!((found - value).abs() < 1e-9, "{found} {value}");
+        }
+        // Too small, or nothing asked for: then there is no point in it.
+        assert!(leading_of(&times, 20, 9).is_none() && leading_of(&times, 300, 0).is_none());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Inner products of a few tall vectors with very many: what a step of a Krylov method costs.
+//! Products of very many tall vectors with a few: what a step of a Krylov method costs.
 //!
 //! A general product packs both sides before it multiplies, which for a dozen columns is most
 //! of the work. Here the many are read once, as they are, and the few stay in the cache.
@@ -6,12 +6,19 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::product::for_columns;
+use super::product::{for_columns, parts_for, share_out};
 use super::{Matrix, fused};
 
 /// Columns of either side that are multiplied at once: twelve sums fit into registers.
 const MANY: usize = 4;
 const FEW: usize = 3;
+
+/// Rows of the few that stay in the second cache, and of the many that stay in the first.
+const STRETCH: usize = 2048;
+const PIECE: usize = 512;
+
+/// Columns that are added to a sum at once.
+const ADDED: usize = 8;
 
 /// Multiplications that one thread gets at least: on a busy machine a new one has to wait.
 const LEAST_SHARE: usize = 1 << 23;
@@ -33,6 +40,36 @@ pub fn inner_products_with_few(few: &Matrix, many: &Matrix) -> Matrix {
     products
 }
 
+/// many·few: one combination of the many per column of `few`.
+pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
+    let ((length, count), wanted) = (many.shape(), few.ncols());
+    let mut sums = Matrix::zeros(length, wanted);
+    if length == 0 || count == 0 || wanted == 0 {
+        return sums;
+    }
+    // Split by shape alone: what is left of a part is rounded otherwise than its registers.
+    let parts = parts_for(length * count * wanted);
+    let share = length.div_ceil(parts).next_multiple_of(PIECE);
+    let arch = Arch::new();
+    let mut found: Vec<(usize, Vec<f64>)> = (0..length)
+        .step_by(share)
+        .map(|first| (first, vec![0.0; share.min(length - first) * wanted]))
+        .collect();
+    let jobs = found.iter_mut().map(|(first, sums)| (*first, sums.as_mut_slice())).collect();
+    share_out(jobs, parts.min(fused::threads()), &|(first, sums): (usize, &mut [f64])| {
+        let (many, few) = (many.as_slice(), few.as_slice());
+        let rows = share.min(length - first);
+        arch.dispatch(Sums { many, few, length, count, first, rows, found: sums });
+    });
+    for (first, part) in found {
+        let rows = share.min(length - first);
+        for (mut sum, part) in sums.column_iter_mut().zip(part.chunks_exact(rows)) {
+            sum.as_mut_slice()[first..first + rows].copy_from_slice(part);
+        }
+    }
+    sums
+}
+
 struct Tiles<'a> {
     few: &'a [f64],
     many: &'a [f64],
@@ -47,18 +84,91 @@ impl WithSimd for Tiles<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { few, many, length, products } = self;
         let wanted = few.len() / length;
-        let columns = many.chunks(MANY * length).zip(products.chunks_mut(MANY * wanted));
-        for (many, products) in columns {
-            let many = columns_of(many, length);
-            for (index, few) in few.chunks(FEW * length).enumerate() {
-                let tile = tile(simd, many, columns_of(few, length));
-                // What repeated columns gave is left out.
-                let kept = few.len() / length;
-                for (products, tile) in products.chunks_exact_mut(wanted).zip(tile) {
-                    products[FEW * index..][..kept].copy_from_slice(&tile[..kept]);
+        for stretch in (0..length).step_by(STRETCH) {
+            let end = (stretch + STRETCH).min(length);
+            let columns = many.chunks(MANY * length).zip(products.chunks_mut(MANY * wanted));
+            for (many, products) in columns {
+                for piece in (stretch..end).step_by(PIECE) {
+                    let rows = piece..(piece + PIECE).min(end);
+                    let many = columns_of(many, length).map(|column| &column[rows.clone()]);
+                    for (index, few) in few.chunks(FEW * length).enumerate() {
+                        // What repeated columns give is left out.
+                        let kept = few.len() / length;
+                        let few = columns_of(few, length).map(|column| &column[rows.clone()]);
+                        let tile = tile(simd, many, few);
+                        for (products, tile) in products.chunks_exact_mut(wanted).zip(tile) {
+                            let products = &mut products[FEW * index..][..kept];
+                            for (product, part) in products.iter_mut().zip(tile) {
+                                *product += part;
+                            }
+                        }
+                    }
                 }
             }
         }
+    }
+}
+
+/// Some rows of a product of the many with the few.
+struct Sums<'a> {
+    many: &'a [f64],
+    few: &'a [f64],
+    length: usize,
+    count: usize,
+    first: usize,
+    rows: usize,
+    /// One column of `rows` per column of the few.
+    found: &'a mut [f64],
+}
+
+impl WithSimd for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { many, few, length, count, first, rows, found } = self;
+        for piece in (0..rows).step_by(PIECE) {
+            let height = PIECE.min(rows - piece);
+            for (group, many) in many.chunks(ADDED * length).enumerate() {
+                let from = first + piece;
+                let kept = many.len() / length;
+                let columns: [&[f64]; ADDED] =
+                    columns_of(many, length).map(|column| &column[from..from + height]);
+                let factors = few.chunks_exact(count).map(|few| &few[group * ADDED..][..kept]);
+                for (factors, sum) in factors.zip(found.chunks_exact_mut(rows)) {
+                    // Columns that are repeated add nothing.
+                    let mut all = [0.0; ADDED];
+                    all[..kept].copy_from_slice(factors);
+                    add(simd, columns, all, &mut sum[piece..piece + height]);
+                }
+            }
+        }
+    }
+}
+
+/// sum += Σ factor·column
+#[inline(always)]
+fn add<S: Simd>(simd: S, columns: [&[f64]; ADDED], factors: [f64; ADDED], sum: &mut [f64]) {
+    let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
+    let split = columns.map(S::as_simd_f64s);
+    let rest = split.map(|(_, rest)| rest);
+    let [a, b, c, d, e, f, g, h] = split.map(|(column, _)| &column[..sum.len()]);
+    let [p, q, r, s, t, u, v, w] = factors.map(|factor| simd.splat_f64s(factor));
+    for (i, sum) in sum.iter_mut().enumerate() {
+        // Two chains, so that less waits for what comes before it.
+        let mut one = simd.mul_add_e_f64s(a[i], p, *sum);
+        let mut other = simd.mul_f64s(b[i], q);
+        one = simd.mul_add_e_f64s(c[i], r, one);
+        other = simd.mul_add_e_f64s(d[i], s, other);
+        one = simd.mul_add_e_f64s(e[i], t, one);
+        other = simd.mul_add_e_f64s(f[i], u, other);
+        one = simd.mul_add_e_f64s(g[i], v, one);
+        other = simd.mul_add_e_f64s(h[i], w, other);
+        *sum = simd.add_f64s(one, other);
+    }
+    for (i, sum) in sum_rest.iter_mut().enumerate() {
+        let products = rest.iter().zip(factors).map(|(column, factor)| column[i] * factor);
+        *sum += products.sum::<f64>();
     }
 }
 
@@ -129,6 +239,8 @@ mod tests {
             let (few, many) = (whole_numbers(length, few, 1), whole_numbers(length, many, 2));
             // Whole numbers, so every order of summation is exact.
             assert_eq!(inner_products_with_few(&few, &many), few.transpose() * &many);
+            let shares = whole_numbers(many.ncols(), few.ncols(), 3);
+            assert_eq!(few_combinations(&many, &shares), &many * &shares);
         }
     }
 }

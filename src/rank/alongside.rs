@@ -27,6 +27,8 @@ use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
+/// Records of a large candidate that are looked at.
+const MOST: usize = 20_000;
 /// Records of a candidate that its model is trained on, at most: softmax regression has
 /// little more to learn from more.
 const MOST_TRAINED: usize = 2000;
@@ -53,7 +55,10 @@ pub fn of(
     private: &Private<Arc<Dataset>>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Alongside>> {
-    let Ok(data) = &candidate.data else { return private.curator(watch, |_| Alongside::default()) };
+    let some = candidate.data.as_ref().ok().and_then(|it| it.some(MOST, settings.seed).ok());
+    let Some(data) = some.as_deref() else {
+        return private.curator(watch, |_| Alongside::default());
+    };
     let moment = moment(data);
     let source = source_only(data, DEFAULT_RIDGE).ok();
     let learnt = lineup.classes().and_then(|classes| trained(data, classes, settings.seed).ok());

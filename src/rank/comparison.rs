@@ -12,6 +12,7 @@ use super::lineup::Lineup;
 use super::ranking::Repeat;
 use super::settings::Order;
 use super::subspace::Score;
+use super::supply::Supply;
 use super::verdict;
 use crate::numeric::student::two_sided;
 
@@ -193,7 +194,7 @@ impl Comparison {
             let candidate = &lineup.candidates()[index];
             let mut line = Line {
                 name: candidate.name.clone(),
-                records: candidate.data.as_ref().map_or(0, crate::data::Dataset::len),
+                records: candidate.data.as_ref().map_or(0, Supply::len),
                 place: Place::Broken,
                 summary: None,
                 behind: None,
@@ -228,7 +229,11 @@ impl Comparison {
             repeats: repeats.len(),
             batch: lineup.batch(),
             directions: lineup.directions(),
-            remarks: lineup.remarks(),
+            remarks: lineup
+                .remarks()
+                .into_iter()
+                .chain(verdict::of_private(repeats, lineup.directions()))
+                .collect(),
         }
     }
 }

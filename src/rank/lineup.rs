@@ -11,6 +11,7 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 
 use super::settings::{RankingSettings, directions};
 use super::subspace::Subspace;
+use super::supply::Supply;
 use super::verdict;
 use crate::data::{Bounds, Dataset};
 use crate::error::{Error, Result};
@@ -27,7 +28,7 @@ const LEAST_BATCH: usize = 8;
 pub struct Candidate {
     pub name: String,
     /// Prepared like the private data; or why it cannot be.
-    pub data: Result<Dataset>,
+    pub data: Result<Supply>,
 }
 
 /// What a ranking compares, with everything public about it decided.
@@ -129,6 +130,12 @@ impl Lineup {
         })
     }
 
+    /// With something more to remark.
+    pub fn with_remark(mut self, remark: Option<String>) -> Self {
+        self.remarks.extend(remark);
+        self
+    }
+
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
@@ -202,10 +209,10 @@ impl Lineup {
                 spans.push(None);
                 continue;
             };
-            let mut generator = stream(self.seed, repeat, Purpose::Batch, &candidate.name);
-            let chosen = index::sample(&mut generator, data.len(), self.batch).into_vec();
-            let span = conditions
-                .gradients(&data.features.select_columns(&chosen))
+            let chosen = chosen(self.seed, repeat, &candidate.name, data.len(), self.batch);
+            let span = data
+                .features(&chosen)
+                .and_then(|features| conditions.gradients(&features))
                 .and_then(|gradients| Subspace::of(&gradients, self.directions));
             match span {
                 Ok(span) => {
@@ -224,6 +231,13 @@ impl Lineup {
                 .cure("the table says for each of them why"));
         }
         Ok(Round { conditions, directions: self.directions, spans, noise })
+    }
+
+    /// The records of a candidate that a repeat looks at.
+    pub fn chosen(&self, candidate: usize, repeat: usize) -> Result<Vec<usize>> {
+        let Candidate { name, data } = &self.candidates[candidate];
+        let records = data.as_ref().map_err(Clone::clone)?.len();
+        Ok(chosen(self.seed, repeat, name, records, self.batch))
     }
 
     fn conditions(&self, repeat: usize) -> Result<Conditions> {
@@ -247,6 +261,11 @@ impl Lineup {
 }
 
 impl Conditions {
+    /// With the weights of this repeat.
+    pub fn model(&self) -> &Classifier {
+        &self.model
+    }
+
     /// The gradients of records, one per column. Features are brought from the ball of the
     /// declared bound to entries of about 1, where the first weights are made for; the factor
     /// is a declared constant.
@@ -257,20 +276,25 @@ impl Conditions {
     /// The same of records of which the first is number `first`: a record's label depends on
     /// its number alone.
     pub fn gradients_from(&self, first: usize, features: &Matrix) -> Result<Gradients> {
-        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let (dimension, count) = features.shape();
         let features = (dimension as f64).sqrt() / self.bounds.feature_norm * features;
-        if let Some(classes) = self.classes {
-            let uniform = Uniform::new(0, classes as u32).map_err(|error| {
-                Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
-            })?;
-            let labels: Vec<u32> =
-                (0..first + count).map(|_| uniform.sample(&mut labels)).collect();
-            return self.model.gradients(&features, Labels::Classes(&labels[first..]));
+        if let Some(labels) = self.classes_of(first + count)? {
+            return self.model.gradients_of(features, Labels::Classes(&labels[first..]));
         }
+        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
         let labels: Vec<f64> =
             (0..first + count).map(|_| StandardNormal.sample(&mut labels)).collect();
-        self.model.gradients(&features, Labels::Numbers(&labels[first..]))
+        self.model.gradients_of(features, Labels::Numbers(&labels[first..]))
+    }
+
+    /// The random labels of the first `count` records of a batch; `None` of a regression.
+    pub fn classes_of(&self, count: usize) -> Result<Option<Vec<u32>>> {
+        let Some(classes) = self.classes else { return Ok(None) };
+        let mut labels = stream(self.seed, self.repeat, Purpose::Labels, "");
+        let uniform = Uniform::new(0, classes as u32).map_err(|error| {
+            Error::failed(format!("labels of {classes} classes cannot be drawn: {error}"))
+        })?;
+        Ok(Some((0..count).map(|_| uniform.sample(&mut labels)).collect()))
     }
 
     /// Gives the gradients of all of `data` to `work`, some thousand at a time.
@@ -291,6 +315,12 @@ impl Conditions {
         let mut generator = stream(self.seed, self.repeat, Purpose::PrivateBatch, "");
         index::sample(&mut generator, records, count.min(records)).into_vec()
     }
+}
+
+/// Which of so many records of a candidate a repeat looks at.
+fn chosen(seed: u64, repeat: usize, name: &str, records: usize, batch: usize) -> Vec<usize> {
+    let mut generator = stream(seed, repeat, Purpose::Batch, name);
+    index::sample(&mut generator, records, batch).into_vec()
 }
 
 /// A generator of its own for every repeat, purpose and name (FNV-1a).
@@ -324,7 +354,7 @@ fn check(candidate: &Candidate, dimension: usize) -> Result<()> {
         .at(place)
         .cure("widen its row filter, or leave it out"));
     }
-    if !data.features.iter().all(|number| number.is_finite()) {
+    if !data.is_finite() {
         return Err(Error::failed("a feature is missing or not a finite number")
             .at(place)
             .cure("drop or fill missing values"));

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`settings`] | the user's choices: model, k, batch, repeats |
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
-//! | [`lineup`] | the candidates, and the public half of a repeat |
+//! | [`lineup`], [`supply`] | the candidates, and the public half of a repeat |
 //! | [`ranking`] | repeats one by one, for the curator |
 //! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
 //! | [`verdict`] | what the table says, in words |
@@ -47,6 +47,7 @@ pub mod release;
 pub mod selection;
 pub mod settings;
 pub mod subspace;
+pub mod supply;
 pub mod verdict;
 
 use crate::error::Result;
@@ -59,6 +60,7 @@ pub use release::{PrivateTable, ReleasedLine};
 pub use selection::{PrivateSelection, Selector};
 pub use settings::{Order, ProbeModel, RankingSettings};
 pub use subspace::Subspace;
+pub use supply::Supply;
 
 /// A ranking that keeps everything to itself until its one release at the end.
 pub trait PrivateRanking {

@@ -20,6 +20,10 @@ pub struct Repeat {
     pub floor: Score,
     /// Of noise.
     pub ceiling: Score,
+    /// Directions that the private gradients span, up to k.
+    pub rank: usize,
+    /// All private records that were drawn are the same one.
+    pub alike: bool,
 }
 
 /// A ranking at work: repeats first, then what the gradients are blind to.
@@ -135,6 +139,10 @@ impl Repeat {
             scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
             floor: score(&floor),
             ceiling: score(&round.noise),
+            rank: span.rank(),
+            alike: first
+                .windows(2)
+                .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
         })
     }
 }
@@ -185,7 +193,7 @@ mod tests {
     }
 
     fn candidate(name: &str, data: Dataset) -> Candidate {
-        Candidate { name: name.to_owned(), data: Ok(data) }
+        Candidate { name: name.to_owned(), data: Ok(data.into()) }
     }
 
     fn settings() -> RankingSettings {
@@ -310,6 +318,50 @@ mod tests {
             .collect();
         let among = rank(&settings(), more).unwrap();
         assert_eq!(alone.lines[0].summary, among.lines[0].summary);
+    }
+
+    #[test]
+    fn private_records_that_are_all_the_same_are_told_to_the_curator_alone() {
+        let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+        let told = |private: Dataset| {
+            let candidates = vec![candidate("a", records(300, 0.3, 6))];
+            let lineup = Lineup::new(&settings(), candidates, (400, DIMENSION), Some(3), bounds);
+            let mut ranking =
+                Ranking::new(&settings(), lineup.unwrap(), Private::new(Arc::new(private)));
+            let watch = Watch::open();
+            while !ranking.step(&watch).unwrap().done {}
+            // What a public line-up says must not depend on private records.
+            assert!(ranking.lineup().remarks().iter().all(|remark| !remark.contains("private")));
+            let comparison = ranking.comparison(&watch).unwrap();
+            comparison.reveal(&watch).unwrap().remarks.join("; ")
+        };
+        let mut same = records(400, 0.0, 1);
+        same.features.fill(0.25);
+        assert!(told(same).contains("all private records that were drawn are the same"));
+        let mut few = records(400, 0.0, 1);
+        for mut column in few.features.column_iter_mut() {
+            let size = column[0];
+            column.fill(0.0);
+            column[0] = size;
+        }
+        // One feature and a bias, each against three classes of which two are free.
+        let mut wide = settings();
+        wide.model = ProbeModel::Linear;
+        wide.directions = 6;
+        let lineup = Lineup::new(
+            &wide,
+            vec![candidate("a", records(300, 0.3, 6))],
+            (400, DIMENSION),
+            Some(3),
+            bounds,
+        );
+        let mut ranking = Ranking::new(&wide, lineup.unwrap(), Private::new(Arc::new(few)));
+        let watch = Watch::open();
+        while !ranking.step(&watch).unwrap().done {}
+        let comparison = ranking.comparison(&watch).unwrap();
+        let remarks = comparison.reveal(&watch).unwrap().remarks.join("; ");
+        assert!(remarks.contains("span only 4 of k = 6 directions"), "{remarks}");
+        assert!(!told(records(400, 0.0, 1)).contains("private"));
     }
 
     #[test]

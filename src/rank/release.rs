@@ -318,7 +318,7 @@ mod tests {
         let candidates = [(0, "same"), (2, "half"), (20, "other")].map(|(first, name)| {
             super::super::Candidate {
                 name: name.to_owned(),
-                data: Ok(records(first, 100, 7 + first as u64)),
+                data: Ok(records(first, 100, 7 + first as u64).into()),
             }
         });
         Lineup::new(&settings, candidates.into(), (RECORDS, DIMENSION), None, BOUNDS).unwrap()

@@ -175,8 +175,10 @@ mod tests {
             directions: 1,
             ..RankingSettings::default()
         };
-        let candidates = [0, 1]
-            .map(|axis| Candidate { name: format!("axis {axis}"), data: Ok(along(axis, 40)) });
+        let candidates = [0, 1].map(|axis| Candidate {
+            name: format!("axis {axis}"),
+            data: Ok(along(axis, 40).into()),
+        });
         Lineup::new(&settings, candidates.into(), (40, DIMENSION), None, BOUNDS).unwrap()
     }
 

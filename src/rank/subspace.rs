@@ -1,6 +1,7 @@
 //! The leading span of a batch of gradients, and how two batches relate.
 //!
-//! With K = GGᵀ (m × m, formed without G where layers are dense) and its leading eigenpairs
+//! With K = GGᵀ (m × m, formed without G where layers are dense, and not at all where that
+//! costs less) and its leading eigenpairs
 //! U, S², the right singular vectors are V = GᵀUS⁻¹: k combinations of gradients. So
 //! Σcos²θ = ‖V_aᵀV_b‖² needs no third Gram matrix, and the energy of any record inside a span
 //! is ‖Vᵀg‖². Everything is accumulated in double precision: at s₁/s_k = 10³ single
@@ -9,7 +10,6 @@
 use crate::error::{Error, Result};
 use crate::model::Gradients;
 use crate::numeric::angles::{distance, principal_angles, squared_lengths};
-use crate::numeric::leading::leading;
 use crate::numeric::{Matrix, Vector};
 
 /// Directions with less than this of the largest eigenvalue are made of rounding.
@@ -39,8 +39,7 @@ impl Subspace {
     /// The span of the `directions` leading right singular vectors; of fewer where there are
     /// no more.
     pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
-        let gram = gradients.gram();
-        let found = leading(&gram, directions).ok_or_else(|| {
+        let found = gradients.leading(directions).ok_or_else(|| {
             Error::failed("a gradient is not made of finite numbers")
                 .cure("check the features for missing or infinite values")
         })?;

@@ -1,6 +1,7 @@
 //! What a table of scores says, in words.
 
 use super::comparison::{Line, Place};
+use super::ranking::Repeat;
 
 /// About one candidate.
 pub fn of_line(line: &Line) -> String {
@@ -19,6 +20,21 @@ pub fn of_line(line: &Line) -> String {
         Place::Behind => "behind the best".to_owned(),
     };
     if line.as_noise { format!("{place}; no better than noise") } else { place }
+}
+
+/// About private records that say less than they should: exact, so for the curator alone.
+pub(super) fn of_private(repeats: &[&Repeat], directions: usize) -> Option<String> {
+    let rank = repeats.iter().map(|repeat| repeat.rank).min()?;
+    if repeats.iter().all(|repeat| repeat.alike) {
+        return Some(
+            "all private records that were drawn are the same: whatever has a record like it looks equally good; check the private features and its filter".to_owned(),
+        );
+    }
+    (rank < directions).then(|| {
+        format!(
+            "the private gradients span only {rank} of k = {directions} directions: look for private records or features that are all the same"
+        )
+    })
 }
 
 /// About all of them, the best first.

@@ -12,7 +12,7 @@ use super::atomic;
 use super::workspace::Workspace;
 use crate::data::extraction::Extraction;
 use crate::data::read::{self, Progress, Reading, Unwatched};
-use crate::data::{Column, Table, Values, Vectors};
+use crate::data::{Column, Table, Vectors};
 use crate::error::{Error, Result};
 
 /// `table` with its features extracted.
@@ -80,9 +80,9 @@ fn npy(features: &Vectors) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.bytes());
-    match features.values() {
-        Values::F32(values) => values.iter().for_each(|x| bytes.extend(x.to_le_bytes())),
-        Values::F64(values) => values.iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes())),
+    for row in 0..rows {
+        let numbers = (0..width).map(|position| features.value(row, position) as f32);
+        numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
     }
     bytes
 }
@@ -90,6 +90,7 @@ fn npy(features: &Vectors) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Values;
 
     #[test]
     fn kept_features_come_back_and_damaged_ones_do_not() {

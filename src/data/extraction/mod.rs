@@ -150,10 +150,7 @@ impl Extraction {
         hash.update(Sha256::digest(network));
         hash.update(format!("{:?}", Self { network: String::new(), ..self.clone() }));
         hash.update((vectors.width() as u64).to_le_bytes());
-        match vectors.values() {
-            Values::F32(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
-            Values::F64(values) => values.iter().for_each(|x| hash.update(x.to_le_bytes())),
-        }
+        vectors.for_bytes(|bytes| hash.update(bytes));
         Ok(hash.finalize().iter().fold(String::new(), |mut key, byte| {
             // Writing into a String cannot fail.
             let _ = write!(key, "{byte:02x}");
@@ -268,8 +265,7 @@ impl Extraction {
 }
 
 fn single(vectors: &Vectors, record: usize) -> Vec<f32> {
-    let start = record * vectors.width();
-    (start..start + vectors.width()).map(|at| vectors.values().get(at) as f32).collect()
+    (0..vectors.width()).map(|position| vectors.value(record, position) as f32).collect()
 }
 
 #[cfg(feature = "onnx")]

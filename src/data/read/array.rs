@@ -176,10 +176,13 @@ pub fn read(
         values: Values::F32(Vec::new()),
         rows: None,
         scattered: 0,
+        bytes: None,
         texts: Vec::new(),
     };
     let size = layout.element.size();
-    if !layout.element.is_text() {
+    if layout.element == Element::U8 && layout.width() > 1 && !layout.is_by_columns() {
+        decoder.bytes = Some(Vec::with_capacity(needed.min(input.length()) as usize));
+    } else if !layout.element.is_text() {
         let count = needed / size as u64;
         // In another order, numbers go to their places as they come. A packed file's header
         // is not believed that far: there they do when all have come.
@@ -217,6 +220,8 @@ struct Decoder<'i, 'a> {
     rows: Option<(Scatter, Values)>,
     /// … and how many have gone there.
     scattered: usize,
+    /// In place of `values`, where rows of bytes can stay what they are.
+    bytes: Option<Vec<u8>>,
     texts: Vec<String>,
 }
 
@@ -285,6 +290,10 @@ macro_rules! push {
 impl Decoder<'_, '_> {
     fn take(&mut self, bytes: &[u8]) -> Result<()> {
         let layout = self.layout;
+        if let Some(all) = &mut self.bytes {
+            all.extend_from_slice(bytes);
+            return Ok(());
+        }
         let values = match (&mut self.values, layout.element) {
             (_, Element::Utf32(length)) => return self.take_texts(bytes, length * 4),
             (_, Element::Text(length)) => return self.take_texts(bytes, length),
@@ -409,6 +418,12 @@ impl Decoder<'_, '_> {
             return Err(self
                 .flaw(0, "an array of texts with more than one axis")
                 .cure("text needs one axis: leave the array out or split it"));
+        }
+        if let Some(bytes) = self.bytes.take() {
+            return Vectors::of_bytes(width, bytes)
+                .filter(|vectors| vectors.len() == rows)
+                .map(Column::Vectors)
+                .ok_or_else(|| self.input.error("the shape does not fit the numbers"));
         }
         if self.layout.is_by_columns() && self.rows.is_none() {
             let places = self.zeros(self.values.len());

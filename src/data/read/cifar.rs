@@ -6,7 +6,7 @@ use std::io::Read;
 use super::array;
 use super::input::Input;
 use crate::data::table::{Column, Table};
-use crate::data::vectors::{Values, Vectors};
+use crate::data::vectors::Vectors;
 use crate::error::Result;
 
 const PIXELS: usize = 3 * 32 * 32;
@@ -41,7 +41,7 @@ pub fn read(input: &Input) -> Result<Table> {
             for (column, &label) in columns.iter_mut().zip(record) {
                 column.push(f64::from(label));
             }
-            pixels.extend(record[labels..].iter().map(|&pixel| f32::from(pixel)));
+            pixels.extend_from_slice(&record[labels..]);
         }
     };
     if input.is_packed() {
@@ -57,8 +57,8 @@ pub fn read(input: &Input) -> Result<Table> {
         }
     }
     let names: &[&str] = if labels == 1 { &["label"] } else { &["coarse_label", "label"] };
-    let pixels = Vectors::new(PIXELS, Values::F32(pixels))
-        .ok_or_else(|| input.error("an image is cut off"))?;
+    let pixels =
+        Vectors::of_bytes(PIXELS, pixels).ok_or_else(|| input.error("an image is cut off"))?;
     let mut table: Vec<_> = names
         .iter()
         .zip(columns)

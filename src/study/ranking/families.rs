@@ -9,7 +9,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{CLASSES, PIXELS};
+use super::{CLASSES, ITSELF, PIXELS};
 use crate::data::images::{Shape, resized, square};
 use crate::data::read::{Reading, Unwatched, read, read_bytes};
 use crate::data::table::Column;
@@ -106,7 +106,7 @@ impl Cast {
         };
         let inverted =
             Dataset { name: "inverted".to_owned(), features: -&half.features, ..half.clone() };
-        let mut candidates = vec![named("itself", &private), half, inverted];
+        let mut candidates = vec![named(ITSELF, &private), half, inverted];
         candidates.append(&mut others);
         let images = Matrix::from_fn(PIXELS, NOISE, |_, _| StandardNormal.sample(generator));
         let labels = (0..NOISE).map(|_| generator.random_range(0..CLASSES as u32)).collect();

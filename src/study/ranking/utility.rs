@@ -79,7 +79,7 @@ impl<'a> Trials<'a> {
         let (mut method, mut settings) = self.methods[place.column].1.clone();
         let public = match study.candidates.get(place.row) {
             Some(candidate) => {
-                candidate.data.as_ref().map_err(Clone::clone)?.records(0, self.public)
+                candidate.data.as_ref().map_err(Clone::clone)?.records(0, self.public)?
             }
             // GEP's steps and batch; nothing is public, so what stands here is not looked at.
             None if place.column == 0 => {

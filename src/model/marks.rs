@@ -1,0 +1,223 @@
+//! Convolutions of maps of which most entries are zero.
+//!
+//! Pooling hands each delta to the one winner of its window and zeros to all others: of a
+//! window of 2 × 2 a quarter is left. The sums over positions are then taken over the few that
+//! are marked, straight from the image: no patches, and a fraction of the multiplications.
+//! Nothing is approximated: what is left out is zero.
+#![allow(clippy::inline_always)] // inlined, to be compiled for the instruction set that is found
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::convolution::Convolution;
+
+/// Marks that are as much work as a matrix product over all positions: one in so many.
+const WORTHWHILE: usize = 3;
+
+/// Lines of a filter that are summed up at once: as much as stays in registers.
+const LINES: usize = 4;
+
+/// Positions of a map that are not zero.
+pub(super) struct Marks<'a> {
+    convolution: &'a Convolution,
+    /// Where each patch begins in a channel of the framed image, and its delta; with room for
+    /// all positions.
+    found: Vec<(usize, f64)>,
+    count: usize,
+}
+
+impl<'a> Marks<'a> {
+    pub fn new(convolution: &'a Convolution) -> Self {
+        // One more: what is no mark is written too, and overwritten by the next.
+        let found = vec![(0, 0.0); convolution.output().plane() + 1];
+        Self { convolution, found, count: 0 }
+    }
+
+    /// Whether so few of an example's deltas are not zero, and the filters of a usual size.
+    pub fn are_worthwhile(&self, deltas: &[f64]) -> bool {
+        let marked = deltas.iter().filter(|delta| **delta != 0.0).count();
+        matches!(self.convolution.kernel, 4 | 8) && WORTHWHILE * marked <= deltas.len()
+    }
+
+    /// The marks of one map.
+    pub fn find(&mut self, map: &[f64]) {
+        let (output, stride) = (self.convolution.output(), self.convolution.stride);
+        let line = self.convolution.frame().width * stride;
+        self.count = 0;
+        for (row, deltas) in map.chunks_exact(output.width).enumerate() {
+            for (column, delta) in deltas.iter().enumerate() {
+                // No branch: which ones are zero is anybody's guess.
+                self.found[self.count] = (row * line + column * stride, *delta);
+                self.count += usize::from(*delta != 0.0);
+            }
+        }
+    }
+
+    pub fn deltas(&self) -> impl Iterator<Item = f64> {
+        self.marks().iter().map(|(_, delta)| *delta)
+    }
+
+    fn marks(&self) -> &[(usize, f64)] {
+        &self.found[..self.count]
+    }
+
+    /// Σ δ·patch over the marks, written over the weights of one filter.
+    pub fn write_sums(&self, image: &[f64], weights: &mut [f64]) {
+        Arch::new().dispatch(Sums { marks: self, image, weights });
+    }
+
+    /// δ times the weights of one filter, added to the patches of a framed image at the marks.
+    pub fn add_back(&self, weights: &[f64], image: &mut [f64]) {
+        Arch::new().dispatch(Back { marks: self, weights, image });
+    }
+}
+
+struct Sums<'a> {
+    marks: &'a Marks<'a>,
+    image: &'a [f64],
+    weights: &'a mut [f64],
+}
+
+impl WithSimd for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { marks, image, weights } = self;
+        let frame = marks.convolution.frame();
+        let (found, width, plane) = (marks.marks(), frame.width, frame.plane());
+        match marks.convolution.kernel {
+            8 => sums::<8>(found, image, weights, width, plane),
+            _ => sums::<4>(found, image, weights, width, plane),
+        }
+    }
+}
+
+struct Back<'a> {
+    marks: &'a Marks<'a>,
+    weights: &'a [f64],
+    image: &'a mut [f64],
+}
+
+impl WithSimd for Back<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { marks, weights, image } = self;
+        let frame = marks.convolution.frame();
+        let (found, width, plane) = (marks.marks(), frame.width, frame.plane());
+        match marks.convolution.kernel {
+            8 => back::<8>(found, weights, image, width, plane),
+            _ => back::<4>(found, weights, image, width, plane),
+        }
+    }
+}
+
+#[inline(always)]
+fn sums<const SIDE: usize>(
+    marks: &[(usize, f64)],
+    image: &[f64],
+    weights: &mut [f64],
+    width: usize,
+    plane: usize,
+) {
+    let channels = image.chunks_exact(plane).zip(weights.chunks_exact_mut(SIDE * SIDE));
+    for (channel, weights) in channels {
+        for (strip, weights) in weights.chunks_exact_mut(LINES * SIDE).enumerate() {
+            let pixels = &channel[strip * LINES * width..];
+            let mut sums = [[0.0; SIDE]; LINES];
+            for (at, delta) in marks {
+                let pixels = &pixels[*at..][..(LINES - 1) * width + SIDE];
+                for (down, sums) in sums.iter_mut().enumerate() {
+                    let line = &pixels[down * width..][..SIDE];
+                    for (sum, pixel) in sums.iter_mut().zip(line) {
+                        *sum += delta * pixel;
+                    }
+                }
+            }
+            for (weights, sums) in weights.chunks_exact_mut(SIDE).zip(sums) {
+                weights.copy_from_slice(&sums);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn back<const SIDE: usize>(
+    marks: &[(usize, f64)],
+    weights: &[f64],
+    image: &mut [f64],
+    width: usize,
+    plane: usize,
+) {
+    let channels = image.chunks_exact_mut(plane).zip(weights.chunks_exact(SIDE * SIDE));
+    for (channel, weights) in channels {
+        for (strip, weights) in weights.chunks_exact(LINES * SIDE).enumerate() {
+            let pixels = &mut channel[strip * LINES * width..];
+            for (at, delta) in marks {
+                let pixels = &mut pixels[*at..][..(LINES - 1) * width + SIDE];
+                for (down, weights) in weights.chunks_exact(SIDE).enumerate() {
+                    let line = &mut pixels[down * width..][..SIDE];
+                    for (pixel, weight) in line.iter_mut().zip(weights) {
+                        *pixel += delta * weight;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::convolution::Volume;
+
+    /// Whole numbers, so every order of summation is exact.
+    fn numbers(count: usize, salt: usize) -> Vec<f64> {
+        (0..count).map(|i| ((i * 7 + i / 3 + salt) % 11) as f64 - 5.0).collect()
+    }
+
+    #[test]
+    fn few_deltas_give_the_gradients_that_all_of_them_would() {
+        let input = Volume { channels: 3, height: 12, width: 14 };
+        for (kernel, stride, padding) in [(4, 1, 0), (8, 1, 0), (4, 2, 1), (8, 3, 3)] {
+            let convolution = Convolution { input, filters: 6, kernel, stride, padding };
+            let (positions, patch) = (convolution.output().plane(), convolution.patch());
+            let image = numbers(input.size(), 1);
+            let parameters = numbers((patch + 1) * 6, 2);
+            // Every fifth is not zero, and in the second case every other one.
+            for nth in [5, 2] {
+                let some = |(i, delta)| if i % nth == 0 { delta } else { 0.0 };
+                let deltas: Vec<f64> =
+                    numbers(positions * 6, 3).into_iter().enumerate().map(some).collect();
+                assert_eq!(Marks::new(&convolution).are_worthwhile(&deltas), nth == 5);
+                // The definition, position by position: d output / d (weight, pixel).
+                let mut wanted = vec![0.0; parameters.len()];
+                let mut back = vec![0.0; input.size()];
+                let output = convolution.output();
+                for (at, delta) in deltas.iter().enumerate() {
+                    let (filter, position) = (at / positions, at % positions);
+                    let (row, column) = (position / output.width, position % output.width);
+                    wanted[patch * 6 + filter] += delta;
+                    for entry in 0..patch {
+                        let (channel, rest) =
+                            (entry / (kernel * kernel), entry % (kernel * kernel));
+                        let y = (row * stride + rest / kernel).wrapping_sub(padding);
+                        let x = (column * stride + rest % kernel).wrapping_sub(padding);
+                        if y < input.height && x < input.width {
+                            let pixel = (channel * input.height + y) * input.width + x;
+                            wanted[filter * patch + entry] += delta * image[pixel];
+                            back[pixel] += delta * parameters[filter * patch + entry];
+                        }
+                    }
+                }
+                let mut found = vec![9.0; parameters.len()];
+                convolution.gradients(&image, &deltas, &mut found);
+                assert_eq!(found, wanted, "{kernel} {stride} {padding} {nth}");
+                let mut found = vec![9.0; input.size()];
+                convolution.backward(&parameters, &deltas, &mut found);
+                assert_eq!(found, back, "{kernel} {stride} {padding} {nth}");
+            }
+        }
+    }
+}
