@@ -112,6 +112,9 @@ impl Study {
                 self.settings.model.words()
             ),
             "nothing here is private: the \"private\" images are public ones".to_owned(),
+            "itself and its disjoint half are of the same kind: which of the two comes first is \
+             chance, that one of them does is not"
+                .to_owned(),
         ];
         if !missing.is_empty() {
             header.push(format!("not found, left out: {}", missing.join(", ")));
@@ -198,7 +201,7 @@ impl Study {
             rows.push(Row {
                 label,
                 cells: vec![
-                    Cell { samples: vec![first(&[ITSELF])], wanted },
+                    Cell { samples: vec![first(&[ITSELF])], wanted: None },
                     Cell { samples: vec![first(&OWN)], wanted },
                     Cell { samples: taus, wanted: tau },
                 ],
