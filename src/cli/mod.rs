@@ -74,7 +74,7 @@ Results go to standard output, progress and remarks to standard error.
 Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted."
 )]
 struct Arguments {
-    /// Session file to open (.ron), or data files to start a new session with (.csv, .tsv).
+    /// Session file to open (.ron), or data files to start a new session with (CSV, Parquet, NPY, IDX and others).
     files: Vec<PathBuf>,
 
     /// Say nothing but results and errors.

@@ -28,7 +28,7 @@ use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Records of a large candidate that are looked at.
-const MOST: usize = 20_000;
+pub(super) const MOST: usize = 20_000;
 /// Records of a candidate that its model is trained on, at most: softmax regression has
 /// little more to learn from more.
 const MOST_TRAINED: usize = 2000;

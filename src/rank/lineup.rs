@@ -9,6 +9,7 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
 use rand_distr::{Distribution, StandardNormal, Uniform};
 
+use super::alongside;
 use super::settings::{RankingSettings, directions};
 use super::subspace::Subspace;
 use super::supply::Supply;
@@ -114,6 +115,14 @@ impl Lineup {
         let (directions, why) = directions(settings.directions, classes, most);
         remarks.extend(why);
         remarks.push(format!("model: {}", architecture.words()));
+        let looked_at = alongside::MOST;
+        let mut supplies = candidates.iter().filter_map(|candidate| candidate.data.as_ref().ok());
+        if supplies.any(|supply| supply.is_more_than(looked_at)) {
+            remarks.push(format!(
+                "discrepancies and scores of the public models are those of {looked_at} records of \
+                 every large candidate, drawn with the seed"
+            ));
+        }
         let gaps = vec![1.0; candidates.len()];
         let ranks = vec![directions; candidates.len()];
         Ok(Self {

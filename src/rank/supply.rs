@@ -83,6 +83,11 @@ impl Supply {
         }
     }
 
+    /// Whether [`Self::some`] leaves records out.
+    pub(super) fn is_more_than(&self, most: usize) -> bool {
+        matches!(self, Self::OnDemand { records, .. } if *records > most)
+    }
+
     /// All that is at hand, or up to `most` records by chance, which are the same for the same
     /// seed.
     pub fn some(&self, most: usize, seed: u64) -> Result<Cow<'_, Dataset>> {
@@ -130,5 +135,6 @@ mod tests {
         let some = |seed| late.some(4, seed).unwrap().features.clone();
         assert!(some(1).ncols() == 4 && some(1) == some(1) && some(1) != some(2));
         assert_eq!(ready.some(4, 1).unwrap().len(), 10);
+        assert!(late.is_more_than(4) && !late.is_more_than(10) && !ready.is_more_than(4));
     }
 }
