@@ -17,7 +17,8 @@ use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{
-    CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript, Watch,
+    Calibrated, CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript,
+    Watch,
 };
 use crate::session::certificate::{Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
@@ -303,7 +304,7 @@ pub(super) fn perform(
             } else {
                 judge.judge(&*run, &mut step);
                 worked += start.elapsed();
-                let epsilon = epsilon_of(&spender, delta)?;
+                let epsilon = epsilon_of(&spender, &calibrated)?;
                 // What was written of half a step, or of one whose values are lost.
                 let stale = before.is_some_and(|before| steps <= before);
                 let cut = if stale { directory.keep_until(steps) } else { Ok(()) };
@@ -424,8 +425,11 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Targe
     Ok(())
 }
 
-pub(super) fn epsilon_of(spender: &Spender, delta: f64) -> Result<f64> {
-    Ok(Composition::of(&spender.drawn())?.running(delta)?.epsilon)
+/// ε of everything drawn so far. It is part of the plan, so it tells no more than all of that;
+/// the bound that is quick to compute may be above it.
+pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
+    let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
+    Ok(drawn.epsilon.min(planned.guarantee.epsilon))
 }
 
 /// Evaluates models on the records held out of training.
@@ -569,6 +573,8 @@ pub(super) fn new_run_id(method: &str) -> RunId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::accountant::{PlannedMechanism, calibrate};
+    use crate::privacy::{Adjacency, Allotment, PlannedRelease};
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
@@ -579,6 +585,35 @@ mod tests {
             let error = panic_message(panic.as_ref());
             assert!(error.to_string().contains("index 7 of 3"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_spent_so_far_grows_to_what_the_whole_plan_costs_and_not_beyond() {
+        let sum = PlannedRelease {
+            label: "sum",
+            what: String::new(),
+            mechanism: PlannedMechanism::SubsampledGaussian {
+                l2_sensitivity: 1.0,
+                coordinates: 1,
+                rate: 0.2,
+            },
+            count: 40,
+            noise: Allotment::Share(1.0),
+            adjacency: Adjacency::ZeroOut,
+        };
+        let calibrated = calibrate(&[sum], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
+        let mut spender = Spender::rehearsal(&calibrated, 1);
+        let (mut before, data) = (0.0, Private::new(()));
+        for _ in 0..40 {
+            data.release_subsampled_gaussian(&mut spender, "sum", |()| 9, |(), _| vec![0.0])
+                .unwrap();
+            let epsilon = epsilon_of(&spender, &calibrated).unwrap();
+            assert!(epsilon >= before);
+            before = epsilon;
+        }
+        assert_eq!(before, calibrated.guarantee.epsilon);
+        let quick = Composition::of(&spender.drawn()).unwrap().running(1e-4).unwrap();
+        assert!(quick.epsilon > before, "the quick bound alone would do");
     }
 
     #[test]

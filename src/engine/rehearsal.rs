@@ -53,7 +53,7 @@ pub(crate) fn rehearse(
     let steps = loop {
         let mut step = running.step(&mut spender, &job.watch)?;
         judge.judge(&*running, &mut step);
-        let epsilon = epsilon_of(&spender, delta)?;
+        let epsilon = epsilon_of(&spender, &calibrated)?;
         directory.record(&step, epsilon, &job.watch)?;
         let (index, done) = (step.index, step.done);
         tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * index as u32 }));
