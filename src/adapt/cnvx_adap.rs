@@ -12,8 +12,9 @@
 //! units of the curvature of each block.
 
 use super::baseline::{DEFAULT_RIDGE, ridge_solution};
+use super::plan::GRADIENT;
 use super::spec::{Field, FieldKind};
-use super::weighted::descent::{Descent, GRADIENT, Pace, WEIGHTS, releases};
+use super::weighted::descent::{Descent, Pace, WEIGHTS, releases};
 use super::weighted::learner::{Largest, Learner, Records};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{MODE_FIELD, Mode, WEIGHTS_SHARE_FIELD};

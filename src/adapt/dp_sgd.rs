@@ -14,7 +14,7 @@ use super::sampled::training::{Clipped, Training};
 use super::sampled::{design, design::Design};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::privacy::{Calibrated, Target};

@@ -28,7 +28,7 @@ use super::sampled::training::{GradientSource, Look, Training, seen};
 use super::sampled::{Objective, Records, rounding};
 use super::spec::{Field, FieldKind};
 use super::{Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec};
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients};

@@ -11,8 +11,9 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
+use super::plan::GRADIENT;
 use super::spec::{Field, FieldKind};
-use super::weighted::descent::{Descent, GRADIENT, Pace, WEIGHTS, releases};
+use super::weighted::descent::{Descent, Pace, WEIGHTS, releases};
 use super::weighted::learner::{Largest, Learner, Records};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{MODE_FIELD, Mode, WEIGHTS_SHARE_FIELD};

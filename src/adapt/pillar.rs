@@ -17,7 +17,7 @@ use super::sampled::pace::Pace;
 use super::sampled::{Loss, Objective, Trained};
 use super::spec::{Field, FieldKind};
 use super::{Explained, Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::{Dense, Layer};

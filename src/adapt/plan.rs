@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use crate::privacy::accountant::calibrate;
 use crate::privacy::{Calibrated, PlannedRelease, Target};
 
+/// The name of the release that most methods make in every step.
+pub const GRADIENT: &str = "gradient";
+
 /// Calibration, cost preview, ledger and accountant all read this object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {

@@ -18,7 +18,7 @@ use super::sampled::training::seen;
 use super::sampled::{Loss, Objective, Records, Trained};
 use super::spec::{Field, FieldKind};
 use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::data::{Classes, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;

@@ -9,7 +9,8 @@
 
 use super::baseline::{DEFAULT_RIDGE, ridge_solution};
 use super::penalty::{PENALTY_FIELD, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
-use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::plan::GRADIENT;
+use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
 use super::spec::{Field, FieldKind};

@@ -7,7 +7,8 @@
 //! The defaults were chosen on bikeshare, wine and airline, their labels cut in two; no
 //! other data were looked at.
 
-use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::plan::GRADIENT;
+use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
 use super::profiled_cnvx_adap::WEIGHTING_FIELD;

@@ -7,7 +7,8 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the
 //! same data: bikeshare, wine and airline.
 
-use super::profiled::batches::{BATCH, Batches, GRADIENT};
+use super::plan::GRADIENT;
+use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
 use super::spec::{Field, FieldKind};

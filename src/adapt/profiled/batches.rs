@@ -8,6 +8,7 @@
 //! blank has no features, hence no gradient, so a sample that has it moves by at most cC.
 
 use super::Profile;
+use crate::adapt::plan::GRADIENT;
 use crate::adapt::sampled::fields::members_on_average;
 use crate::adapt::sampled::rounding;
 use crate::adapt::spec::{Field, FieldKind};
@@ -15,8 +16,6 @@ use crate::adapt::{Plan, ProblemShape, Settings};
 use crate::error::Result;
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease};
-
-pub const GRADIENT: &str = "gradient";
 
 pub const BATCH: Field = Field {
     key: "batch",

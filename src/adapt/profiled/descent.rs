@@ -2,9 +2,10 @@
 
 use nalgebra::{Cholesky, Dyn};
 
-use super::batches::{Batches, GRADIENT};
+use super::batches::Batches;
 use super::{Loss, Profile, Records};
 use crate::adapt::penalty::PenaltySource;
+use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model};

@@ -2,7 +2,7 @@
 
 use super::design::PlannedDesign;
 use super::rounding;
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Field, FieldKind};
 use crate::adapt::{Plan, ProblemShape, Settings};
 use crate::error::{Error, Result};

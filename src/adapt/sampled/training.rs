@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::{Objective, Records};
-use crate::adapt::profiled::batches::GRADIENT;
+use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients, Model};

@@ -12,6 +12,7 @@
 
 use super::learner::{Largest, Learner, Records};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
+use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -20,7 +21,6 @@ use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender, Watch};
 
-pub(in crate::adapt) const GRADIENT: &str = "gradient";
 pub(in crate::adapt) const WEIGHTS: &str = "weights";
 
 /// How far a step goes along each slope.
