@@ -88,7 +88,7 @@ fn largest_moment(features: &Matrix) -> f64 {
             break;
         }
         direction /= length;
-        let (_, sum) = fused::gradient(features, &direction, fused::threads(), |_, score| score);
+        let sum = fused::gradient(features, &direction, fused::threads(), |_, score| score);
         direction = sum / features.ncols() as f64;
         found = direction.norm();
     }

@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::adapt::profiled::{Part, kept_weight, profiled_loss};
+    use crate::adapt::profiled::{Part, profiled};
     use crate::adapt::spec::Value;
     use crate::data::Bounds;
     use crate::numeric::golden;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn value(part: &Part<'_>, w: &Vector) -> f64 {
-        part.value(&part.pass(w))
+        part.pass(w).value
     }
 
     fn motion(pull: f64) -> Motion {
@@ -348,9 +348,10 @@ mod tests {
             let case = golden::Golden(case.clone());
             let (loss, weight) = (case.number("c"), case.number("a"));
             let kappa = case.number("kappa1");
-            let value = weight * (profiled_loss(loss, kappa) + kappa);
+            let (value, kept) = profiled(loss, kappa);
+            let value = weight * (value + kappa);
             assert!((value - case.number("phi")).abs() < 1e-12);
-            let q = weight * kept_weight(loss, kappa);
+            let q = weight * kept;
             assert!((1.0 / q - case.number("u_star")).abs() < 1e-10);
         }
     }
@@ -367,7 +368,8 @@ mod tests {
         let (there, here) = (public.pass(&w), private.pass(&w));
         let sum = &there.gradient + &here.gradient;
         golden::assert_near(&sum, &golden.vector("profiled_F.grad_w"), 1e-13);
-        let q: Vec<f64> = public.weights(&there).chain(private.weights(&here)).collect();
+        let q = [public.weights(&w), private.weights(&w)].concat();
+        assert!((there.weight + here.weight - q.iter().sum::<f64>()).abs() < 1e-13);
         golden::assert_near(&Vector::from_vec(q), &golden.vector("profiled_F.q_star"), 1e-13);
         let cap = golden.number("profiled_F.per_record_grad_cap_over_p0");
         assert!((private.influence / private.weight - cap).abs() < 1e-13);

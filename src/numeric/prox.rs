@@ -79,33 +79,117 @@ fn normalised(mut q: Vector) -> Vector {
 
 /// argmin ⟨g, q⟩ + ‖q − q₀‖²_p/(η(p − 1)) over the simplex.
 ///
-/// Where q is positive, z = q − q₀ satisfies 2‖z‖^{2−p}·|z|^{p−1}·sign z = −η(p−1)(g + ν).
-/// For a fixed s in the place of ‖z‖ the sum of z falls in ν, which gives ν(s); the norm
-/// of that z falls in s (more slowly than s rises), which gives s.
+/// With gradients measured from the least in units of their spread D, so e ∈ [0, 1], the
+/// move z = q − q₀ is max(−C·h, −q₀) for h = sign(e − u)·|e − u|^{1/(p−1)}, where C and u
+/// solve Σz = 0 and C = (η(p − 1)D/2 · ‖z‖_p^{p−2})^{1/(p−1)}. For a given u the powers
+/// are fixed and Σz is piecewise linear in C, so one root is left to be sought: in u.
 pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     let p = exponent(q.len());
     let (low, high) = (gradient.min(), gradient.max());
     if q.len() < 2 || low >= high || step <= 0.0 {
         return q.clone();
     }
-    let strength = 0.5 * step * (p - 1.0);
-    let moved = |s: f64, nu: f64| {
-        let (strength, power) = (strength * s.powf(p - 2.0), 1.0 / (p - 1.0));
-        q.zip_map(gradient, |q, g| {
-            let pull = strength * (g + nu);
-            (-pull.signum() * pull.abs().powf(power)).max(-q)
-        })
+    let equations = Displacement {
+        q: q.as_slice(),
+        power: q.map(|q| q.powf(p)),
+        excess: gradient.map(|g| (g - low) / (high - low)),
+        p,
+        log_strength: (0.5 * step * (p - 1.0) * (high - low)).ln(),
     };
-    let balanced = |s: f64| {
-        let nu = root(-high, -low, |nu| moved(s, nu).sum());
-        moved(s, nu)
-    };
-    // No two points of the simplex are further apart than 2 in any p-norm, p ≥ 1.
-    // Of logarithms, because their difference is close to a straight line.
-    let log_s = root(-700.0, 2.0_f64.ln(), |log_s| {
-        norm(balanced(log_s.exp()).iter().copied(), p).ln() - log_s
-    });
-    normalised(q + balanced(log_s.exp()))
+    // Above `level` more weight would be given than taken.
+    let level = root(0.0, 1.0, |u| equations.directions(u).sum());
+    let directions = equations.directions(level);
+    let log_scale = equations.log_scale_without_bounds(level, &directions);
+    let scale = log_scale.exp();
+    if directions.iter().zip(q).all(|(h, q)| scale * h <= *q) {
+        return normalised(q - scale * directions);
+    }
+    let u = root(0.0, level, |u| equations.surplus(u, &equations.directions(u)));
+    let directions = equations.directions(u);
+    let scale = equations.balance(&directions);
+    normalised(q.zip_map(&directions, |q, h| q - (scale * h).min(q)))
+}
+
+/// The equations of [`displacement`].
+struct Displacement<'a> {
+    q: &'a [f64],
+    /// q^p
+    power: Vector,
+    /// e
+    excess: Vector,
+    p: f64,
+    /// ln(η(p − 1)D/2)
+    log_strength: f64,
+}
+
+impl Displacement<'_> {
+    /// h, and 0 for what has no weight to lose.
+    fn directions(&self, u: f64) -> Vector {
+        let power = 1.0 / (self.p - 1.0);
+        let directions = self.excess.iter().zip(self.q).map(|(e, q)| {
+            let excess = e - u;
+            if excess < 0.0 {
+                -(-excess).powf(power)
+            } else if *q > 0.0 {
+                excess.powf(power)
+            } else {
+                0.0
+            }
+        });
+        Vector::from_iterator(self.q.len(), directions)
+    }
+
+    /// ln C where no weight is used up.
+    fn log_scale_without_bounds(&self, u: f64, directions: &Vector) -> f64 {
+        let p = self.p;
+        let sum: f64 =
+            directions.iter().zip(&self.excess).map(|(h, e)| h.abs() * (e - u).abs()).sum();
+        // ln ‖h‖_p, of |h|^p = |h|·|e − u|.
+        let size = sum.ln() / p;
+        (self.log_strength + (p - 2.0) * size) / (p - 1.0) / (1.0 - (p - 2.0) / (p - 1.0))
+    }
+
+    /// The C > 0 of Σz = 0, infinite if nothing receives weight. Newton's method from
+    /// above: what is taken is concave in C, so it ends after finitely many steps.
+    fn balance(&self, directions: &Vector) -> f64 {
+        let given: f64 = directions.iter().map(|h| (-h).max(0.0)).sum();
+        let mut scale = f64::INFINITY;
+        loop {
+            let (mut used_up, mut rate) = (0.0, given);
+            for (h, q) in directions.iter().zip(self.q) {
+                if *h > 0.0 {
+                    if scale * h >= *q { used_up += q } else { rate -= h }
+                }
+            }
+            let next = if rate > 0.0 { used_up / rate } else { f64::INFINITY };
+            if next >= scale || !next.is_finite() {
+                return scale.min(next);
+            }
+            scale = next;
+        }
+    }
+
+    /// ln C of the balance less ln C of the size of the move: falls in u.
+    fn surplus(&self, u: f64, directions: &Vector) -> f64 {
+        let p = self.p;
+        let scale = self.balance(directions);
+        if !scale.is_finite() {
+            return f64::INFINITY;
+        }
+        // |z|^p = |z|·C^{p−1}|e − u| where weight is left.
+        let unit = (p - 1.0) * scale.ln();
+        let unit = unit.exp();
+        let mut sum = 0.0;
+        for (k, (h, q)) in directions.iter().zip(self.q).enumerate() {
+            let change = scale * h;
+            sum += if change < *q {
+                change.abs() * unit * (self.excess[k] - u).abs()
+            } else {
+                self.power[k]
+            };
+        }
+        scale.ln() - (self.log_strength + (p - 2.0) / p * sum.ln()) / (p - 1.0)
+    }
 }
 
 /// argmin ⟨g, q⟩ + D_ψ(q, q₀)/η over the simplex.
@@ -187,7 +271,12 @@ mod tests {
         ) {
             let m = slopes.len();
             let (g, step, p) = (Vector::from_vec(slopes), f64::exp(log_step), exponent(m));
-            let simplex = |v: &[f64]| normalised(Vector::from_column_slice(&v[..m]).add_scalar(1e-3));
+            // Some weights are zero, but not all.
+            let simplex = |v: &[f64]| {
+                let v = Vector::from_column_slice(&v[..m]);
+                let least = 0.3 * v.max();
+                normalised(v.map(|v| if v < least { 0.0 } else { v + 1e-9 }))
+            };
             let (q, other) = (simplex(&weights), simplex(&other));
             let slope = |q: &Vector| {
                 let size = norm(q.iter().copied(), p);

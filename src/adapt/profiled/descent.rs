@@ -6,7 +6,7 @@ use super::batches::Batches;
 use super::{Loss, Profile, Records};
 use crate::adapt::penalty::PenaltySource;
 use crate::adapt::plan::GRADIENT;
-use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
+use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model};
 use crate::numeric::{Matrix, Vector};
@@ -134,16 +134,16 @@ impl Run for Adaptation {
         let public = profile.public(&self.public);
         let there = public.pass(&at);
         let seen = &there.gradient + self.descent.pull();
-        let objective = public.value(&there);
+        let objective = there.value;
 
         let pass = |records: &Records| {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = Exact {
                 gap: (&seen + &here.gradient).norm(),
-                value: private.value(&here),
-                loss: private.mean_loss(&here),
-                weight: private.weights(&here).sum(),
+                value: here.value,
+                loss: here.mean_loss,
+                weight: here.weight,
             };
             (here.gradient, exact)
         };
@@ -171,11 +171,11 @@ impl Run for Adaptation {
         let mut measures = vec![
             Measure::released(Series::Objective, objective),
             Measure::released(Series::StationarityGap, total.get().norm()),
-            Measure::released(Series::EffectiveSample, effective_sample(public.weights(&there))),
-            Measure::released(Series::PublicLoss, public.mean_loss(&there)),
+            Measure::released(Series::EffectiveSample, there.effective_sample),
+            Measure::released(Series::PublicLoss, there.mean_loss),
         ];
         if let Some(exact) = exact {
-            let on_public: f64 = public.weights(&there).sum();
+            let on_public = there.weight;
             let exact =
                 |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
             measures.extend([
@@ -206,8 +206,7 @@ impl Run for Adaptation {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let public = self.profile.public(&self.public);
-        let there = public.pass(&self.descent.average(self.average));
-        let weights = public.weights(&there).collect();
+        let weights = public.weights(&self.descent.average(self.average));
         Some(self.model.clone()?.map(|_| weights))
     }
 

@@ -25,9 +25,10 @@ pub mod descent;
 use super::ProblemShape;
 use crate::data::Dataset;
 use crate::model::logistic;
+use crate::numeric::Vector;
+use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
-use crate::numeric::{Vector, fused};
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,14 +151,13 @@ impl Profile {
     }
 }
 
-/// φ(a)
-pub fn profiled_loss(loss: f64, kappa: f64) -> f64 {
-    if loss <= kappa { loss } else { 2.0 * (kappa * loss).sqrt() - kappa }
-}
-
-/// φ′(a): the share of its largest weight that a record keeps.
-pub fn kept_weight(loss: f64, kappa: f64) -> f64 {
-    if loss <= kappa { 1.0 } else { (kappa / loss).sqrt() }
+/// φ(a), and φ′(a): the share of its largest weight that a record keeps.
+pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
+    if loss <= kappa {
+        return (loss, 1.0);
+    }
+    let kept = (kappa / loss).sqrt();
+    (2.0 * kept * loss - kappa, kept)
 }
 
 /// The records of one side in the objective.
@@ -178,42 +178,74 @@ pub struct Part<'a> {
 pub struct Pass {
     /// Σ cᵢφ′(aᵢ)ℓ′(xᵢ·w)xᵢ, every term clipped to `influence`.
     pub gradient: Vector,
-    scores: Vec<f64>,
+    /// Σ cᵢφ(aᵢ)
+    pub value: f64,
+    /// The mean of ℓ, the penalty left out.
+    pub mean_loss: f64,
+    /// Σ qᵢ
+    pub weight: f64,
+    /// (Σ qᵢ)²/Σ qᵢ²
+    pub effective_sample: f64,
+}
+
+/// Makes the slopes of a pass, and adds up what else it tells.
+struct Sums<'a, 'b> {
+    part: &'a Part<'b>,
+    profiled: f64,
+    loss: f64,
+    kept: f64,
+    kept_squares: f64,
+}
+
+impl Slopes for Sums<'_, '_> {
+    // Compiled as a part of the pass, for the instruction set found at run time.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn slopes(&mut self, first: usize, scores: &mut [f64]) {
+        let Part { records, loss, weight, penalty, kappa, influence } = *self.part;
+        let labels = &records.labels[first..];
+        let norms = &records.norms[first..];
+        for ((score, y), norm) in scores.iter_mut().zip(labels).zip(norms) {
+            let suffered = loss.value(*score, *y);
+            let total = suffered + penalty;
+            let (profiled, kept) = profiled(total, kappa);
+            self.profiled += profiled;
+            self.loss += suffered;
+            self.kept += kept;
+            self.kept_squares += kept * kept;
+            let slope = weight * kept * loss.slope(*score, *y);
+            let shrink = shrink_factor(slope.abs() * norm, influence);
+            *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
+        }
+    }
 }
 
 impl Part<'_> {
-    /// A record that is not made of numbers counts for nothing.
+    /// A record that is not made of numbers counts for nothing in the gradient.
     pub fn pass(&self, w: &Vector) -> Pass {
-        let Records { data, labels, norms } = self.records;
-        let slope = |i: usize, score: f64| {
-            let loss = self.loss.value(score, labels[i]) + self.penalty;
-            let kept = kept_weight(loss, self.kappa);
-            let slope = self.weight * kept * self.loss.slope(score, labels[i]);
-            let shrink = shrink_factor(slope.abs() * norms[i], self.influence);
-            if shrink > 0.0 { shrink * slope } else { 0.0 }
-        };
-        let (scores, gradient) = fused::gradient(&data.features, w, fused::threads(), slope);
-        Pass { gradient, scores }
-    }
-
-    fn losses<'b>(&'b self, pass: &'b Pass) -> impl Iterator<Item = f64> + 'b {
-        let records = pass.scores.iter().zip(&self.records.labels);
-        records.map(|(score, y)| self.loss.value(*score, *y) + self.penalty)
-    }
-
-    /// Σ cᵢφ(aᵢ)
-    pub fn value(&self, pass: &Pass) -> f64 {
-        self.weight * self.losses(pass).map(|loss| profiled_loss(loss, self.kappa)).sum::<f64>()
-    }
-
-    /// The mean of ℓ, the penalty left out.
-    pub fn mean_loss(&self, pass: &Pass) -> f64 {
-        let sum: f64 = self.losses(pass).map(|loss| loss - self.penalty).sum();
-        sum / self.records.labels.len() as f64
+        let sums = || Sums { part: self, profiled: 0.0, loss: 0.0, kept: 0.0, kept_squares: 0.0 };
+        let features = &self.records.data.features;
+        let (gradient, parts) = fused::with_slopes(features, w, fused::threads(), sums);
+        let total = |of: &dyn Fn(&Sums<'_, '_>) -> f64| parts.iter().map(of).sum::<f64>();
+        let kept = total(&|sums| sums.kept);
+        let squares = total(&|sums| sums.kept_squares);
+        Pass {
+            gradient,
+            value: self.weight * total(&|sums| sums.profiled),
+            mean_loss: total(&|sums| sums.loss) / self.records.len() as f64,
+            weight: self.weight * kept,
+            effective_sample: if squares > 0.0 { kept * kept / squares } else { 0.0 },
+        }
     }
 
     /// qᵢ = cᵢφ′(aᵢ)
-    pub fn weights<'b>(&'b self, pass: &'b Pass) -> impl Iterator<Item = f64> + 'b {
-        self.losses(pass).map(|loss| self.weight * kept_weight(loss, self.kappa))
+    pub fn weights(&self, w: &Vector) -> Vec<f64> {
+        let Records { data, labels, .. } = self.records;
+        let records = data.features.column_iter().zip(labels);
+        let weights = records.map(|(x, y)| {
+            let loss = self.loss.value(x.dot(w), *y) + self.penalty;
+            self.weight * profiled(loss, self.kappa).1
+        });
+        weights.collect()
     }
 }

@@ -1,0 +1,223 @@
+//! The gradient of a linear model in one pass over the data.
+//!
+//! For Σ sᵢxᵢ with slopes sᵢ that depend on the score xᵢ·w, two matrix products read the
+//! data twice. Here some examples are scored and added while they are in the cache, so
+//! memory is read once, which is all that such a pass costs.
+//!
+//! | module | for examples |
+//! |---|---|
+//! | [`long`] | of so many features that their sums do not fit into registers |
+//! | [`short`] | of a few |
+
+mod long;
+mod short;
+
+use pulp::{Simd, WithSimd};
+
+use super::{Matrix, Vector};
+
+/// Numbers in a part of the examples at least; under it, starting a thread costs more.
+const LEAST_SHARE: usize = 1 << 17;
+
+/// Parts of the examples that are summed by themselves, at most. Their number depends on
+/// the examples alone and never on the threads, so the sum is the same to the last bit.
+pub(super) const PARTS: usize = 2;
+
+/// What makes slopes of scores, and may add up on the way what else is asked of them.
+pub trait Slopes: Send {
+    /// Turns the scores of the examples from `first` on into slopes.
+    fn slopes(&mut self, first: usize, scores: &mut [f64]);
+}
+
+/// Slopes of single scores.
+pub struct Each<F>(pub F);
+
+impl<F: Fn(usize, f64) -> f64 + Send> Slopes for Each<F> {
+    // Inlined, like the kernels, so that it is compiled for the instruction set that was
+    // found at run time.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn slopes(&mut self, first: usize, scores: &mut [f64]) {
+        for (k, score) in scores.iter_mut().enumerate() {
+            *score = self.0(first + k, *score);
+        }
+    }
+}
+
+/// Σ slope(i, xᵢ·w)·xᵢ over the columns of `features`.
+///
+/// A column whose slope is zero is not added, so it may hold anything.
+pub fn gradient(
+    features: &Matrix,
+    w: &Vector,
+    threads: usize,
+    slope: impl Fn(usize, f64) -> f64 + Sync,
+) -> Vector {
+    let slope = &slope;
+    with_slopes(features, w, threads, || Each(slope)).0
+}
+
+/// The same with slopes made block by block, and what made them for each part of the
+/// examples in their order.
+pub fn with_slopes<S: Slopes>(
+    features: &Matrix,
+    w: &Vector,
+    threads: usize,
+    slopes: impl Fn() -> S + Sync,
+) -> (Vector, Vec<S>) {
+    let (dimension, count) = features.shape();
+    let mut total = Vector::zeros(dimension);
+    if dimension == 0 || count == 0 {
+        return (total, Vec::new());
+    }
+    let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
+    let share = count.div_ceil(parts);
+    let alone = threads <= 1 || parts == 1;
+    let parts = features.as_slice().chunks(share * dimension).enumerate();
+    let work = &|(part, examples): (usize, &[f64])| {
+        let mut sum = vec![0.0; dimension];
+        let mut slopes = slopes();
+        pulp::Arch::new().dispatch(Pass {
+            examples,
+            first: part * share,
+            w: w.as_slice(),
+            sum: &mut sum,
+            slopes: &mut slopes,
+        });
+        (Vector::from_vec(sum), slopes)
+    };
+    let done: Vec<(Vector, S)> = if alone {
+        parts.map(work).collect()
+    } else {
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+            let joined = handles.into_iter().map(|handle| {
+                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.collect()
+        })
+    };
+    let mut made = Vec::with_capacity(done.len());
+    for (sum, slopes) in done {
+        total += sum;
+        made.push(slopes);
+    }
+    (total, made)
+}
+
+/// Threads that a pass may use on this machine: memory has no more to give to a third.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(PARTS)
+}
+
+/// One part of the examples, for the widest instructions of the machine.
+struct Pass<'a, S> {
+    examples: &'a [f64],
+    /// The number of the part's first example.
+    first: usize,
+    w: &'a [f64],
+    sum: &'a mut [f64],
+    slopes: &'a mut S,
+}
+
+impl<M: Slopes> WithSimd for Pass<'_, M> {
+    type Output = ();
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if self.w.len() < S::F64_LANES {
+            return long::pass(simd, self);
+        }
+        match self.w.len() / S::F64_LANES {
+            1 => short::pass::<S, M, 1>(simd, self),
+            2 => short::pass::<S, M, 2>(simd, self),
+            3 => short::pass::<S, M, 3>(simd, self),
+            4 => short::pass::<S, M, 4>(simd, self),
+            _ => long::pass(simd, self),
+        }
+    }
+}
+
+/// Independent partial sums of a dot product.
+const LANES: usize = 8;
+
+/// x·w
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(super) fn dot(x: &[f64], w: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (x, w) = (x.chunks_exact(LANES), w.chunks_exact(LANES));
+    let rest: f64 = x.remainder().iter().zip(w.remainder()).map(|(x, w)| x * w).sum();
+    for (x, w) in x.zip(w) {
+        for ((lane, x), w) in lanes.iter_mut().zip(x).zip(w) {
+            *lane += x * w;
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + e) + (b + f)) + ((c + g) + (d + h)) + rest
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add(slope: f64, example: &[f64], sum: &mut [f64]) {
+    if slope != 0.0 {
+        for (sum, x) in sum.iter_mut().zip(example) {
+            *sum += slope * x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn one_pass_agrees_with_two_products_for_any_shape_and_number_of_threads(
+            dimension in 1..40_usize,
+            count in prop_oneof![0..30_usize, 250..530_usize],
+            threads in 1..4_usize,
+            // Every so manieth slope is zero.
+            gaps in prop_oneof![Just(3_usize), Just(usize::MAX)],
+        ) {
+            let features = Matrix::from_fn(dimension, count, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
+            let w = Vector::from_fn(dimension, |i, _| (i % 5) as f64 - 2.0);
+            let slope = |i: usize, score: f64| if i.is_multiple_of(gaps) { 0.0 } else { score - i as f64 };
+            let sum = gradient(&features, &w, threads, slope);
+            // Whole numbers, so every order of summation is exact.
+            let plain = features.tr_mul(&w);
+            let slopes = Vector::from_fn(count, |i, _| slope(i, plain[i]));
+            prop_assert_eq!(sum, &features * slopes);
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_sum_to_the_last_bit() {
+        let (dimension, count) = (64, 3 * LEAST_SHARE / 64 + 5);
+        let features = Matrix::from_fn(dimension, count, |i, j| ((i + j) % 7) as f64 / 3.0);
+        let w = Vector::from_element(dimension, 0.1);
+        let slope = |i: usize, score: f64| score + (i % 4) as f64 / 7.0;
+        let alone = gradient(&features, &w, 1, slope);
+        let together = gradient(&features, &w, 3, slope);
+        assert_eq!(alone, together);
+        // In one part the last bits would be others: the test can tell.
+        let scores = features.tr_mul(&w);
+        let whole = &features * Vector::from_fn(count, |i, _| slope(i, scores[i]));
+        assert_ne!(alone, whole);
+        assert!((&alone - &whole).norm() < 1e-9 * whole.norm());
+    }
+
+    #[test]
+    fn a_column_without_slope_may_hold_anything() {
+        for (dimension, at) in [(3, 0), (3, 5), (6, 0), (6, 5), (30, 0), (30, 5)] {
+            let mut features = Matrix::from_element(dimension, 6, 1.0);
+            features[(1, at)] = f64::NAN;
+            let w = Vector::from_element(dimension, 1.0);
+            let sum = gradient(&features, &w, 1, |i, _| if i == at { 0.0 } else { 1.0 });
+            assert_eq!(sum, Vector::from_element(dimension, 5.0));
+        }
+    }
+}
