@@ -99,6 +99,10 @@ pub fn displacement(q: &Vector, gradient: &Vector, step: f64) -> Vector {
     // Above `level` more weight would be given than taken.
     let level = root(0.0, 1.0, |u| equations.directions(u).sum());
     let directions = equations.directions(level);
+    if directions.amax() == 0.0 {
+        // All the weight is where the slope is least.
+        return q.clone();
+    }
     let log_scale = equations.log_scale_without_bounds(level, &directions);
     let scale = log_scale.exp();
     if directions.iter().zip(q).all(|(h, q)| scale * h <= *q) {
