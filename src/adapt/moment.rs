@@ -85,7 +85,8 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY] {
             let mut broken = data.features.clone();
             broken[(2, 3)] = bad;
-            assert_eq!(bounded_moment(&broken, 1.0), without);
+            // Left out or added as zeros: but for the order of summation the same.
+            assert!((bounded_moment(&broken, 1.0) - &without).amax() < 1e-15);
         }
     }
 

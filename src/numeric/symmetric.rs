@@ -2,46 +2,57 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
+use super::product::{Strided, multiply, share_out, symmetric_by_panels, threads_for, transposed};
 use super::{Matrix, Vector};
 
 /// Examples that are multiplied at once: large enough for the matrix kernel, small
-/// enough that the copy stays in the cache and no second data matrix is needed.
+/// enough that their copy stays in the cache and no second data matrix is needed.
 const BLOCK: usize = 512;
 
 /// Σ wᵢ·xᵢxᵢᵀ over the columns of `features`. Columns of weight zero are not read,
 /// so they may hold anything.
 pub fn weighted_outer_sum(features: &Matrix, weights: &[f64]) -> Matrix {
-    let dimension = features.nrows();
-    let used: Vec<usize> = (0..features.ncols()).filter(|i| weights[*i] != 0.0).collect();
-    let mut sum = Matrix::zeros(dimension, dimension);
-    for block in used.chunks(BLOCK) {
-        let mut left = Matrix::zeros(dimension, block.len());
-        let mut right = Matrix::zeros(block.len(), dimension);
-        for (k, i) in block.iter().enumerate() {
-            let example = features.column(*i);
-            left.column_mut(k).axpy(weights[*i], &example, 0.0);
-            right.row_mut(k).tr_copy_from(&example);
+    let (dimension, count) = features.shape();
+    let used: Vec<usize> = (0..count).filter(|i| weights[*i] != 0.0).collect();
+    let threads = threads_for(dimension * dimension * used.len() / 2);
+    symmetric_by_panels(dimension, threads, |first, rows, panel| {
+        let width = panel.len() / rows;
+        for block in used.chunks(BLOCK) {
+            let gathered;
+            let side_by_side = block[block.len() - 1] - block[0] < block.len();
+            let examples = if side_by_side {
+                &features.as_slice()[block[0] * dimension..][..block.len() * dimension]
+            } else {
+                gathered = features.select_columns(block);
+                gathered.as_slice()
+            };
+            let mut weighted = vec![0.0; width * block.len()];
+            let each = weighted.chunks_exact_mut(width).zip(examples.chunks_exact(dimension));
+            for ((weighted, x), i) in each.zip(block) {
+                for (weighted, x) in weighted.iter_mut().zip(&x[first..]) {
+                    *weighted = weights[*i] * x;
+                }
+            }
+            let examples =
+                Strided::from_slice_with_strides(examples, rows, block.len(), 1, dimension);
+            let weighted = transposed(&weighted, width, block.len());
+            multiply(panel, &examples, &weighted, 1.0);
         }
-        sum.gemm(1.0, &left, &right, 1.0);
-    }
-    // The kernel need not treat both triangles alike; everything below assumes it did.
-    sum.fill_lower_triangle_with_upper_triangle();
-    sum
+    })
 }
 
 /// xᵢᵀExᵢ for every column of `features`.
 pub fn quadratic_forms(features: &Matrix, form: &Matrix) -> Vector {
     let mut values = Vector::zeros(features.ncols());
-    let mut start = 0;
-    while start < features.ncols() {
-        let width = BLOCK.min(features.ncols() - start);
-        let examples = features.columns(start, width);
+    let jobs = values.as_mut_slice().chunks_mut(BLOCK).enumerate().collect();
+    let threads = threads_for(form.len() * features.ncols());
+    share_out(jobs, threads, &|(index, values): (usize, &mut [f64])| {
+        let examples = features.columns(index * BLOCK, values.len());
         let images = form * examples;
-        for k in 0..width {
-            values[start + k] = examples.column(k).dot(&images.column(k));
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = examples.column(k).dot(&images.column(k));
         }
-        start += width;
-    }
+    });
     values
 }
 
