@@ -7,6 +7,7 @@
 pub mod accelerated;
 pub mod angles;
 pub mod convolution;
+pub mod eigen;
 pub mod fused;
 pub mod leading;
 pub mod least_squares;

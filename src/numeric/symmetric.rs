@@ -5,6 +5,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use super::product::{Strided, multiply, share_out, symmetric_by_panels, threads_for, transposed};
 use super::{Matrix, Vector};
 
+pub use super::eigen::eigen;
+
 /// Examples that are multiplied at once: large enough for the matrix kernel, small
 /// enough that their copy stays in the cache and no second data matrix is needed.
 const BLOCK: usize = 512;
@@ -54,16 +56,6 @@ pub fn quadratic_forms(features: &Matrix, form: &Matrix) -> Vector {
         }
     });
     values
-}
-
-/// Eigenvalues and eigenvectors (columns), unsorted. `None` for a matrix that holds
-/// something else than numbers, on which the iteration would not end.
-pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
-    if !is_finite(matrix) {
-        return None;
-    }
-    let decomposition = matrix.clone().symmetric_eigen();
-    Some((decomposition.eigenvalues, decomposition.eigenvectors))
 }
 
 /// The largest absolute eigenvalue; not a number if an entry is none.

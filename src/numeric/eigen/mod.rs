@@ -1,0 +1,218 @@
+//! All eigenvalues and eigenvectors of a dense symmetric matrix.
+//!
+//! The textbook's two steps (reflections to a tridiagonal matrix, then implicit QR sweeps) in
+//! an order that suits the machine. The reflections read and write the shrinking matrix once
+//! each. The sweeps run on two diagonals and only record their rotations, while another thread
+//! multiplies the reflections. The eigenvectors get all rotations at once, some rows at a time
+//! that stay in the cache.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`reduce`] | the reflections, and the tridiagonal matrix that they leave |
+//! | [`basis`] | their product |
+//! | [`sweep`] | the sweeps on the tridiagonal matrix |
+//! | [`rotate`] | what the sweeps do to the basis |
+
+mod basis;
+mod reduce;
+mod rotate;
+mod sweep;
+
+use pulp::Arch;
+
+use self::basis::Reflect;
+use self::reduce::Reduce;
+use self::rotate::rotated;
+use self::sweep::{Rotations, Tridiagonal};
+use super::{Matrix, Vector, fused, product};
+
+/// Columns of a block. Matrices are filled up with zeros to whole blocks, so there is nothing
+/// left over beside whole registers: the number of their lanes divides it.
+const BLOCK: usize = 4;
+
+/// Where the largest entry is about one, smaller squares are taken for zero: they are far
+/// below the rounding errors, and their own squares would be inexact.
+const NOTHING: f64 = 1e-100;
+
+/// Eigenvalues and eigenvectors (columns), unsorted, of a symmetric matrix, whose entries above
+/// the diagonal are not used. `None` if one is not a finite number, or for want of convergence.
+/// The same to the last bit for any number of threads.
+pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
+    decompose(matrix, product::threads_for(matrix.nrows().pow(3)))
+}
+
+fn decompose(matrix: &Matrix, threads: usize) -> Option<(Vector, Matrix)> {
+    let dimension = matrix.nrows();
+    let scale = scale(matrix.as_slice())?;
+    if dimension == 0 {
+        return Some((Vector::zeros(0), Matrix::zeros(0, 0)));
+    }
+    let mut reflectors = lower_blocks(matrix, scale);
+    let mut tridiagonal =
+        Tridiagonal { diagonal: vec![0.0; dimension], squares: vec![0.0; dimension - 1] };
+    Arch::new().dispatch(Reduce { matrix: &mut reflectors, tridiagonal: &mut tridiagonal });
+
+    let mut rotations = None;
+    let mut basis = vec![0.0; reflectors.len()];
+    let columns = basis.chunks_exact_mut(reflectors.len() / dimension.div_ceil(BLOCK));
+    let columns = columns.enumerate().map(|(block, columns)| {
+        Job::Reflect(Reflect { reflectors: &reflectors, first: block * BLOCK, columns })
+    });
+    let sweeps = Job::Sweep(&mut tridiagonal, &mut rotations);
+    product::share_out(std::iter::once(sweeps).chain(columns).collect(), threads, &Job::run);
+
+    let vectors = rotated(&basis, dimension, &rotations?, threads);
+    Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))
+}
+
+/// The power of two that brings the largest entry near one, so that squares are numbers.
+fn scale(entries: &[f64]) -> Option<f64> {
+    // The bits of positive numbers are in their order, and those of infinity and of what is no
+    // number follow; and the largest of integers is found faster.
+    let largest = entries.iter().map(|entry| entry.abs().to_bits()).max().map(f64::from_bits);
+    match largest {
+        Some(largest) if !largest.is_finite() => None,
+        Some(largest) if largest > 0.0 => {
+            Some((-largest.log2().floor()).clamp(-1000.0, 1000.0).exp2())
+        }
+        _ => Some(1.0),
+    }
+}
+
+/// scale·matrix in whole blocks: those on the diagonal, and what is below them.
+fn lower_blocks(matrix: &Matrix, scale: f64) -> Vec<f64> {
+    let dimension = matrix.nrows();
+    let padded = dimension.next_multiple_of(BLOCK);
+    let mut blocks = vec![0.0; padded * padded];
+    for (j, column) in matrix.as_slice().chunks_exact(dimension).enumerate() {
+        for (to, from) in blocks[j * padded + j..].iter_mut().zip(&column[j..]) {
+            *to = scale * from;
+        }
+        for i in j + 1..(j + 1).next_multiple_of(BLOCK) {
+            blocks[i * padded + j] = blocks[j * padded + i];
+        }
+    }
+    blocks
+}
+
+/// What can be done at the same time once the matrix is tridiagonal.
+enum Job<'a> {
+    Sweep(&'a mut Tridiagonal, &'a mut Option<Rotations>),
+    Reflect(Reflect<'a>),
+}
+
+impl Job<'_> {
+    fn run(self) {
+        match self {
+            Self::Sweep(tridiagonal, rotations) => *rotations = tridiagonal.diagonalise(),
+            Self::Reflect(reflect) => Arch::new().dispatch(reflect),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The largest error of a residual or a scalar product, in units of d·ε.
+    const TOLERANCE: f64 = 4.0;
+
+    #[track_caller]
+    fn assert_decomposed(matrix: &Matrix) {
+        let (values, vectors) = eigen(matrix).unwrap();
+        let dimension = matrix.nrows();
+        let unit = TOLERANCE * f64::EPSILON * dimension as f64;
+        let gram = vectors.tr_mul(&vectors) - Matrix::identity(dimension, dimension);
+        assert!(gram.iter().all(|entry| entry.abs() <= unit), "{:e}", gram.amax());
+        let size = matrix.amax().max(f64::MIN_POSITIVE);
+        let residual =
+            (matrix / size) * &vectors - &vectors * Matrix::from_diagonal(&(values / size));
+        let unit = unit * (matrix / size).norm();
+        assert!(residual.iter().all(|entry| entry.abs() <= unit), "{:e}", residual.amax());
+    }
+
+    fn symmetric(
+        dimension: usize,
+        entries: &[f64],
+        entry: impl Fn(usize, usize, f64) -> f64,
+    ) -> Matrix {
+        Matrix::from_fn(dimension, dimension, |i, j| {
+            let (i, j) = (i.max(j), i.min(j));
+            entry(i, j, entries[(i * dimension + j) % entries.len()])
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_matrix_is_decomposed(
+            dimension in 0..70_usize,
+            rank in 1..6_usize,
+            exponent in -150..150_i32,
+            entries in proptest::collection::vec(-1.0..1.0_f64, 997),
+        ) {
+            let dense = symmetric(dimension, &entries, |_, _, x| x);
+            assert_decomposed(&dense);
+            assert_decomposed(&(&dense * 10_f64.powi(2 * exponent)));
+            // Graded over hundreds of powers of ten, blocks that do not touch, small integers.
+            let grade = f64::from(exponent) / 75.0;
+            assert_decomposed(&symmetric(dimension, &entries, |i, j, x| x * 10_f64.powf(grade * (i + j) as f64)));
+            assert_decomposed(&symmetric(dimension, &entries, |i, j, x| if i / rank == j / rank { x } else { 0.0 }));
+            assert_decomposed(&symmetric(dimension, &entries, |_, _, x| (3.0 * x).trunc()));
+            let thin = Matrix::from_fn(dimension, rank, |i, j| entries[i * rank + j]);
+            assert_decomposed(&(&thin * thin.transpose()));
+            // Eigenvalues that are almost alike.
+            if let Some((_, basis)) = eigen(&dense) {
+                let values = Vector::from_fn(dimension, |i, _| (i % rank) as f64 + 1e-13 * entries[i]);
+                let clustered = &basis * Matrix::from_diagonal(&values) * basis.transpose();
+                assert_decomposed(&symmetric(dimension, &[0.0], |i, j, _| clustered[(i, j)]));
+            }
+        }
+    }
+
+    #[test]
+    fn plain_and_extreme_matrices_are_decomposed() {
+        for dimension in [1, 2, 3, 4, 5, 16, 17, 130] {
+            let ones = Matrix::from_element(dimension, dimension, 1.0);
+            for matrix in [
+                Matrix::identity(dimension, dimension),
+                Matrix::zeros(dimension, dimension),
+                Matrix::from_diagonal(&Vector::from_fn(dimension, |i, _| (i % 7) as f64 - 3.0)),
+                symmetric(dimension, &[0.0], |i, j, _| if i == j + 1 { 1.0 } else { 0.0 }),
+                symmetric(dimension, &[0.0], |i, j, _| 1.0 / (1 + i + j) as f64),
+                &ones * 1e300,
+                &ones * 5e-324,
+                ones,
+            ] {
+                assert_decomposed(&matrix);
+            }
+        }
+    }
+
+    #[test]
+    fn the_eigenvalues_are_those_of_a_slower_way_and_the_upper_triangle_is_not_used() {
+        let entries: Vec<f64> = (0..997).map(|i| f64::from(i * i % 1009) / 500.0 - 1.0).collect();
+        let matrix = symmetric(150, &entries, |_, _, x| x);
+        let mut other = matrix.clone();
+        other.fill_upper_triangle(7.0, 1);
+        let found = eigen(&matrix).unwrap();
+        assert_eq!(found, eigen(&other).unwrap());
+        let (mut values, mut slower) = (found.0, matrix.symmetric_eigenvalues());
+        values.as_mut_slice().sort_by(f64::total_cmp);
+        slower.as_mut_slice().sort_by(f64::total_cmp);
+        assert!((values - slower).amax() < 1e-12);
+        for threads in 1..4 {
+            assert_eq!(decompose(&matrix, threads), decompose(&matrix, 1));
+        }
+    }
+
+    #[test]
+    fn a_matrix_with_something_else_than_numbers_has_no_eigenvalues() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut matrix = Matrix::identity(9, 9);
+            matrix[(7, 2)] = odd;
+            assert!(eigen(&matrix).is_none());
+        }
+    }
+}
