@@ -2,9 +2,6 @@
 
 use super::NOTHING;
 
-/// Pairs of sweeps per eigenvalue at most; one is usual.
-const PATIENCE: usize = 15;
-
 /// A rotation of neighbouring columns as three shears, each of which is one instruction: the
 /// tangent of half the angle, and minus the sine. The cosine is never negative.
 pub(super) type Turn = [f64; 2];
@@ -26,12 +23,12 @@ pub(super) struct Tridiagonal {
 
 impl Tridiagonal {
     /// Leaves the eigenvalues on the diagonal, and returns the rotations that took.
-    pub(super) fn diagonalise(&mut self) -> Option<Rotations> {
+    pub(super) fn diagonalise(&mut self, patience: usize) -> Option<Rotations> {
         let dimension = self.diagonal.len();
         let mut rotations = Rotations { pairs: Vec::new(), turns: Vec::new() };
         let mut turns = vec![[[0.0; 2]; 2]; dimension - 1];
         let mut end = dimension - 1;
-        while rotations.pairs.len() <= PATIENCE * dimension {
+        while rotations.pairs.len() <= patience * dimension {
             let (mut low, mut high) = (dimension, 0);
             for which in 0..2 {
                 let Some((first, last)) = self.last_coupled(end) else { break };
