@@ -28,15 +28,16 @@ fn main() {
     let chains = || {
         black_box(multiply_adds());
     };
+    let lanes = multiply_adds().1;
     let one = least(PEAK_ROUNDS, chains);
     let all = least(PEAK_ROUNDS, || on_all(threads, &|_| chains()));
     let flops = |seconds: f64, threads: usize| {
-        2.0 * (MULTIPLY_ADDS * threads) as f64 * lanes() as f64 / seconds / 1e9
+        2.0 * (MULTIPLY_ADDS * threads) as f64 * lanes as f64 / seconds / 1e9
     };
     let multiplying = flops(all, threads);
     println!(
         "multiply and add, {:2} × f64  {:8.1} Gflop/s on one thread, {multiplying:8.1} on {threads}",
-        lanes(),
+        lanes,
         flops(one, 1)
     );
     let share = LARGE.div_ceil(threads);
@@ -158,12 +159,13 @@ const CHAIN: usize = 500_000;
 struct Chains;
 
 impl WithSimd for Chains {
-    type Output = f64;
+    /// Their total, and the lanes of a register.
+    type Output = (f64, usize);
 
     // Compiled for the instruction set that is found at run time.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, usize) {
         let factor = simd.splat_f64s(black_box(0.999_999));
         let start = simd.splat_f64s(black_box(1e-6));
         let mut sums = [start; 12];
@@ -173,27 +175,11 @@ impl WithSimd for Chains {
             }
         }
         let total = sums.into_iter().reduce(|a, b| simd.add_f64s(a, b)).unwrap();
-        simd.reduce_sum_f64s(total)
+        (simd.reduce_sum_f64s(total), S::F64_LANES)
     }
 }
 
-struct Lanes;
-
-impl WithSimd for Lanes {
-    type Output = usize;
-
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F64_LANES
-    }
-}
-
-fn lanes() -> usize {
-    pulp::Arch::new().dispatch(Lanes)
-}
-
-fn multiply_adds() -> f64 {
+fn multiply_adds() -> (f64, usize) {
     pulp::Arch::new().dispatch(Chains)
 }
 

@@ -238,6 +238,11 @@ impl Measure {
 /// (Σq)²/Σq²: as many equally weighted records would say as much.
 fn effective_sample(weights: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), q| (sum + q, squares + q * q));
+    effective_sample_of(sum, squares)
+}
+
+/// The same of the sum of the weights and that of their squares.
+fn effective_sample_of(sum: f64, squares: f64) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 

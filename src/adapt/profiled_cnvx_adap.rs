@@ -376,6 +376,39 @@ mod tests {
     }
 
     #[test]
+    fn the_sums_of_a_pass_are_those_of_its_records_whatever_their_number_and_length() {
+        for (dimension, count) in [(3, 50), (5, 600), (18, 300), (30, 70)] {
+            let (_, public, _) = example::shifted(dimension, count, 40, 7);
+            let records = records(&public);
+            let profile = profile(0.4, 0.05, 0.02, 1.0);
+            let part = profile.public(&records);
+            let w = Vector::from_element(dimension, 0.3);
+            let pass = part.pass(&w);
+            let near =
+                |a: f64, b: f64| assert!((a - b).abs() < 1e-12 * b.abs().max(1.0), "{a} {b}");
+            let labels = public.target.as_ref().unwrap();
+            let scores = public.features.tr_mul(&w);
+            let losses = scores.iter().zip(labels).map(|(score, y)| (score - y).powi(2));
+            let losses: Vec<f64> = losses.collect();
+            near(pass.mean_loss, losses.iter().sum::<f64>() / count as f64);
+            let values = losses.iter().map(|loss| profiled(loss + 0.02, 0.05).0);
+            near(pass.value, part.weight * values.sum::<f64>());
+            let weights = part.weights(&w);
+            near(pass.weight, weights.iter().sum());
+            near(pass.effective_sample, crate::adapt::effective_sample(weights.iter().copied()));
+            // Some lose weight and some do not.
+            assert!(pass.weight < 0.4 && weights.contains(&part.weight));
+            let mut gradient = Vector::zeros(dimension);
+            for ((x, score), (y, q)) in
+                public.features.column_iter().zip(&scores).zip(labels.iter().zip(&weights))
+            {
+                gradient.axpy(2.0 * q * (score - y), &x, 1.0);
+            }
+            near((pass.gradient - gradient).norm(), 0.0);
+        }
+    }
+
+    #[test]
     fn a_step_from_the_public_solution_agrees_with_the_reference() {
         let golden = golden::adaptation();
         let number = |key: &str| golden.number(&format!("cnvxP_step.{key}"));

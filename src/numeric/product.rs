@@ -89,11 +89,7 @@ pub fn parts_for(multiplications: usize) -> usize {
 
 /// Threads that a work of so many multiplications is worth.
 pub fn threads_for(multiplications: usize) -> usize {
-    match parts_for(multiplications) {
-        // Asking how many threads there are takes longer than a small work.
-        1 => 1,
-        parts => parts.min(fused::threads()),
-    }
+    parts_for(multiplications).min(fused::threads())
 }
 
 /// Splits a column-major matrix into `parts` runs of columns, fewer where they would be too

@@ -181,8 +181,7 @@ impl Displacement<'_> {
             return f64::INFINITY;
         }
         // |z|^p = |z|·C^{p−1}|e − u| where weight is left.
-        let unit = (p - 1.0) * scale.ln();
-        let unit = unit.exp();
+        let unit = scale.powf(p - 1.0);
         let mut sum = 0.0;
         for (k, (h, q)) in directions.iter().zip(self.q).enumerate() {
             let change = scale * h;

@@ -22,7 +22,7 @@
 pub mod batches;
 pub mod descent;
 
-use super::ProblemShape;
+use super::{ProblemShape, effective_sample_of};
 use crate::data::Dataset;
 use crate::model::logistic;
 use crate::numeric::Vector;
@@ -228,13 +228,12 @@ impl Part<'_> {
         let (gradient, parts) = fused::with_slopes(features, w, fused::threads(), sums);
         let total = |of: &dyn Fn(&Sums<'_, '_>) -> f64| parts.iter().map(of).sum::<f64>();
         let kept = total(&|sums| sums.kept);
-        let squares = total(&|sums| sums.kept_squares);
         Pass {
             gradient,
             value: self.weight * total(&|sums| sums.profiled),
             mean_loss: total(&|sums| sums.loss) / self.records.len() as f64,
             weight: self.weight * kept,
-            effective_sample: if squares > 0.0 { kept * kept / squares } else { 0.0 },
+            effective_sample: effective_sample_of(kept, total(&|sums| sums.kept_squares)),
         }
     }
 

@@ -12,6 +12,8 @@
 mod long;
 mod short;
 
+use std::sync::OnceLock;
+
 use pulp::{Simd, WithSimd};
 
 use super::{Matrix, Vector};
@@ -107,7 +109,9 @@ pub fn with_slopes<S: Slopes>(
 
 /// Threads that a pass may use on this machine: memory has no more to give to a third.
 pub fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(PARTS)
+    // Asking takes longer than a small pass.
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(PARTS))
 }
 
 /// One part of the examples, for the widest instructions of the machine.
