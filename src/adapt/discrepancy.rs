@@ -9,14 +9,30 @@
 //! ∂F̃/∂qᵢ = −xᵢᵀExᵢ. Both go through the eigenvalues of M, less the largest of them:
 //! every exponent is at most 0 and nothing overflows, however large μ is.
 //!
-//! *Sensitivity.* Replacing a private record moves M by (aaᵀ − bbᵀ)/n, of spectral norm at
-//! most r²/n. F̃ is μ-smooth in that norm, so E moves by at most μr²/n in *trace* norm (and
-//! by at most 2, because ‖E‖_tr ≤ 1). Hence the scores xᵢᵀExᵢ of public records of norm at
-//! most r̂ move by amounts that differ from one another by at most
+//! *Sensitivity.* With C = cosh(μM)/Tr cosh(μM), symmetric with eigenvalues c₁ ≥ c₂ ≥ … that
+//! sum to one, the second derivative of F̃ along a symmetric H is, in M's axes,
 //!
-//! > R = r̂²·min(μr²/n, 2),
+//! > D²F̃[H, H] = μ·(Σᵢⱼ sᵢⱼHᵢⱼ² − ⟨E, H⟩²) ≤ μ·Tr(C·H²),
 //!
-//! and what they have in common changes no choice between them.
+//! because the divided difference sᵢⱼ of sinh is a mean of cosh between two eigenvalues, and
+//! cosh, being convex, has a mean of at most ½(cᵢ + cⱼ). Where H is a difference of two
+//! records' outer products, it has at most one positive and one negative eigenvalue; so if
+//! none is larger than ‖H‖, the trace is at most ‖H‖²·(c₁ + c₂), and it is at most ‖H‖²_F·c₁
+//! whatever H is. Replacing a private record moves M along Δ = (aaᵀ − bbᵀ)/n, ‖Δ‖ ≤ r²/n;
+//! the scores xᵢᵀExᵢ of two public records of norm at most r̂ then move apart at the rate
+//! D²F̃[Δ, xᵢxᵢᵀ − xⱼxⱼᵀ] and E itself by DE[Δ], and by Cauchy and Schwarz (F̃ is convex):
+//!
+//! > R = r̂²·min(μr²/n · (c₁ + c₂), 2),  ‖change of E‖_F ≤ min(μr²/n · √(c₁(c₁ + c₂)), 2).
+//!
+//! What scores have in common changes no choice between them. All of this holds on the way
+//! from one data set to the other, too, where M is a private moment less a public one, both
+//! without negative eigenvalues and of norm at most r² and r̂². No eigenvalue of M is then
+//! larger than ρ = max(r², r̂²), every cosh is at least 1, and so
+//!
+//! > c₁ ≤ cosh(μρ)/(cosh(μρ) + d − 1),  c₁ + c₂ ≤ 2cosh(μρ)/(2cosh(μρ) + d − 2).
+//!
+//! The usual bound, which only says c₁ + c₂ ≤ 1, is what this becomes for large μ. For small
+//! μ it is 2/d: a weak smoothing cannot single out a direction, and no record can make it.
 
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
@@ -90,10 +106,16 @@ pub fn largest_square(features: &Matrix) -> Result<f64> {
 /// How far a neighbour moves E, and scores made of it, *as they are computed*.
 #[derive(Debug, Clone, Copy)]
 pub struct Sensitivity {
-    /// In trace norm, and so in Frobenius norm.
+    /// Of E in Frobenius norm.
     pub slope: f64,
     /// R
     pub range: f64,
+    /// What rounding moves every score by.
+    pub score_rounding: f64,
+    /// What bounds c₁ + c₂: the range's share of what it would be if M could be anything.
+    pub concentration: f64,
+    /// What bounds ‖E‖₂.
+    pub largest_slope: f64,
 }
 
 impl Sensitivity {
@@ -101,17 +123,36 @@ impl Sensitivity {
     pub fn of(shape: &ProblemShape, square: f64, temperature: f64) -> Self {
         let (n, d) = (shape.private_records, shape.dimension);
         let r2 = shape.bounds.feature_norm.powi(2);
-        let exact = (temperature * r2 / n as f64).min(2.0);
+        // Norms and weights are bounded up to rounding: hence a little more.
+        let exponent = temperature * r2.max(square) * (1.0 + 1e-9);
+        let largest = share_of_largest(1, d, exponent);
+        let concentration = share_of_largest(2, d, exponent);
+        let moved = temperature * r2 / n as f64;
         // The computed eigenvalues and vectors are those of a matrix that differs from M by
         // a modest multiple of d roundings; the sum that M₀ is, by n of them. The products
         // and sums that make E and the scores of them round again. Either neighbour errs.
         let moment = summation_error(n + 100 * d + 100) * (r2 + square);
         let products = summation_error(100 * d + 100);
         let rounding = 2.0 * (temperature * moment + products);
-        let slope = (exact + rounding).min(2.0 + rounding);
-        let range = square * (slope + 2.0 * products);
-        Self { slope, range }
+        let computed = |exact: f64| (exact + rounding).min(2.0 + rounding);
+        let score_rounding = 2.0 * square * products;
+        Self {
+            slope: computed(moved * (largest * concentration).sqrt()),
+            range: square * computed(moved * concentration) + score_rounding,
+            score_rounding,
+            concentration,
+            largest_slope: largest * exponent.tanh(),
+        }
     }
+}
+
+/// The most that the `count` largest of `dimension` numbers, all between 1 and
+/// cosh(`exponent`), can be of their sum.
+fn share_of_largest(count: usize, dimension: usize, exponent: f64) -> f64 {
+    let others = dimension.saturating_sub(count) as f64;
+    // The reciprocal does not overflow.
+    let least = others / exponent.cosh();
+    count as f64 / (count as f64 + least)
 }
 
 #[cfg(test)]
@@ -163,30 +204,69 @@ mod tests {
         assert!(error.to_string().contains("zero"), "{error}");
     }
 
+    /// How far two scores move apart, and E in Frobenius norm, when a private record along
+    /// axis `from` becomes one along axis `to`; what is left of M₀ is `rest`, of P nothing.
+    fn moved(rest: &[f64], from: usize, to: usize, n: usize, temperature: f64) -> (f64, f64) {
+        let d = rest.len();
+        let slope = |axis: usize| {
+            let mut m = Matrix::from_diagonal(&Vector::from_column_slice(rest));
+            m[(axis, axis)] += 1.0 / n as f64;
+            Smoothed::of(&m, temperature).unwrap().slope
+        };
+        let change = slope(to) - slope(from);
+        let (values, _) = eigen(&change).unwrap();
+        assert_eq!(values.len(), d);
+        (values.max().max(0.0) - values.min().min(0.0), change.norm())
+    }
+
+    fn shape(n: usize, d: usize) -> ProblemShape {
+        let (mut shape, _, _) = example::shifted(2, 5, n, 1);
+        shape.dimension = d;
+        shape
+    }
+
     #[test]
     fn one_direction_and_a_null_record_nearly_attain_the_range() {
         // One feature, M = 0: the slope of E is μ there.
         let n = 400;
-        let (mut shape, _, _) = example::shifted(2, 5, 400, 1);
-        shape.dimension = 1;
-        let moved = 1.0 / f64::from(n);
+        let moved = 1.0 / n as f64;
         let slope = |m: f64| Smoothed::of(&Matrix::from_element(1, 1, m), 3.0).unwrap().slope[0];
         let change = slope(moved / 2.0) - slope(-moved / 2.0);
-        let sensitivity = Sensitivity::of(&shape, 1.0, 3.0);
+        let sensitivity = Sensitivity::of(&shape(n, 1), 1.0, 3.0);
         assert!(change <= sensitivity.range && change > 0.999 * sensitivity.range);
+        assert!(change <= sensitivity.slope && change > 0.999 * sensitivity.slope);
+    }
+
+    #[test]
+    fn small_temperatures_nearly_attain_the_range_in_any_dimension() {
+        for d in [2, 3, 10, 40] {
+            let (range, slope) = moved(&vec![0.0; d], 0, 1, 400, 0.03);
+            let bound = Sensitivity::of(&shape(400, d), 1.0, 0.03);
+            assert!(range <= bound.range && range > 0.999 * bound.range, "{d}: {range}");
+            assert!(slope <= bound.slope && slope > 0.999 * bound.slope, "{d}: {slope}");
+        }
+    }
+
+    #[test]
+    fn large_temperatures_nearly_attain_the_range_between_two_equal_directions() {
+        let (n, temperature) = (10_000, 60.0);
+        let (range, _) = moved(&[0.49995, 0.49985, 0.0, 0.0], 1, 0, n, temperature);
+        let bound = Sensitivity::of(&shape(n, 4), 1.0, temperature);
+        assert!(range <= bound.range && range > 0.999 * bound.range, "{range} {}", bound.range);
     }
 
     proptest! {
         #[test]
         fn no_neighbour_moves_two_scores_apart_by_more_than_the_range(
-            seed in 0_u64..1000, log_temperature in -1.0..6.0_f64, shift in 0.0..1.0_f64,
+            seed in 0_u64..1000, dimension in 1_usize..7, log_temperature in -5.0..6.0_f64,
+            shift in 0.0..1.0_f64,
         ) {
-            let (shape, public, private) = example::shifted(3, 25, 20, seed);
+            let (shape, public, private) = example::shifted(dimension, 25, 20, seed);
             let temperature = f64::exp(log_temperature);
             let square = largest_square(&public.features).unwrap();
             let mut neighbour = private.features.clone();
             let mut generator = example::generator(seed);
-            neighbour.set_column(0, &(2.0 * example::normals(&mut generator, 3)));
+            neighbour.set_column(0, &(2.0 * example::normals(&mut generator, dimension)));
             let uniform = Vector::from_element(25, shift / 25.0);
             let smoothed = |features: &Matrix| {
                 let moment = bounded_moment(features, 1.0);
@@ -196,8 +276,47 @@ mod tests {
             let bound = Sensitivity::of(&shape, square, temperature);
             let change = two.scores(&public.features) - one.scores(&public.features);
             prop_assert!(change.max() - change.min() <= bound.range);
-            let (axes, _) = eigen(&(&two.slope - &one.slope)).unwrap();
-            prop_assert!(axes.iter().map(|value| value.abs()).sum::<f64>() <= bound.slope);
+            prop_assert!((&two.slope - &one.slope).norm() <= bound.slope);
+            prop_assert!(spectral_norm(&one.slope) <= bound.largest_slope * (1.0 + 1e-9));
+        }
+
+        #[test]
+        fn no_moment_lets_two_unit_records_change_the_slope_faster_than_the_bounds(
+            seed in 0_u64..10_000, dimension in 1_usize..9, log_temperature in -4.0..3.0_f64,
+            log_ratio in -3.0..3.0_f64,
+        ) {
+            // Few records on either side: extreme moments. Half the time nearly equal axes.
+            let mut generator = example::generator(seed);
+            let mut record = |near: Option<&Vector>| {
+                let x = example::normals(&mut generator, dimension);
+                let x = near.map_or_else(|| x.clone(), |near| near + 0.1 * &x);
+                x.normalize()
+            };
+            let (first, second) = (record(None), record(None));
+            let near = (seed % 2 == 0).then_some((&first, &second));
+            let (a, b) = (record(near.map(|near| near.0)), record(near.map(|near| near.1)));
+            let (x, y) = (record(near.map(|near| near.0)), record(near.map(|near| near.1)));
+            let share = 1.0 / (1.0 + f64::exp(log_ratio));
+            let mut moment = share * &first * first.transpose();
+            moment += (1.0 - share) * &second * second.transpose();
+            if seed % 3 == 0 {
+                let away = record(None);
+                moment -= &away * away.transpose();
+            }
+            let temperature = f64::exp(log_temperature);
+            let n = 1_000_000;
+            let slope = |record: &Vector| {
+                let m = &moment * (1.0 - 1.0 / n as f64)
+                    + record * record.transpose() / n as f64;
+                Smoothed::of(&m, temperature).unwrap().slope
+            };
+            let change = slope(&a) - slope(&b);
+            let bound = Sensitivity::of(&shape(n, dimension), 1.0, temperature);
+            let apart = (x.transpose() * &change * &x - y.transpose() * &change * &y)[0].abs();
+            let (values, _) = eigen(&change).unwrap();
+            prop_assert!(apart <= bound.range);
+            prop_assert!(values.max().max(0.0) - values.min().min(0.0) <= bound.range);
+            prop_assert!(change.norm() <= bound.slope);
         }
 
         #[test]

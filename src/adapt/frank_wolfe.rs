@@ -9,9 +9,10 @@
 //! and the uniform start the same weight: noise has to be averaged out more than
 //! the classic 2/(k + 2), also offered, does. K follows from n, ε and m. The classic bound
 //! on the gap, C/K + (noise of a score)·ln m with a noise that grows as √K, would suggest
-//! (n·μ_GDP/ln m)^{2/3} up to its constants, but is pessimistic about noise that points
-//! nowhere: in the papers' setup √(n·μ_GDP/ln m) was near the best K at all of
-//! n = 1000, 8000 and ε = 1, 4, 16.
+//! (n·μ_GDP/(c·ln m))^{2/3} up to its constants, with c = c₁ + c₂ of [`super::discrepancy`],
+//! but is pessimistic about noise that points nowhere: in the papers' setup
+//! 1.5·√(n·μ_GDP/(c·ln m)) was near the best K at all of n = 1000, 8000, ε = 1, 4, 16 and
+//! d = 3, 10, 50.
 //!
 //! *As printed.* A reconstruction, because the paper's text is not at hand; what is known
 //! are its sensitivity 2τ = 4μr²r̂²/n, its parameters K = 1000, μ = 10, and its results, which
@@ -172,10 +173,11 @@ impl Method for TwoStageFrankWolfe {
 }
 
 /// K for a target: see the module.
-fn automatic_rounds(shape: &ProblemShape, target: Target) -> u64 {
+fn automatic_rounds(shape: &ProblemShape, sensitivity: Sensitivity, target: Target) -> u64 {
     let budget = gaussian::mu(target.epsilon, target.delta);
     let candidates = (shape.public_records.max(3) as f64).ln();
-    let rounds = (shape.private_records as f64 * budget / candidates).sqrt();
+    let records = shape.private_records as f64 / sensitivity.concentration;
+    let rounds = 1.5 * (records * budget / candidates).sqrt();
     rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
 }
 
@@ -189,19 +191,21 @@ fn plan(
     rounds: Option<u64>,
 ) -> Result<Plan> {
     let printed = settings.text("mode")? == AS_PRINTED;
+    let square = largest_square(&public.features)?;
+    let temperature = temperature(settings, shape.bounds.feature_norm, objective)?;
+    let sensitivity = Sensitivity::of(shape, square, temperature);
+    let suitable = automatic_rounds(shape, sensitivity, target);
     let rounds = match (settings.whole("rounds")?, rounds) {
         (0, Some(known)) => known,
         (0, None) if printed => PRINTED_ROUNDS,
-        (0, None) => automatic_rounds(shape, target),
+        (0, None) => suitable,
         (given, _) => given,
     };
-    let square = largest_square(&public.features)?;
-    let temperature = temperature(settings, shape.bounds.feature_norm)?;
     let weight = match objective {
         Objective::SingleStage => 4.0 * settings.number("lambda")?.powi(2),
         Objective::TwoStage { .. } => 1.0,
     };
-    let range = weight * Sensitivity::of(shape, square, temperature).range;
+    let range = weight * sensitivity.range;
     let candidates = public.len() as u64;
     // b of the module's text.
     let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
@@ -245,11 +249,10 @@ fn plan(
         });
     }
     let mut warnings = Vec::new();
-    if !printed && settings.whole("rounds")? > 20 * automatic_rounds(shape, target) {
+    if !printed && settings.whole("rounds")? > 20 * suitable {
         warnings.push(format!(
-            "in {rounds} rounds the noise of each will hide which record is better; about {} \
-             would suit {} private records at this ε",
-            automatic_rounds(shape, target),
+            "in {rounds} rounds the noise of each will hide which record is better; about \
+             {suitable} would suit {} private records at this ε",
             shape.private_records
         ));
     }
@@ -257,7 +260,7 @@ fn plan(
         releases,
         steps: rounds + u64::from(best),
         // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
-        signal: weight * square / (candidates.max(2) as f64).ln(),
+        signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
         warnings,
         explained: None,
     })

@@ -18,7 +18,7 @@ use super::joint::Joint;
 use super::kernel::{self, Kernel};
 use super::matching::{Known, Matching, regularisation};
 use super::moment::{bounded_moment, difference, frobenius_sensitivity};
-use super::reweighting::{TEMPERATURE, no_model, temperature};
+use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, given_temperature, no_model};
 use super::spec::{Field, FieldKind};
 use super::{
     Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
@@ -153,8 +153,9 @@ impl Method for MomentRelease {
             Form::Kernel => Some(Kernel::new(&public.features)?),
         };
         let joint = is_joint(settings)?
-            .then(|| temperature(settings, norm))
+            .then(|| given_temperature(settings))
             .transpose()?
+            .map(|given| given.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2))
             .map(|temperature| Joint { temperature, radius, ridge });
         Ok(Box::new(Adaptation {
             steps: plan.steps,

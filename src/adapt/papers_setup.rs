@@ -126,8 +126,7 @@ fn assert_norms(means: &[(f64, f64)], bounds: &[f64]) {
 #[test]
 fn two_stage_frank_wolfe_reaches_the_numbers_of_the_issue_by_itself() {
     let means = means(&super::frank_wolfe::TwoStageFrankWolfe, &[], ALL);
-    // Few seeds, so some room.
-    assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028].map(|bound| 1.25 * bound));
+    assert_norms(&means, &[0.17, 0.10, 0.062, 0.065, 0.043, 0.028]);
 }
 
 #[test]
@@ -140,11 +139,12 @@ fn the_reconstruction_of_the_printed_two_stage_frank_wolfe_meets_the_printed_res
 }
 
 #[test]
-fn single_stage_frank_wolfe_and_mirror_descent_come_far_below_uniform_weights() {
-    let single = means(&super::frank_wolfe::FrankWolfe, &[], CORNERS);
-    assert_norms(&single, &[0.2, 0.03]);
+fn single_stage_frank_wolfe_reaches_the_numbers_of_the_issue_and_mirror_descent_lower_ones() {
+    let single = means(&super::frank_wolfe::FrankWolfe, &[], ALL);
+    // The numbers of the issue, and few seeds, so some room.
+    assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
     let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
-    assert_norms(&mirror, &[0.1, 0.015]);
+    assert_norms(&mirror, &[0.025, 0.0035]);
 }
 
 #[test]
@@ -188,11 +188,15 @@ fn the_exact_minimum_is_certified_and_the_smoothed_gap_falls_fast() {
 }
 
 #[test]
-fn the_range_is_the_one_that_the_papers_overcount_four_times() {
+fn the_papers_overcount_the_range_four_times_and_for_small_temperatures_twenty_times() {
     let setup = Setup::new(1000, 10, 0);
     let square = largest_square(&setup.public.features).unwrap();
-    let range = Sensitivity::of(&setup.shape, square, 10.0).range;
-    assert!((range / (10.0 * square / 1000.0) - 1.0).abs() < 1e-6);
+    let printed = |temperature: f64| 4.0 * temperature * square / 1000.0;
+    let overcount = |temperature| {
+        printed(temperature) / Sensitivity::of(&setup.shape, square, temperature).range
+    };
+    assert!((overcount(10.0) / 4.0 - 1.0).abs() < 1e-3, "{}", overcount(10.0));
+    assert!((overcount(0.01) / 20.0 - 1.0).abs() < 1e-3, "{}", overcount(0.01));
 }
 
 #[test]

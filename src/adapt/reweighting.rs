@@ -48,10 +48,15 @@ pub(super) const TEMPERATURE: Field = Field {
     key: "temperature",
     name: "temperature μ",
     unit: "per squared norm bound",
-    help: "How closely the smoothed discrepancy follows the spectral norm. Sensitivity, and so \
-           noise, grows with it.",
-    kind: FieldKind::Real { min: 1e-3, max: 1e6, default: 10.0 },
+    help: "How closely the smoothed discrepancy follows the spectral norm; the closer, the \
+           further a single record can move its slope. automatic takes 0.5 where noise grows \
+           with that (1 in single-stage, where the loss pulls too), and the printed 10 in \
+           as_printed and where the moment is released.",
+    kind: FieldKind::Automatic { whole: false, max: 1e6 },
 };
+
+/// μ of the papers.
+pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
 
 pub(super) const WEIGHT_RIDGE: Field = Field {
     key: "weight_ridge",
@@ -123,9 +128,21 @@ pub(super) enum Objective {
     },
 }
 
-/// μ in absolute units.
-pub(super) fn temperature(settings: &Settings, norm: f64) -> Result<f64> {
-    Ok(settings.number("temperature")? / norm.powi(2))
+/// μ in absolute units, of the methods that look at the slope in every round. Where it is
+/// automatic, noise asks for a small one (see [`super::discrepancy`]) and a loss beside F̃
+/// for one that makes F̃ steeper.
+pub(super) fn temperature(settings: &Settings, norm: f64, objective: Objective) -> Result<f64> {
+    let automatic = match objective {
+        _ if settings.text("mode")? == AS_PRINTED => PRINTED_TEMPERATURE,
+        Objective::SingleStage => 1.0,
+        Objective::TwoStage { .. } => 0.5,
+    };
+    Ok(given_temperature(settings)?.unwrap_or(automatic) / norm.powi(2))
+}
+
+/// μ per squared norm bound, unless it is automatic.
+pub(super) fn given_temperature(settings: &Settings) -> Result<Option<f64>> {
+    Ok(Some(settings.number("temperature")?).filter(|given| *given > 0.0))
 }
 
 /// A started problem.
@@ -167,7 +184,7 @@ impl Reweighting {
         let Problem { shape, public, private, .. } = problem;
         let norm = shape.bounds.feature_norm;
         Ok(Self {
-            temperature: temperature(settings, norm)?,
+            temperature: temperature(settings, norm, objective)?,
             radius: settings.number("lambda")?,
             ridge: settings.number("ridge")?,
             labels: public.target.unwrap_or_default(),
