@@ -72,7 +72,7 @@ mod tests {
         let (_, public, private) = example::shifted(4, 15, 30, 5);
         let labels = public.target.unwrap();
         let moment = bounded_moment(&private.features, 1.0);
-        let matching = Matching::new(public.features, None, 0.1);
+        let matching = Matching { features: public.features, regularisation: 0.1 };
         // Inside the ball and on its edge, without a ridge that the loss would not contain.
         for radius in [10.0, 0.4] {
             let joint = Joint { temperature: 8.0, radius, ridge: 0.0 };

@@ -1,9 +1,14 @@
 //! A moment as public records see it: bᵢ = xᵢᵀM₀xᵢ, all that matching needs of M₀.
 //!
-//! With more numbers in a moment than public records, d² > m, it is cheaper to release, and
-//! steps cost O(m²) instead of O(m·d²), or O(m) for one record. b is M₀ measured against
-//! the matrices xᵢxᵢᵀ, whose inner products are G_ij = (xᵢ·xⱼ)². In an orthonormal basis of
-//! their span M₀ has the coordinates a = L⁻¹b, LLᵀ = G, and
+//! With more numbers in a moment than public records, d² > m, it is cheaper to release. b is
+//! M₀ measured against the matrices xᵢxᵢᵀ, whose inner products are G_ij = (xᵢ·xⱼ)², so that
+//! matching ([`super::matching`]) is, up to a constant,
+//!
+//! > min ½qᵀGq − b̃ᵀq + (c·m·σ/2)‖q − u‖²  over the simplex,
+//!
+//! and a step that moves weight between two records costs O(m) ([`Pairwise`]).
+//!
+//! *Release.* In an orthonormal basis of the records' span M₀ has the coordinates a = L⁻¹b, LLᵀ = G, and
 //!
 //! > b̃ = L(a + σz) = b + N(0, σ²G)
 //!
@@ -13,9 +18,12 @@
 //! G may be singular, so L is that of G + jI: this lowers ‖L⁻¹Δb‖ and adds noise of the
 //! variance σ²j, negligible next to σ²Gᵢᵢ. j also bounds what rounding does: ‖L⁻¹‖ ≤ 1/√j.
 
+use std::sync::Arc;
+
 use super::ProblemShape;
 use super::moment::frobenius_sensitivity;
 use crate::error::{Error, Result};
+use crate::numeric::pairwise::Pairwise;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::quadratic_forms;
 use crate::numeric::{Matrix, Vector};
@@ -27,11 +35,21 @@ const JITTER: f64 = 1e-6;
 /// at a cost of m³/3.
 const MOST_RECORDS: usize = 3000;
 
+#[derive(Debug)]
 pub(super) struct Kernel {
     /// G
-    pub gram: Matrix,
+    gram: Matrix,
     /// L
     factor: Matrix,
+}
+
+/// The search for weights that match given forms.
+#[derive(Debug, Clone)]
+pub(super) struct FormSearch {
+    kernel: Arc<Kernel>,
+    /// b̃
+    forms: Vector,
+    pub descent: Pairwise,
 }
 
 /// Whether the kernel form is the cheaper one.
@@ -66,8 +84,33 @@ impl Kernel {
     }
 
     /// b, of coordinates.
-    pub fn forms(&self, coordinates: Vec<f64>) -> Vector {
+    fn forms(&self, coordinates: Vec<f64>) -> Vector {
         &self.factor * Vector::from_vec(coordinates)
+    }
+
+    /// From uniform weights; `regularisation` is c·m·σ.
+    pub fn search(self: &Arc<Self>, coordinates: Vec<f64>, regularisation: f64) -> FormSearch {
+        let forms = self.forms(coordinates);
+        // The penalty has no slope at uniform weights.
+        let slope = self.gram.column_mean() - &forms;
+        let descent = Pairwise::from_uniform(slope, &self.gram, regularisation);
+        FormSearch { kernel: Arc::clone(self), forms, descent }
+    }
+}
+
+impl FormSearch {
+    /// At most `moves` of them.
+    pub fn advance(&mut self, moves: u64) {
+        for _ in 0..moves {
+            if !self.descent.advance(&self.kernel.gram) {
+                break;
+            }
+        }
+    }
+
+    /// Up to a constant: ½⟨q, ∇ − b̃⟩, whatever the regularisation is.
+    pub fn objective(&self) -> f64 {
+        0.5 * self.descent.point.dot(&(&self.descent.gradient - &self.forms))
     }
 }
 
@@ -85,7 +128,32 @@ pub(super) fn sensitivity(shape: &ProblemShape) -> f64 {
 mod tests {
     use super::*;
     use crate::adapt::example;
+    use crate::adapt::matching::Matching;
     use crate::adapt::moment::bounded_moment;
+    use crate::numeric::accelerated::{Accelerated, simplex_gap};
+
+    #[test]
+    fn it_is_the_same_problem_as_matching_the_moment() {
+        let (_, public, private) = example::shifted(9, 40, 60, 2);
+        let moment = bounded_moment(&private.features, 1.0);
+        let kernel = Arc::new(Kernel::new(&public.features).unwrap());
+        let coordinates = kernel.coordinates(&public.features, &moment);
+        let mut search = kernel.search(coordinates, 1e-2);
+        let matching = Matching { features: public.features, regularisation: 1e-2 };
+        let start = search.clone();
+        search.advance(2000);
+        let mut other = Accelerated::from_uniform(40, matching.curvature());
+        for _ in 0..4000 {
+            other.advance(|q| matching.evaluate(&moment, q).1);
+        }
+        let (q, before) = (&search.descent.point, &start.descent.point);
+        assert!((q - &other.point).amax() < 1e-7, "{:e}", (q - &other.point).amax());
+        let (value, gradient) = matching.evaluate(&moment, q);
+        let drop = matching.evaluate(&moment, before).0 - value;
+        assert!((drop - (start.objective() - search.objective())).abs() < 1e-9);
+        assert!((search.descent.gap() - simplex_gap(&gradient, q)).abs() < 1e-9);
+        assert!((&gradient - &search.descent.gradient).amax() < 1e-9);
+    }
 
     #[test]
     fn coordinates_give_the_forms_back_and_move_by_less_than_the_moment() {

@@ -2,10 +2,9 @@
 //!
 //! > min ½‖M̃₀ − Σ qᵢxᵢxᵢᵀ‖²_F + (c·m·σ/2)‖q − u‖²  over the simplex (u uniform),
 //!
-//! in the *dense* form, on the moment, or the *kernel* form, ½qᵀGq − bᵀq up to a constant,
-//! on what public records see of it ([`super::kernel`]).
+//! in the dense form, on the moment itself. [`super::kernel`] has the same for what public
+//! records see of it.
 
-use super::kernel::Kernel;
 use super::moment::difference;
 use crate::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
@@ -18,41 +17,21 @@ pub(super) fn regularisation(strength: f64, public_records: usize, sigma: f64) -
     (strength * public_records as f64 * sigma).max(LEAST_REGULARISATION)
 }
 
-/// What is known of the target's moment.
-#[derive(Debug, Clone)]
-pub(super) enum Known {
-    /// M̃₀
-    Dense(Matrix),
-    /// b̃
-    Forms(Vector),
-}
-
 /// The matching problem of given public records, for any moment.
 pub(super) struct Matching {
     pub features: Matrix,
-    pub kernel: Option<Kernel>,
     /// Coefficient of ½‖q − u‖².
     pub regularisation: f64,
-    /// No smaller than the largest curvature.
-    pub curvature: f64,
 }
 
 impl Matching {
-    pub fn new(features: Matrix, kernel: Option<Kernel>, regularisation: f64) -> Self {
-        let curvature = gram_curvature(&features) + regularisation;
-        Self { features, kernel, regularisation, curvature }
+    /// No smaller than the largest curvature.
+    pub fn curvature(&self) -> f64 {
+        gram_curvature(&self.features) + self.regularisation
     }
 
     fn uniform(&self) -> f64 {
         1.0 / self.features.ncols() as f64
-    }
-
-    /// M(q), where the moment is known.
-    pub fn difference(&self, known: &Known, q: &Vector) -> Option<Matrix> {
-        match known {
-            Known::Dense(moment) => Some(difference(moment, &self.features, q)),
-            Known::Forms(_) => None,
-        }
     }
 
     /// (c·m·σ/2)‖q − u‖²
@@ -67,31 +46,12 @@ impl Matching {
         gradient.zip_apply(q, |gradient, q| *gradient += self.regularisation * (q - u));
     }
 
-    /// Gq
-    fn images(&self, q: &Vector) -> Vector {
-        match &self.kernel {
-            Some(kernel) => &kernel.gram * q,
-            None => {
-                quadratic_forms(&self.features, &weighted_outer_sum(&self.features, q.as_slice()))
-            }
-        }
-    }
-
-    /// Value, up to a constant of the kernel form, and gradient.
-    pub fn evaluate(&self, known: &Known, q: &Vector) -> (f64, Vector) {
-        let (value, mut gradient) = match known {
-            Known::Dense(moment) => {
-                let difference = difference(moment, &self.features, q);
-                let gradient = -quadratic_forms(&self.features, &difference);
-                (0.5 * difference.norm_squared(), gradient)
-            }
-            Known::Forms(forms) => {
-                let images = self.images(q);
-                (q.dot(&(0.5 * &images - forms)), images - forms)
-            }
-        };
+    /// Value and gradient.
+    pub fn evaluate(&self, moment: &Matrix, q: &Vector) -> (f64, Vector) {
+        let difference = difference(moment, &self.features, q);
+        let mut gradient = -quadratic_forms(&self.features, &difference);
         self.add_penalty_slope(&mut gradient, q);
-        (value + self.penalty(q), gradient)
+        (0.5 * difference.norm_squared() + self.penalty(q), gradient)
     }
 }
 
@@ -128,52 +88,32 @@ mod tests {
     use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 
-    fn matched(matching: &Matching, known: &Known, iterations: usize) -> Vector {
-        let mut search = Accelerated::from_uniform(matching.features.ncols(), matching.curvature);
+    fn matched(matching: &Matching, moment: &Matrix, iterations: usize) -> Vector {
+        let mut search = Accelerated::from_uniform(matching.features.ncols(), matching.curvature());
         for _ in 0..iterations {
-            search.advance(|q| matching.evaluate(known, q).1);
+            search.advance(|q| matching.evaluate(moment, q).1);
         }
         search.point
     }
 
-    fn gap(matching: &Matching, known: &Known, q: &Vector) -> f64 {
-        simplex_gap(&matching.evaluate(known, q).1, q)
+    fn gap(matching: &Matching, moment: &Matrix, q: &Vector) -> f64 {
+        simplex_gap(&matching.evaluate(moment, q).1, q)
     }
 
     #[test]
     fn the_best_frobenius_match_is_close_to_the_least_spectral_one_of_the_reference() {
         let golden = golden::discrepancy();
-        let matching = Matching::new(golden.records("inputs.X"), None, 1e-9);
-        let known = Known::Dense(golden.rows("M0"));
-        let q = matched(&matching, &known, 2000);
-        let gap = gap(&matching, &known, &q);
+        let matching = Matching { features: golden.records("inputs.X"), regularisation: 1e-9 };
+        let moment = golden.rows("M0");
+        let q = matched(&matching, &moment, 2000);
+        let gap = gap(&matching, &moment, &q);
         assert!(gap < 1e-10, "{gap:e}");
-        let ours = spectral_norm(&matching.difference(&known, &q).unwrap());
+        let ours = spectral_norm(&difference(&moment, &matching.features, &q));
         let least = golden.number("dm_optimum.value");
         assert!(ours >= least - 1e-8 && ours < 1.3 * least, "{ours} {least}");
         // The reference's weights are feasible here, so they cannot be better.
         let theirs = golden.vector("dm_optimum.q");
-        assert!(matching.evaluate(&known, &q).0 < matching.evaluate(&known, &theirs).0);
-    }
-
-    #[test]
-    fn both_forms_are_the_same_problem() {
-        let (_, public, private) = example::shifted(9, 40, 60, 2);
-        let moment = bounded_moment(&private.features, 1.0);
-        let forms = quadratic_forms(&public.features, &moment);
-        let kernel = Kernel::new(&public.features).unwrap();
-        let dense = Matching::new(public.features.clone(), None, 1e-2);
-        let sparse = Matching::new(public.features, Some(kernel), 1e-2);
-        let (moment, forms) = (Known::Dense(moment), Known::Forms(forms));
-        let one = matched(&dense, &moment, 300);
-        let two = matched(&sparse, &forms, 300);
-        assert!((&one - &two).amax() < 1e-9);
-        let uniform = Vector::from_element(40, 1.0 / 40.0);
-        let drop = |matching: &Matching, known: &Known| {
-            matching.evaluate(known, &uniform).0 - matching.evaluate(known, &one).0
-        };
-        assert!((drop(&dense, &moment) - drop(&sparse, &forms)).abs() < 1e-12);
-        assert!(sparse.difference(&forms, &one).is_none());
+        assert!(matching.evaluate(&moment, &q).0 < matching.evaluate(&moment, &theirs).0);
     }
 
     #[test]
@@ -196,9 +136,9 @@ mod tests {
     #[test]
     fn more_features_than_public_records_still_end_at_a_stationary_point() {
         let (_, public, private) = example::shifted(30, 12, 60, 2);
-        let matching = Matching::new(public.features, None, 1e-3);
-        let known = Known::Dense(bounded_moment(&private.features, 1.0));
-        let gap = gap(&matching, &known, &matched(&matching, &known, 500));
+        let matching = Matching { features: public.features, regularisation: 1e-3 };
+        let moment = bounded_moment(&private.features, 1.0);
+        let gap = gap(&matching, &moment, &matched(&matching, &moment, 500));
         assert!(gap < 1e-9, "{gap:e}");
     }
 
@@ -227,12 +167,14 @@ mod tests {
             let sigma = std::f64::consts::SQRT_2 / n as f64 / mu;
             let noise = sigma * example::normals(&mut generator, packed_length(dimension));
             let noisy = unpack((Vector::from_vec(pack(&moment)) + noise).as_slice(), dimension);
-            let matching = Matching::new(source.clone(), None, regularisation(0.1, m, sigma));
-            let known = Known::Dense(noisy.clone());
-            let mut search = Accelerated::from_uniform(m, matching.curvature);
-            let first = gap(&matching, &known, &search.point);
-            while search.iterations < 2000 && gap(&matching, &known, &search.point) > 1e-3 * first {
-                search.advance(|q| matching.evaluate(&known, q).1);
+            let matching = Matching {
+                features: source.clone(),
+                regularisation: regularisation(0.1, m, sigma),
+            };
+            let mut search = Accelerated::from_uniform(m, matching.curvature());
+            let first = gap(&matching, &noisy, &search.point);
+            while search.iterations < 2000 && gap(&matching, &noisy, &search.point) > 1e-3 * first {
+                search.advance(|q| matching.evaluate(&noisy, q).1);
             }
             let exact = spectral_norm(&difference(&moment, &source, &search.point));
             let noise = spectral_norm(&(&noisy - &moment));
@@ -254,20 +196,20 @@ mod tests {
             strength in 1e-3..1.0_f64,
         ) {
             let (_, public, private) = example::shifted(4, 15, 30, seed);
-            let matching = Matching::new(public.features, None, strength);
-            let known = Known::Dense(bounded_moment(&private.features, 1.0));
+            let matching = Matching { features: public.features, regularisation: strength };
+            let moment = bounded_moment(&private.features, 1.0);
             let mut generator = example::generator(seed);
             let mut q = example::normals(&mut generator, 15);
             crate::numeric::projection::onto_simplex(&mut q);
             let way = example::normals(&mut generator, 15);
-            let value = |q: &Vector| matching.evaluate(&known, q).0;
-            let slope = matching.evaluate(&known, &q).1.dot(&way);
+            let value = |q: &Vector| matching.evaluate(&moment, q).0;
+            let slope = matching.evaluate(&moment, &q).1.dot(&way);
             let tiny = 1e-5;
             let rise = (value(&(&q + tiny * &way)) - value(&(&q - tiny * &way))) / (2.0 * tiny);
             prop_assert!((rise - slope).abs() < 1e-7 * (1.0 + slope.abs()));
 
-            let best = matched(&matching, &known, 300);
-            let gap = gap(&matching, &known, &q);
+            let best = matched(&matching, &moment, 300);
+            let gap = gap(&matching, &moment, &q);
             prop_assert!(gap >= value(&q) - value(&best) - 1e-12);
             prop_assert!(value(&q) >= value(&best) - 1e-12);
         }

@@ -1,10 +1,9 @@
 //! Moment release: the target moment once under noise, everything else as post-processing.
 //!
 //! The second moment M₀ = (1/n)Σ x̃x̃ᵀ of the private features is released once. Then
-//! weights on the public records are sought by accelerated projected gradient: in *two
-//! stages*, weights that match the moment ([`super::matching`]) and then weighted least
-//! squares in a ball; or *jointly* with the model ([`super::joint`]). M̃₀ is not made
-//! positive: cutting its negative eigenvalues would only bias it.
+//! weights on the public records are sought: in *two stages*, weights that match the moment
+//! ([`super::matching`]) and then weighted least squares in a ball; or *jointly* with the
+//! model ([`super::joint`]); both by accelerated projected gradient. M̃₀ is not made positive: cutting its negative eigenvalues would only bias it.
 //!
 //! *Sensitivity.* That of the moment in Frobenius norm ([`super::moment`]). Released is the
 //! packed upper triangle with off-diagonal entries times √2, whose ℓ₂ norm is that Frobenius
@@ -12,11 +11,13 @@
 //! public records, the kernel form releases what those records see of it instead
 //! ([`super::kernel`]).
 
+use std::sync::Arc;
+
 use super::baseline::DEFAULT_RIDGE;
 use super::discrepancy::largest_square;
 use super::joint::Joint;
-use super::kernel::{self, Kernel};
-use super::matching::{Known, Matching, regularisation};
+use super::kernel::{self, FormSearch, Kernel};
+use super::matching::{Matching, regularisation};
 use super::moment::{bounded_moment, difference, frobenius_sensitivity};
 use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, given_temperature, no_model};
 use super::spec::{Field, FieldKind};
@@ -27,10 +28,10 @@ use super::{
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::numeric::Matrix;
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
+use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target, Watch,
@@ -38,9 +39,12 @@ use crate::privacy::{
 
 const MOMENT: &str = "moment";
 
-/// Accelerated iterations per step of the run: few enough that charts move and a pause
-/// takes hold at once, enough that measuring does not cost more than searching.
+/// Iterations per step of the run: few enough that charts move and a pause takes hold at
+/// once, enough that measuring does not cost more than searching.
 pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
+
+/// An iteration of the kernel form is a move of weight for so many public records.
+const RECORDS_PER_MOVE: u64 = 100;
 
 static SPEC: Spec = Spec {
     id: "moment_release",
@@ -84,7 +88,9 @@ static SPEC: Spec = Spec {
             key: "iterations",
             name: "iterations",
             unit: "",
-            help: "Most iterations of the weight search. They cost time, not privacy.",
+            help: "Most iterations of the weight search: gradient steps, or in the kernel form \
+                   one move of weight between two records for every hundred of them. They cost \
+                   time, not privacy.",
             kind: FieldKind::Whole { min: 1, max: 100_000, default: 2000 },
         },
         Field {
@@ -150,7 +156,7 @@ impl Method for MomentRelease {
         let ridge = settings.number("ridge")?;
         let kernel = match form(&shape, settings)? {
             Form::Dense => None,
-            Form::Kernel => Some(Kernel::new(&public.features)?),
+            Form::Kernel => Some(Arc::new(Kernel::new(&public.features)?)),
         };
         let joint = is_joint(settings)?
             .then(|| given_temperature(settings))
@@ -167,7 +173,8 @@ impl Method for MomentRelease {
             },
             radius,
             ridge,
-            matching: Matching::new(public.features, kernel, regularisation),
+            matching: Matching { features: public.features, regularisation },
+            kernel,
             joint,
             target: public.target.unwrap_or_default(),
             moment: private.map(|data| bounded_moment(&data.features, norm)),
@@ -246,9 +253,20 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
 
 /// Everything in it comes from the released moment and public data.
 #[derive(Debug, Clone)]
-struct Search {
-    known: Known,
-    descent: Accelerated,
+enum Search {
+    /// With M̃₀.
+    Dense(Matrix, Accelerated),
+    Kernel(FormSearch),
+}
+
+impl Search {
+    /// q
+    fn point(&self) -> &Vector {
+        match self {
+            Self::Dense(_, descent) => &descent.point,
+            Self::Kernel(search) => &search.descent.point,
+        }
+    }
 }
 
 struct Adaptation {
@@ -259,6 +277,8 @@ struct Adaptation {
     radius: f64,
     ridge: f64,
     matching: Matching,
+    /// Where the kernel form is released.
+    kernel: Option<Arc<Kernel>>,
     /// The joint objective instead of the matching alone.
     joint: Option<Joint>,
     /// Public labels.
@@ -272,54 +292,61 @@ struct Adaptation {
 
 impl Adaptation {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
-        let features = &self.matching.features;
-        let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature);
-        if let Some(kernel) = &self.matching.kernel {
+        let Matching { features, regularisation } = &self.matching;
+        if let Some(kernel) = &self.kernel {
             let released = self
                 .moment
                 .release_gaussian(spender, MOMENT, |moment| kernel.coordinates(features, moment))?;
-            return Ok(released.map(|coordinates| Search {
-                known: Known::Forms(kernel.forms(coordinates)),
-                descent,
-            }));
+            return Ok(released
+                .map(|coordinates| Search::Kernel(kernel.search(coordinates, *regularisation))));
         }
+        let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature());
         let packed = self.moment.release_gaussian(spender, MOMENT, pack)?;
-        let moment = |packed: Vec<f64>| unpack(&packed, features.nrows());
-        Ok(packed.map(|packed| Search { known: Known::Dense(moment(packed)), descent }))
+        Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
     }
 
-    fn batch(&self, search: Released<Search>) -> Released<Search> {
-        search.map(|Search { known, mut descent }| {
-            let left = self.iterations - descent.iterations;
-            for _ in 0..ITERATIONS_PER_STEP.min(left) {
-                match (&self.joint, &known) {
-                    (Some(joint), Known::Dense(moment)) => descent.advance_adaptively(
-                        |q| joint.value(&self.matching, &self.target, moment, q),
-                        |q| joint.evaluate(&self.matching, &self.target, moment, q),
-                    ),
-                    _ => descent.advance(|q| self.matching.evaluate(&known, q).1),
+    fn batch(&self, mut search: Search) -> Search {
+        match &mut search {
+            Search::Kernel(search) => {
+                let iteration = (self.target.len() as u64).div_ceil(RECORDS_PER_MOVE);
+                let left = self.iterations * iteration - search.descent.moves;
+                search.advance(left.min(ITERATIONS_PER_STEP * iteration));
+            }
+            Search::Dense(moment, descent) => {
+                let left = self.iterations - descent.iterations;
+                for _ in 0..ITERATIONS_PER_STEP.min(left) {
+                    match &self.joint {
+                        Some(joint) => descent.advance_adaptively(
+                            |q| joint.value(&self.matching, &self.target, moment, q),
+                            |q| joint.evaluate(&self.matching, &self.target, moment, q),
+                        ),
+                        None => descent.advance(|q| self.matching.evaluate(moment, q).1),
+                    }
                 }
             }
-            Search { known, descent }
-        })
+        }
+        search
     }
 
     /// Objective and stationarity gap.
     fn standing(&self, search: &Search) -> Result<(f64, f64)> {
-        let q = &search.descent.point;
-        let evaluated = match (&self.joint, &search.known) {
-            (Some(joint), Known::Dense(moment)) => {
-                joint.evaluate(&self.matching, &self.target, moment, q)
+        let standing = match (search, &self.joint) {
+            (Search::Kernel(search), _) => Some((search.objective(), search.descent.gap())),
+            (Search::Dense(moment, descent), joint) => {
+                let q = &descent.point;
+                let evaluated = match joint {
+                    Some(joint) => joint.evaluate(&self.matching, &self.target, moment, q),
+                    None => Some(self.matching.evaluate(moment, q)),
+                };
+                evaluated.map(|(objective, gradient)| (objective, simplex_gap(&gradient, q)))
             }
-            _ => Some(self.matching.evaluate(&search.known, q)),
         };
-        evaluated
-            .map(|(objective, gradient)| (objective, simplex_gap(&gradient, q)))
-            .filter(|(objective, gap)| objective.is_finite() && gap.is_finite())
-            .ok_or_else(|| {
+        standing.filter(|(objective, gap)| objective.is_finite() && gap.is_finite()).ok_or_else(
+            || {
                 Error::failed("the weights of the public records are not finite")
                     .cure("raise the regularisation")
-            })
+            },
+        )
     }
 }
 
@@ -327,17 +354,18 @@ impl Run for Adaptation {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let (search, first_gap) = match self.search.take() {
             None => (self.release(spender)?, None),
-            Some((search, first_gap)) => (self.batch(search), Some(first_gap)),
+            Some((search, first_gap)) => (search.map(|search| self.batch(search)), Some(first_gap)),
         };
         let (objective, gap) = self.standing(search.get())?;
-        let q = &search.get().descent.point;
+        let q = search.get().point();
         let mut measures = vec![
             Measure::released(Series::Objective, objective),
             Measure::released(Series::StationarityGap, gap),
             Measure::released(Series::EffectiveSample, effective_sample(q.iter().copied())),
         ];
-        if let Some(difference) = self.matching.difference(&search.get().known, q) {
-            measures.push(Measure::released(Series::MomentDiscrepancy, spectral_norm(&difference)));
+        if let Search::Dense(moment, _) = search.get() {
+            let norm = spectral_norm(&difference(moment, &self.matching.features, q));
+            measures.push(Measure::released(Series::MomentDiscrepancy, norm));
         }
         let exact = |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.features, q));
         if let Some(norm) = self.moment.curator(watch, exact) {
@@ -353,7 +381,7 @@ impl Run for Adaptation {
 
     fn model(&self) -> Option<Released<Model>> {
         let (search, _) = self.search.as_ref()?;
-        let q = search.get().descent.point.as_slice();
+        let q = search.get().point().as_slice();
         let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
             .in_ball(self.ridge, self.radius)?;
         Some(search.clone().map(|_| w.into()))
@@ -361,7 +389,7 @@ impl Run for Adaptation {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let (search, _) = self.search.as_ref()?;
-        Some(search.clone().map(|search| search.descent.point.as_slice().to_vec()))
+        Some(search.clone().map(|search| search.point().as_slice().to_vec()))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

@@ -11,6 +11,7 @@ pub mod eigen;
 pub mod fused;
 pub mod leading;
 pub mod least_squares;
+pub mod pairwise;
 pub mod principal;
 pub mod product;
 pub mod projection;

@@ -84,6 +84,8 @@ static SEARCHERS: &[Searcher] = &[
             arm: Arm::Method("moment_release"),
             settings: &[
                 ("lambda", Setting::Number(1.0)),
+                // The form whose iterations are accelerated ones.
+                ("form", Setting::Word("dense")),
                 ("tolerance", Setting::Number(1e-5)),
                 ("iterations", Setting::Number(1000.0)),
             ],

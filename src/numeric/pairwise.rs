@@ -1,0 +1,134 @@
+//! Descent on the simplex that moves weight between two entries at a time.
+//!
+//! > min ½qᵀGq − cᵀq + (λ/2)‖q‖²
+//!
+//! A move goes to the entry of least slope, from the one that lowers the objective most: by
+//! ½δ²/κ where the slopes differ by δ and the curvature between the two is κ, or less if that
+//! takes more weight than there is. It changes the slope by two columns of G, so it costs O(m),
+//! where a step along the whole gradient costs O(m²). Most weights of a solution are zero,
+//! and each gets there in one move: some m to 3m of them reach a gap of 10⁻⁵ of the first
+//! where accelerated gradients take hundreds of steps.
+
+use super::accelerated::simplex_gap;
+use super::{Matrix, Vector};
+
+/// The search on one objective: G, symmetric without negative eigenvalues, is lent to it.
+#[derive(Debug, Clone)]
+pub struct Pairwise {
+    pub point: Vector,
+    /// Of the objective at `point`, kept up to date by every move.
+    pub gradient: Vector,
+    pub moves: u64,
+    ridge: f64,
+    /// Gₖₖ + λ, side by side.
+    curvatures: Vector,
+}
+
+impl Pairwise {
+    /// From uniform weights, where the objective has this gradient.
+    pub fn from_uniform(gradient: Vector, gram: &Matrix, ridge: f64) -> Self {
+        let m = gradient.len();
+        let point = Vector::from_element(m, 1.0 / m as f64);
+        let curvatures = gram.diagonal().add_scalar(ridge);
+        Self { point, gradient, moves: 0, ridge, curvatures }
+    }
+
+    pub fn gap(&self) -> f64 {
+        simplex_gap(&self.gradient, &self.point)
+    }
+
+    /// One move. False where none lowers the objective, as at the minimum.
+    pub fn advance(&mut self, gram: &Matrix) -> bool {
+        let (to, least) = self.gradient.argmin();
+        let towards = gram.column(to);
+        let own = self.curvatures[to];
+        let (mut from, mut amount, mut most) = (to, 0.0, 0.0);
+        let entries = self.point.iter().zip(&self.gradient).zip(&self.curvatures).zip(&towards);
+        for (k, (((weight, slope), curvature), between)) in entries.enumerate() {
+            let excess = slope - least;
+            if *weight > 0.0 && excess > 0.0 {
+                let curvature = own + curvature - 2.0 * between;
+                // At most all the weight, also where there is no curvature.
+                let moved = if curvature * weight > excess { excess / curvature } else { *weight };
+                let drop = moved * (excess - 0.5 * moved * curvature);
+                if drop > most {
+                    (from, amount, most) = (k, moved, drop);
+                }
+            }
+        }
+        if from == to {
+            return false;
+        }
+        self.point[to] += amount;
+        self.point[from] -= amount;
+        let away = gram.column(from);
+        for ((slope, towards), away) in self.gradient.iter_mut().zip(&towards).zip(&away) {
+            *slope += amount * (towards - away);
+        }
+        self.gradient[to] += amount * self.ridge;
+        self.gradient[from] -= amount * self.ridge;
+        self.moves += 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::accelerated::Accelerated;
+
+    proptest! {
+        #[test]
+        fn every_move_lowers_the_objective_and_they_end_at_its_minimum(
+            entries in proptest::collection::vec(-1.0..1.0_f64, 24),
+            pull in proptest::collection::vec(-1.0..1.0_f64, 8),
+            log_ridge in -6.0..1.0_f64,
+        ) {
+            // Rank 3 of 8: without the ridge there would be many minima.
+            let (half, pull) = (Matrix::from_vec(3, 8, entries), Vector::from_vec(pull));
+            let (gram, ridge) = (half.transpose() * &half, f64::exp(log_ridge));
+            let gradient = |q: &Vector| &gram * q - &pull + ridge * q;
+            let value = |q: &Vector| 0.5 * q.dot(&(&gram * q + ridge * q)) - pull.dot(q);
+            let mut search = Pairwise::from_uniform(gradient(&Vector::from_element(8, 0.125)), &gram, ridge);
+            for _ in 0..2000 {
+                let before = search.clone();
+                if search.gap() < 1e-12 || !search.advance(&gram) {
+                    break;
+                }
+                prop_assert!(value(&search.point) <= value(&before.point) + 1e-15);
+                prop_assert!(search.point.min() >= 0.0);
+            }
+            prop_assert!((search.point.sum() - 1.0).abs() < 1e-12);
+            prop_assert!((gradient(&search.point) - &search.gradient).amax() < 1e-12);
+            prop_assert!(search.gap() < 1e-9, "{:e}", search.gap());
+            let mut other = Accelerated::from_uniform(8, gram.trace() + ridge);
+            for _ in 0..3000 {
+                other.advance(gradient);
+            }
+            prop_assert!(value(&search.point) <= value(&other.point) + 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_single_entry_equal_slopes_and_no_numbers_leave_everything_as_it_is() {
+        let gram = Matrix::identity(3, 3);
+        for gradient in [[0.0; 3], [f64::NAN; 3]] {
+            let mut search = Pairwise::from_uniform(Vector::from_row_slice(&gradient), &gram, 0.1);
+            assert!(!search.advance(&gram));
+            assert_eq!((search.point.max(), search.moves), (1.0 / 3.0, 0));
+        }
+        let one = Matrix::identity(1, 1);
+        assert!(!Pairwise::from_uniform(Vector::from_element(1, 2.0), &one, 0.1).advance(&one));
+    }
+
+    #[test]
+    fn without_curvature_all_the_weight_moves() {
+        let (flat, slopes) = (Matrix::zeros(3, 3), Vector::from_row_slice(&[1.0, 0.0, 2.0]));
+        let mut search = Pairwise::from_uniform(slopes, &flat, 0.0);
+        while search.advance(&flat) {}
+        assert_eq!(search.point.as_slice(), &[0.0, 1.0, 0.0]);
+        assert_eq!((search.moves, search.gap()), (2, 0.0));
+    }
+}
