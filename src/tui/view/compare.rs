@@ -218,7 +218,7 @@ fn differences(app: &App, frame: &mut Frame, area: Rect) {
         return;
     }
     if pinned.len() < 2 {
-        empty(app, frame, inner, &["Pin a second run (Space) to see", "what differs."]);
+        empty(app, frame, inner, &["Pin a second run (Space) to see what differs."]);
         return;
     }
     let differences = screen.differences();

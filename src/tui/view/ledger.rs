@@ -39,10 +39,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
             app,
             frame,
             inner,
-            &[
-                "Nothing was spent here yet. The first run on a private dataset, or its first",
-                "budget, opens an account. Press b to set a budget.",
-            ],
+            &["Nothing was spent here yet. The first run on a private dataset, or its first \
+                 budget, opens an account. Press b to set a budget."],
         );
         return;
     }

@@ -29,10 +29,8 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
             app,
             frame,
             inner,
-            &[
-                "No plan yet. A plan needs one private and one public dataset: press 1 to mark them,",
-                "then n here.",
-            ],
+            &["No plan yet. A plan needs one private and one public dataset: press 1 to mark \
+                 them, then n here."],
         );
         return;
     };
