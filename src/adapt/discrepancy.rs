@@ -15,10 +15,9 @@
 //! > D²F̃[H, H] = μ·(Σᵢⱼ sᵢⱼHᵢⱼ² − ⟨E, H⟩²) ≤ μ·Tr(C·H²),
 //!
 //! because the divided difference sᵢⱼ of sinh is a mean of cosh between two eigenvalues, and
-//! cosh, being convex, has a mean of at most ½(cᵢ + cⱼ). Where H is a difference of two
-//! records' outer products, it has at most one positive and one negative eigenvalue; so if
-//! none is larger than ‖H‖, the trace is at most ‖H‖²·(c₁ + c₂), and it is at most ‖H‖²_F·c₁
-//! whatever H is. Replacing a private record moves M along Δ = (aaᵀ − bbᵀ)/n, ‖Δ‖ ≤ r²/n;
+//! cosh, being convex, has a mean of at most ½(cᵢ + cⱼ). The trace is at most ‖H‖²_F·c₁, and
+//! where H is a difference of two records' outer products, with no more than two eigenvalues
+//! that are not zero, at most ‖H‖²·(c₁ + c₂). Replacing a private record moves M along Δ = (aaᵀ − bbᵀ)/n, ‖Δ‖ ≤ r²/n;
 //! the scores xᵢᵀExᵢ of two public records of norm at most r̂ then move apart at the rate
 //! D²F̃[Δ, xᵢxᵢᵀ − xⱼxⱼᵀ] and E itself by DE[Δ], and by Cauchy and Schwarz (F̃ is convex):
 //!
@@ -27,7 +26,7 @@
 //! What scores have in common changes no choice between them. All of this holds on the way
 //! from one data set to the other, too, where M is a private moment less a public one, both
 //! without negative eigenvalues and of norm at most r² and r̂². No eigenvalue of M is then
-//! larger than ρ = max(r², r̂²), every cosh is at least 1, and so
+//! larger in size than ρ = max(r², r̂²), every cosh is at least 1, and so, for d ≥ 2,
 //!
 //! > c₁ ≤ cosh(μρ)/(cosh(μρ) + d − 1),  c₁ + c₂ ≤ 2cosh(μρ)/(2cosh(μρ) + d − 2).
 //!

@@ -42,6 +42,7 @@ use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::model::Model;
+use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::{PlannedMechanism, gaussian};
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, PlannedRelease, Released, Spender, Target, Watch,
@@ -181,6 +182,24 @@ fn automatic_rounds(shape: &ProblemShape, sensitivity: Sensitivity, target: Targ
     rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
 }
 
+/// What no entry of the gradient of the part without private data is larger than, nor the
+/// model's gap by more than four times. `square` is r̂².
+fn largest_public_slope(
+    public: &Dataset,
+    square: f64,
+    settings: &Settings,
+    objective: Objective,
+) -> Result<f64> {
+    Ok(match objective {
+        Objective::SingleStage => {
+            let labels = public.target.iter().flatten();
+            let largest = labels.fold(0.0, |largest, label| f64::max(largest, label.abs()));
+            (settings.number("lambda")? * square.sqrt() + largest).powi(2)
+        }
+        Objective::TwoStage { weight_ridge } => weight_ridge,
+    })
+}
+
 /// `rounds` where they are already known.
 fn plan(
     shape: &ProblemShape,
@@ -205,7 +224,11 @@ fn plan(
         Objective::SingleStage => 4.0 * settings.number("lambda")?.powi(2),
         Objective::TwoStage { .. } => 1.0,
     };
-    let range = weight * sensitivity.range;
+    // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
+    // either side. A gap is a sum of m of them, and of the gap of the model.
+    let largest = weight * square + largest_public_slope(public, square, settings, objective)?;
+    let range = weight * sensitivity.range + summation_error(8) * largest;
+    let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
     let candidates = public.len() as u64;
     // b of the module's text.
     let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
@@ -238,7 +261,7 @@ fn plan(
         releases.push(PlannedRelease {
             label: ITERATE,
             what: "which round's weights come closest to a stationary point".to_owned(),
-            mechanism: PlannedMechanism::Selection { range: 2.0 * range, candidates: rounds },
+            mechanism: PlannedMechanism::Selection { range: gap_range, candidates: rounds },
             count: 1,
             // Twice the range at the scale of the rounds costs as much as four of them.
             noise: match noise {

@@ -19,13 +19,18 @@ pub(super) fn frobenius_sensitivity(shape: &ProblemShape) -> f64 {
     std::f64::consts::SQRT_2 * square / n as f64 + 2.0 * rounding
 }
 
+/// A record shrunk to less of itself has left what is not lost in rounding.
+const LEAST_SHRINKING: f64 = 1e-100;
+
 /// (1/n)Σ xᵢxᵢᵀ with every xᵢ clipped to `norm`, which changes nothing for records within
-/// the declared bounds. A record that is not made of numbers counts for nothing.
+/// the declared bounds. A record that is not made of numbers, or of absurdly large ones,
+/// counts for nothing.
 pub fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
     let n = features.ncols() as f64;
     let weights: Vec<f64> = features
         .column_iter()
-        .map(|example| shrink_factor(example.norm(), norm).powi(2) / n)
+        .map(|example| shrink_factor(example.norm(), norm))
+        .map(|shrunk| if shrunk < LEAST_SHRINKING { 0.0 } else { shrunk.powi(2) / n })
         .collect();
     weighted_outer_sum(features, &weights)
 }
@@ -46,6 +51,15 @@ mod tests {
     use crate::data::Dataset;
     use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, unpack};
+
+    #[test]
+    fn absurdly_long_records_stay_within_the_bound() {
+        for length in [1.0, 1e90, 1e120, 1e154, 1e160, 1e300] {
+            let features = Matrix::from_fn(2, 2000, |_, i| if i == 0 { length } else { 0.0 });
+            let moved = bounded_moment(&features, 1e-6).norm();
+            assert!(moved <= 1e-12 / 2000.0 * (1.0 + 1e-12), "{length:e}: {moved:e}");
+        }
+    }
 
     #[test]
     fn the_released_moment_agrees_with_the_reference_for_its_normals() {

@@ -221,11 +221,11 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let noise = plan.calibrate(target).unwrap();
     let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
-    // The same scale for twice the range.
+    // The same scale for twice the range, up to what rounding is given.
     let scales = (rounds.mechanism.scale(), choice.mechanism.scale());
-    assert!((scales.0 / scales.1 - 1.0).abs() < 1e-9, "{scales:?}");
+    assert!((scales.0 / scales.1 - 1.0).abs() < 1e-6, "{scales:?}");
     let ranges = (rounds.mechanism.sensitivity(), choice.mechanism.sensitivity());
-    assert!((2.0 * ranges.0 / ranges.1 - 1.0).abs() < 1e-9, "{ranges:?}");
+    assert!((2.0 * ranges.0 / ranges.1 - 1.0).abs() < 1e-6, "{ranges:?}");
     let (norm, _) = setup.run(method, &given, target, true, 3);
     assert!(norm < 0.1, "{norm}");
 }
