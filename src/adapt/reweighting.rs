@@ -39,8 +39,8 @@ pub(super) const ROUNDS: Field = Field {
     name: "rounds K",
     unit: "",
     help: "Looks at the private moment. More rounds follow it further, each with more noise. \
-           automatic goes by n, ε and the number of public records (the printed 1000 in \
-           as_printed).",
+           automatic goes by n, ε, μ and the numbers of features and public records (the \
+           printed 1000 in as_printed).",
     kind: FieldKind::Automatic { whole: true, max: 100_000.0 },
 };
 
