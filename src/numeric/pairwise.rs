@@ -22,6 +22,8 @@ pub struct Pairwise {
     ridge: f64,
     /// Gₖₖ + λ, side by side.
     curvatures: Vector,
+    /// By how much each entry's best move would lower the objective.
+    drops: Vec<f64>,
 }
 
 impl Pairwise {
@@ -30,7 +32,7 @@ impl Pairwise {
         let m = gradient.len();
         let point = Vector::from_element(m, 1.0 / m as f64);
         let curvatures = gram.diagonal().add_scalar(ridge);
-        Self { point, gradient, moves: 0, ridge, curvatures }
+        Self { point, gradient, moves: 0, ridge, curvatures, drops: vec![0.0; m] }
     }
 
     pub fn gap(&self) -> f64 {
@@ -39,30 +41,37 @@ impl Pairwise {
 
     /// One move. False where none lowers the objective, as at the minimum.
     pub fn advance(&mut self, gram: &Matrix) -> bool {
-        let (to, least) = self.gradient.argmin();
-        let towards = gram.column(to);
-        let own = self.curvatures[to];
-        let (mut from, mut amount, mut most) = (to, 0.0, 0.0);
-        let entries = self.point.iter().zip(&self.gradient).zip(&self.curvatures).zip(&towards);
-        for (k, (((weight, slope), curvature), between)) in entries.enumerate() {
-            let excess = slope - least;
-            if *weight > 0.0 && excess > 0.0 {
-                let curvature = own + curvature - 2.0 * between;
-                // At most all the weight, also where there is no curvature.
-                let moved = if curvature * weight > excess { excess / curvature } else { *weight };
-                let drop = moved * (excess - 0.5 * moved * curvature);
-                if drop > most {
-                    (from, amount, most) = (k, moved, drop);
-                }
-            }
+        let size = self.point.len();
+        let column = |index: usize| &gram.as_slice()[index * size..][..size];
+        let to = place_of_largest(self.gradient.iter().map(|slope| -slope));
+        let (least, own, towards) = (self.gradient[to], self.curvatures[to], column(to));
+        // At most all the weight, also where there is no curvature.
+        let amount = |slope: f64, weight: f64, curvature: f64| {
+            let wanted = (slope - least) / curvature;
+            if wanted < weight { wanted } else { weight }
+        };
+        let entries = self.point.as_slice().iter().zip(self.gradient.as_slice());
+        let curvatures = self.curvatures.as_slice().iter().zip(towards);
+        let drops = self.drops.iter_mut().zip(entries.zip(curvatures));
+        for (drop, ((weight, slope), (curvature, between))) in drops {
+            let curvature = own + curvature - 2.0 * between;
+            let curvature = if curvature > 0.0 { curvature } else { f64::MIN_POSITIVE };
+            let moved = amount(*slope, *weight, curvature);
+            *drop = moved * (slope - least - 0.5 * moved * curvature);
         }
-        if from == to {
+        let from = place_of_largest(self.drops.iter().copied());
+        // Nor where something is not a number.
+        let lowers = self.drops[from] > 0.0;
+        if !lowers {
             return false;
         }
+        let away = column(from);
+        let curvature = (own + self.curvatures[from] - 2.0 * towards[from]).max(f64::MIN_POSITIVE);
+        let amount = amount(self.gradient[from], self.point[from], curvature);
         self.point[to] += amount;
         self.point[from] -= amount;
-        let away = gram.column(from);
-        for ((slope, towards), away) in self.gradient.iter_mut().zip(&towards).zip(&away) {
+        let slopes = self.gradient.as_mut_slice().iter_mut();
+        for ((slope, towards), away) in slopes.zip(towards).zip(away) {
             *slope += amount * (towards - away);
         }
         self.gradient[to] += amount * self.ridge;
@@ -70,6 +79,17 @@ impl Pairwise {
         self.moves += 1;
         true
     }
+}
+
+/// Of the first of the largest numbers; 0 where there is none.
+fn place_of_largest(numbers: impl Iterator<Item = f64>) -> usize {
+    let (mut place, mut largest) = (0, f64::NEG_INFINITY);
+    for (index, number) in numbers.enumerate() {
+        if number > largest {
+            (place, largest) = (index, number);
+        }
+    }
+    place
 }
 
 #[cfg(test)]
