@@ -8,7 +8,8 @@
 //!
 //! and a step that moves weight between two records costs O(m) ([`Pairwise`]).
 //!
-//! *Release.* In an orthonormal basis of the records' span M₀ has the coordinates a = L⁻¹b, LLᵀ = G, and
+//! *Release.* In an orthonormal basis of the records' span M₀ has the coordinates a = L⁻¹b,
+//! LLᵀ = G, and
 //!
 //! > b̃ = L(a + σz) = b + N(0, σ²G)
 //!

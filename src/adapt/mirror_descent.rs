@@ -115,10 +115,7 @@ impl Method for MirrorDescent {
         let plan = plan(shape, &problem.public, noise.target, settings, rounds)?;
         let sigma = plan.scale(noise, SLOPE)?;
         let printed = settings.text("mode")? == AS_PRINTED;
-        let square = largest_square(&problem.public.features)?;
-        let objective = objective(settings)?;
-        let temperature = temperature(settings, shape.bounds.feature_norm, objective)?;
-        let sensitivity = Sensitivity::of(shape, square, temperature);
+        let (square, sensitivity) = sensitivity(shape, &problem.public, settings)?;
         let records = (problem.public.len().max(2) as f64).ln();
         let noise = if printed { sigma } else { square * sigma };
         let signal = square * if printed { 1.0 } else { sensitivity.largest_slope };
@@ -128,7 +125,7 @@ impl Method for MirrorDescent {
             0.0 => LONGER * (records / plan.steps as f64).sqrt() / largest,
             given => given,
         };
-        let reweighting = Reweighting::new(problem, settings, objective)?;
+        let reweighting = Reweighting::new(problem, settings, objective(settings)?)?;
         Ok(Box::new(Descent {
             state: reweighting.start()?,
             reweighting,
@@ -145,6 +142,17 @@ impl Method for MirrorDescent {
 
 fn objective(settings: &Settings) -> Result<Objective> {
     Ok(Objective::TwoStage { weight_ridge: settings.number("weight_ridge")? })
+}
+
+/// r̂², and how far a neighbour moves E.
+fn sensitivity(
+    shape: &ProblemShape,
+    public: &Dataset,
+    settings: &Settings,
+) -> Result<(f64, Sensitivity)> {
+    let square = largest_square(&public.features)?;
+    let temperature = temperature(settings, shape.bounds.feature_norm, objective(settings)?)?;
+    Ok((square, Sensitivity::of(shape, square, temperature)))
 }
 
 /// K for a target: see the module.
@@ -169,10 +177,7 @@ fn plan(
     rounds: Option<u64>,
 ) -> Result<Plan> {
     let printed = settings.text("mode")? == AS_PRINTED;
-    let square = largest_square(&public.features)?;
-    let norm = shape.bounds.feature_norm;
-    let temperature = temperature(settings, norm, objective(settings)?)?;
-    let sensitivity = Sensitivity::of(shape, square, temperature);
+    let (square, sensitivity) = sensitivity(shape, public, settings)?;
     let rounds = match (settings.whole("rounds")?, rounds) {
         (0, Some(known)) => known,
         (0, None) if printed => PRINTED_ROUNDS,
@@ -181,6 +186,8 @@ fn plan(
     };
     let release = if printed {
         let m = public.len() as f64;
+        let norm = shape.bounds.feature_norm;
+        let temperature = temperature(settings, norm, objective(settings)?)?;
         let tau = 2.0 * temperature * norm.powi(2) * square / shape.private_records as f64;
         let sigma = 2.0 * tau * (2.0 * m * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
             / target.epsilon;
@@ -304,5 +311,46 @@ impl Run for Descent {
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
         self.model().ok_or_else(no_model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::Value;
+    use crate::adapt::example;
+
+    #[test]
+    fn both_releases_attain_their_sensitivity() {
+        // Public records along the two axes that a private one is moved between, M = 0 beside.
+        let (n, d, m) = (1000, 6, 20);
+        let (mut shape, mut public, _) = example::shifted(2, m, n, 1);
+        shape.dimension = d;
+        public.features = Matrix::from_fn(d, m, |axis, i| f64::from(u8::from(axis == i % 2)));
+        let moment = |axis: usize| {
+            let mut moment = Matrix::zeros(d, d);
+            moment[(axis, axis)] = 1.0 / n as f64;
+            moment
+        };
+        let slope = |axis| Smoothed::of(&moment(axis), 0.03).unwrap().slope;
+        let change = slope(0) - slope(1);
+        for (mode, moved) in [
+            ("rigorous", pack(&change)),
+            ("as_printed", quadratic_forms(&public.features, &change).as_slice().to_vec()),
+        ] {
+            let given = [
+                ("mode".to_owned(), Value::Text(mode.to_owned())),
+                ("temperature".to_owned(), Value::Number(0.03)),
+            ];
+            let settings = SPEC.check(&given.into()).unwrap();
+            let plan = plan(&shape, &public, example::TARGET, &settings, Some(5)).unwrap();
+            let PlannedMechanism::Gaussian { l2_sensitivity, .. } = plan.releases[0].mechanism
+            else {
+                panic!()
+            };
+            let moved = Vector::from_vec(moved).norm();
+            assert!(moved <= l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");
+            assert!(moved > 0.99 * l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::discrepancy::{Smoothed, largest_square};
 use super::moment::bounded_moment;
 use super::spec::{Field, FieldKind};
 use super::{Measure, Problem, Series, Settings, effective_sample};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::least_squares::NormalEquations;
@@ -128,6 +129,29 @@ pub(super) enum Objective {
     },
 }
 
+impl Objective {
+    /// What F̃ weighs.
+    pub fn weight(self, radius: f64) -> f64 {
+        match self {
+            Self::SingleStage => 4.0 * radius.powi(2),
+            Self::TwoStage { .. } => 1.0,
+        }
+    }
+
+    /// What no entry of [`Reweighting::public_slope`] is larger than, nor the gap of the model
+    /// by more than four times. `square` is r̂².
+    pub fn largest_public_slope(self, public: &Dataset, square: f64, radius: f64) -> f64 {
+        match self {
+            Self::SingleStage => {
+                let labels = public.target.iter().flatten();
+                let largest = labels.fold(0.0, |largest, label| f64::max(largest, label.abs()));
+                (radius * square.sqrt() + largest).powi(2)
+            }
+            Self::TwoStage { weight_ridge } => weight_ridge,
+        }
+    }
+}
+
 /// μ in absolute units, of the methods that look at the slope in every round. Where it is
 /// automatic, noise asks for a small one (see [`super::discrepancy`]) and a loss beside F̃
 /// for one that makes F̃ steeper.
@@ -208,10 +232,7 @@ impl Reweighting {
 
     /// What F̃ weighs in the objective.
     pub fn weight(&self) -> f64 {
-        match self.objective {
-            Objective::SingleStage => 4.0 * self.radius.powi(2),
-            Objective::TwoStage { .. } => 1.0,
-        }
+        self.objective.weight(self.radius)
     }
 
     fn residuals<'a>(&'a self, w: &'a Vector) -> impl Iterator<Item = f64> + 'a {

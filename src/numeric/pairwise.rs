@@ -45,29 +45,31 @@ impl Pairwise {
         let column = |index: usize| &gram.as_slice()[index * size..][..size];
         let to = place_of_largest(self.gradient.iter().map(|slope| -slope));
         let (least, own, towards) = (self.gradient[to], self.curvatures[to], column(to));
-        // At most all the weight, also where there is no curvature.
-        let amount = |slope: f64, weight: f64, curvature: f64| {
-            let wanted = (slope - least) / curvature;
-            if wanted < weight { wanted } else { weight }
+        // How much is best taken from an entry, at most all its weight, also where there is
+        // no curvature; and what that is worth.
+        let best = |slope: f64, weight: f64, curvature: f64, between: f64| {
+            let curvature = own + curvature - 2.0 * between;
+            let curvature = if curvature > 0.0 { curvature } else { f64::MIN_POSITIVE };
+            let excess = slope - least;
+            let wanted = excess / curvature;
+            let amount = if wanted < weight { wanted } else { weight };
+            (amount, amount * (excess - 0.5 * amount * curvature))
         };
         let entries = self.point.as_slice().iter().zip(self.gradient.as_slice());
         let curvatures = self.curvatures.as_slice().iter().zip(towards);
         let drops = self.drops.iter_mut().zip(entries.zip(curvatures));
         for (drop, ((weight, slope), (curvature, between))) in drops {
-            let curvature = own + curvature - 2.0 * between;
-            let curvature = if curvature > 0.0 { curvature } else { f64::MIN_POSITIVE };
-            let moved = amount(*slope, *weight, curvature);
-            *drop = moved * (slope - least - 0.5 * moved * curvature);
+            *drop = best(*slope, *weight, *curvature, *between).1;
         }
         let from = place_of_largest(self.drops.iter().copied());
+        let (slope, weight) = (self.gradient[from], self.point[from]);
+        let (amount, drop) = best(slope, weight, self.curvatures[from], towards[from]);
         // Nor where something is not a number.
-        let lowers = self.drops[from] > 0.0;
+        let lowers = drop > 0.0;
         if !lowers {
             return false;
         }
         let away = column(from);
-        let curvature = (own + self.curvatures[from] - 2.0 * towards[from]).max(f64::MIN_POSITIVE);
-        let amount = amount(self.gradient[from], self.point[from], curvature);
         self.point[to] += amount;
         self.point[from] -= amount;
         let slopes = self.gradient.as_mut_slice().iter_mut();
