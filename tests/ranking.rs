@@ -156,6 +156,35 @@ fn a_private_table_releases_every_score() {
 }
 
 #[test]
+fn a_private_direction_says_what_to_expect_and_what_every_span_holds_of_it() {
+    let directory = workspace();
+    let arguments = ["rank", "session.ron", "--private", "3", "--mechanism", "direction"];
+    let output = halflight(directory.path(), &[&arguments[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let value = json(&output);
+    let shares = value["direction"].as_array().unwrap();
+    // Three that fit, and one that is left out.
+    assert_eq!(shares.len(), 4, "{value}");
+    assert!(shares[3]["energy"].is_null() && shares[3]["name"] == "odd", "{value}");
+    let number = |at: usize, what: &str| shares[at][what]["mean"].as_f64().unwrap();
+    for at in 0..3 {
+        let (share, sine) = (number(at, "energy"), number(at, "distance"));
+        assert!((share + sine * sine - 1.0).abs() < 1e-9, "{value}");
+    }
+    assert!(number(0, "energy") >= number(2, "energy"), "{value}");
+    let remarks = value["remarks"].as_array().unwrap();
+    let expected = |remark: &serde_json::Value| remark.as_str().unwrap().contains("by chance");
+    assert!(remarks.iter().any(expected), "{value}");
+    assert!(value.get("released").is_none() && value.get("winner").is_none());
+    let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
+    let run = &ledger["accounts"][0]["runs"][0];
+    assert_eq!(
+        (run["method"].as_str(), run["state"].as_str()),
+        (Some("private_direction"), Some("finished"))
+    );
+}
+
+#[test]
 fn what_cannot_be_ranked_is_said_with_the_right_exit_code() {
     let directory = workspace();
     let path = directory.path().join("session.ron");

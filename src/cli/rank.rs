@@ -66,6 +66,9 @@ enum Mechanism {
     Exponential,
     /// The scores of all, with Gaussian noise.
     Table,
+    /// One leading direction of the private gradients, by the Bingham mechanism, and its share
+    /// inside of every dataset's span.
+    Direction,
 }
 
 impl Rank {
@@ -146,6 +149,7 @@ impl Rank {
             Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
             Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
             Mechanism::Table => Manner::Table(target),
+            Mechanism::Direction => Manner::Direction(target),
         }
     }
 }
@@ -163,7 +167,10 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
         Findings::Private { disclosed, guarantee, run } => {
             match disclosed {
                 Disclosed::Winner(winner) => lines.push(format!("use {}", winner.get())),
-                Disclosed::Table(table) => lines.push(released_table(table.get())),
+                Disclosed::Table(table) => lines.push(released_table(table.get(), "")),
+                Disclosed::Direction(table) => {
+                    lines.push(released_table(table.get(), "; shares of one direction"));
+                }
             }
             lines.push(format!("  {}, as {}", guaranteed(guarantee), run.0));
         }
@@ -259,9 +266,9 @@ fn with_deviation(mean: &Mean) -> String {
     format!("{:>6.4} ± {:.4}", mean.mean, mean.deviation)
 }
 
-fn released_table(lines: &[ReleasedLine]) -> String {
+fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     let mut text = vec![format!(
-        "  {:>4} {:<22} {:>15} {:>15}   (released; ± what the noise makes of it)",
+        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± what the noise makes of it)",
         "rank", "dataset", "energy", "distance"
     )];
     for (index, line) in lines.iter().enumerate() {
@@ -299,20 +306,23 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
             value["guarantee"] = json!(guarantee);
             match disclosed {
                 Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),
-                Disclosed::Table(table) => {
-                    let lines = table.get().iter().map(|line| {
-                        json!({
-                            "name": line.name,
-                            "energy": line.energy.map(mean_json),
-                            "distance": line.distance.map(mean_json),
-                        })
-                    });
-                    value["released"] = lines.collect();
-                }
+                Disclosed::Table(table) => value["released"] = released_json(table.get()),
+                Disclosed::Direction(table) => value["direction"] = released_json(table.get()),
             }
         }
     }
     value
+}
+
+fn released_json(lines: &[ReleasedLine]) -> Value {
+    let line = |line: &ReleasedLine| {
+        json!({
+            "name": line.name,
+            "energy": line.energy.map(mean_json),
+            "distance": line.distance.map(mean_json),
+        })
+    };
+    lines.iter().map(line).collect()
 }
 
 fn mean_json(mean: Mean) -> Value {

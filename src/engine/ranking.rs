@@ -27,8 +27,8 @@ use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
-    Candidate, Comparison, Disclosed, Lineup, PrivateRanking, PrivateSelection, PrivateTable,
-    Ranking, Selector, Supply,
+    Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateRanking, PrivateSelection,
+    PrivateTable, Ranking, Selector, Supply,
 };
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
@@ -61,6 +61,8 @@ pub enum Manner {
     Winner(Selector, Target),
     /// Every dataset's scores, with noise.
     Table(Target),
+    /// One leading direction of the private gradients, and what of it each dataset's span holds.
+    Direction(Target),
 }
 
 /// What a ranking tells while it works.
@@ -131,6 +133,10 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
             let work = PrivateTable::new(lineup, repeats, &data, private_records)?;
             privately(job, private, Box::new(work), target, tell)
         }
+        Manner::Direction(target) => {
+            let work = PrivateDirection::new(lineup, &data, private_records)?;
+            privately(job, private, Box::new(work), target, tell)
+        }
     }
 }
 
@@ -186,6 +192,8 @@ fn privately(
     tell: &mut dyn FnMut(RankingMoment),
 ) -> Result<RankingSummary> {
     let calibrated = calibrate(&[work.plan()?], target)?;
+    let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
+    let outlook = scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>()?.concat();
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
     let name = &private.definition.name;
@@ -200,8 +208,8 @@ fn privately(
         allow_large_delta: false,
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?);
-    let total = job.session.ranking.settings.repeats;
-    tell(RankingMoment::Begun { total, remarks: work.lineup().remarks() });
+    let remarks = [work.lineup().remarks(), outlook.clone()].concat();
+    tell(RankingMoment::Begun { total: work.repeats(), remarks });
     let stopped = guarded(|| {
         loop {
             if !job.control.proceed() {
@@ -215,7 +223,9 @@ fn privately(
             }
         }
     });
-    let about = summary(private, Findings::Nothing, work.lineup(), !matches!(stopped, Ok(false)));
+    let mut about =
+        summary(private, Findings::Nothing, work.lineup(), !matches!(stopped, Ok(false)));
+    about.remarks.extend(outlook);
     let disclosed = match stopped {
         Ok(false) => guarded(|| work.finish(&mut spender)).map(Some),
         Ok(true) => Ok(None),

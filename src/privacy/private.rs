@@ -46,6 +46,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::mechanism::PoissonSample;
 use super::spender::Spender;
 use crate::error::Result;
+use crate::numeric::Matrix;
 
 /// Data of people who did not agree to be seen.
 pub struct Private<T>(Arc<T>);
@@ -120,6 +121,17 @@ impl<T> Private<T> {
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
         spender.laplace(release, || query(&self.0)).map(Released::new)
+    }
+
+    /// Releases a vector along one direction u, the larger uᵀAu of the symmetric matrix A that
+    /// `query` makes the likelier. Its length says nothing.
+    pub fn release_direction(
+        &self,
+        spender: &mut Spender,
+        release: &str,
+        query: impl Fn(&T) -> Matrix,
+    ) -> Result<Released<Vec<f64>>> {
+        spender.direction(release, || query(&self.0)).map(Released::new)
     }
 
     /// Releases one of the candidates, the larger its score the likelier, by the

@@ -2,13 +2,15 @@
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId, Unfinished};
+use super::mechanism::direction::leading_direction;
 use super::mechanism::selection::largest;
 use super::mechanism::{
-    DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator, NoisyMaximum,
-    PermuteAndFlip, PoissonSample,
+    DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator,
+    NoisyMaximum, PermuteAndFlip, PoissonSample,
 };
 use super::transcript::Transcript;
 use crate::error::{Error, Result};
+use crate::numeric::Matrix;
 
 /// How many blocks a run's draws of one event are announced in, at most: each
 /// costs one synced line in the ledger.
@@ -243,6 +245,28 @@ impl Spender {
         })
     }
 
+    /// A vector along one direction u, the larger uᵀAu of the matrix A the likelier.
+    pub(super) fn direction(
+        &mut self,
+        release: &str,
+        exact: impl FnOnce() -> Matrix,
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::Direction { scale, dimension, .. } = self.events[index].mechanism else {
+            return Err(planned_otherwise(release));
+        };
+        self.once(index, |spender| {
+            let noise = spender.noise(scale, || DirectionMechanism::with_scale(scale))?;
+            let numbers = dimension * dimension;
+            let exact = spender.compute(index, numbers, |_| Ok(exact().as_slice().to_vec()))?;
+            let matrix = Matrix::from_vec(dimension as usize, dimension as usize, exact);
+            match noise {
+                Some(noise) => noise.draw(&mut spender.generator, &matrix),
+                None => leading_direction(&matrix),
+            }
+        })
+    }
+
     /// One of the candidates, the larger its score the likelier.
     pub(super) fn select(
         &mut self,
@@ -423,7 +447,8 @@ mod tests {
     /// A release of every kind, five draws each.
     fn every_kind() -> Vec<PlannedRelease> {
         use PlannedMechanism::{
-            Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection, SubsampledGaussian,
+            Direction, Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection,
+            SubsampledGaussian,
         };
         let (coordinates, candidates) = (2, 3);
         vec![
@@ -437,6 +462,7 @@ mod tests {
             planned("selection", Selection { range: 1.0, candidates }, 5),
             planned("flipped selection", PermuteAndFlip { range: 1.0, candidates }, 5),
             planned("noisy selection", NoisySelection { sensitivity: 1.0, candidates }, 5),
+            planned("direction", Direction { range: 1.0, dimension: 2 }, 5),
         ]
     }
 
@@ -453,7 +479,9 @@ mod tests {
                 Mechanism::Laplace { scale, grid, .. } => {
                     (*scale, *grid) = (laplace.scale(), laplace.grid());
                 }
-                Mechanism::Selection { scale, .. } | Mechanism::PermuteAndFlip { scale, .. } => {
+                Mechanism::Selection { scale, .. }
+                | Mechanism::PermuteAndFlip { scale, .. }
+                | Mechanism::Direction { scale, .. } => {
                     *scale = 1.0;
                 }
                 Mechanism::NoisySelection { scale, .. } => {
@@ -479,6 +507,9 @@ mod tests {
                 })
             }
             "laplace" => data.release_laplace(spender, label, |data| data[..2].to_vec()),
+            "direction" => {
+                data.release_direction(spender, label, |data| Matrix::from_column_slice(2, 2, data))
+            }
             _ => data
                 .select(spender, label, |data| data[1..].to_vec())
                 .map(|winner| winner.map(|winner| vec![winner as f64])),
@@ -491,7 +522,7 @@ mod tests {
         let labels: Vec<String> = calibrated.events.iter().map(|e| e.label.clone()).collect();
         let mut spender = Spender::rehearsal(&calibrated, 1);
         for label in &labels {
-            for other in ["gaussian", "subsampled", "laplace", "selection"] {
+            for other in ["gaussian", "subsampled", "laplace", "selection", "direction"] {
                 if !label.ends_with(other) {
                     let before = spender.noise_words();
                     let error = query(other, &mut spender, label).unwrap_err().to_string();
@@ -521,6 +552,9 @@ mod tests {
         assert_eq!(get("laplace"), [0.25, -0.125]);
         assert_eq!(get("selection"), [1.0]);
         assert_eq!(get("noisy selection"), [1.0]);
+        // Of the lower triangle of [.25, 3; −.125, .5], symmetric or not.
+        let axis = get("direction");
+        assert!((axis[0] / axis[1] + 0.414_213_56).abs() < 1e-6, "{axis:?}");
         assert_eq!(get("subsampled")[1].fract(), 0.0);
         let ties = Private::new(()).select(&mut spender, "selection", |()| vec![0.0, 7.0, 7.0]);
         assert_eq!(ties.unwrap().into_inner(), 1);

@@ -14,7 +14,7 @@ use super::settings::{RankingSettings, directions};
 use super::subspace::Subspace;
 use super::supply::Supply;
 use super::verdict;
-use crate::data::{Bounds, Dataset};
+use crate::data::Bounds;
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Gradients, Labels};
 use crate::numeric::Matrix;
@@ -306,13 +306,13 @@ impl Conditions {
         Ok(Some((0..count).map(|_| uniform.sample(&mut labels)).collect()))
     }
 
-    /// Gives the gradients of all of `data` to `work`, some thousand at a time.
-    pub fn in_blocks(&self, data: &Dataset, mut work: impl FnMut(&Gradients)) -> Result<()> {
+    /// Gives the gradients of all of these records to `work`, some thousand at a time.
+    pub fn in_blocks(&self, features: &Matrix, mut work: impl FnMut(&Gradients)) -> Result<()> {
         let mut first = 0;
-        while first < data.len() {
-            let count = BLOCK.min(data.len() - first);
-            let features = data.features.columns(first, count).into_owned();
-            work(&self.gradients_from(first, &features)?);
+        while first < features.ncols() {
+            let count = BLOCK.min(features.ncols() - first);
+            let block = features.columns(first, count).into_owned();
+            work(&self.gradients_from(first, &block)?);
             first += count;
         }
         Ok(())

@@ -12,8 +12,9 @@
 //!   candidate's span and the private one, both of k directions.
 //!
 //! Both are exact numbers about private data, so they are for the curator
-//! ([`crate::privacy::CuratorOnly`]); [`selection`] releases the best candidate alone, and
-//! [`release`] a noisy moment from which the whole table follows.
+//! ([`crate::privacy::CuratorOnly`]); [`selection`] releases the best candidate alone,
+//! [`release`] a noisy moment from which the whole table follows, and [`direction`] one leading
+//! direction, as the paper does.
 //!
 //! | module | holds |
 //! |---|---|
@@ -24,23 +25,16 @@
 //! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
 //! | [`verdict`] | what the table says, in words |
 //! | [`alongside`] | what the gradients are blind to: discrepancies, the public model's score |
-//! | [`selection`], [`release`] | the best candidate, or the whole table, under differential privacy |
-//!
-//! *Not here:* the paper's third mechanism, the leading private direction drawn from a Bingham
-//! distribution ∝ exp(εn/2·xᵀAx). An exact sampler exists for one direction, and ε would be
-//! right; the answer would not. Along the first axis, of eigenvalue λ₁, t = x₁² has the density
-//! t^(−1/2)(1 − t)^((p−3)/2)·exp(εnλ₁t/2) (the others being nothing beside it), which is about
-//! 1/p wide at 0 unless εn > p/λ₁: a network of p = 30 000 and λ₁ = 0.15 takes 200 000 private
-//! records at ε = 1 before the drawn direction has anything to do with theirs. And with C
-//! classes of random labels the first C − 1 eigenvalues are all but equal, so one direction
-//! among them says nothing. Within the candidates' own directions, where p is small, [`release`]
-//! tells all of the moment for the same ε.
+//! | [`frame`] | the directions of all candidates together, and the private moment in them |
+//! | [`selection`], [`release`], [`direction`] | the best candidate, the whole table, or one direction, under differential privacy |
 //!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
 //! `model`, `data`, `privacy`, `numeric`.
 
 pub mod alongside;
 pub mod comparison;
+pub mod direction;
+mod frame;
 pub mod lineup;
 pub mod ranking;
 pub mod release;
@@ -54,6 +48,7 @@ use crate::error::Result;
 use crate::privacy::{PlannedRelease, Released, Spender};
 
 pub use comparison::{Comparison, Line};
+pub use direction::PrivateDirection;
 pub use lineup::{Candidate, Lineup};
 pub use ranking::{RankStep, Ranking};
 pub use release::{PrivateTable, ReleasedLine};
@@ -69,8 +64,16 @@ pub trait PrivateRanking {
 
     fn lineup(&self) -> &Lineup;
 
+    /// How many steps there are.
+    fn repeats(&self) -> usize;
+
     /// What it will release, before private data are touched.
     fn plan(&self) -> Result<PlannedRelease>;
+
+    /// What the public data say of the result to come, with a noise of this scale.
+    fn outlook(&self, _scale: f64) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// One repeat: nothing leaves the private data.
     fn step(&mut self) -> Result<RankStep>;
@@ -86,4 +89,7 @@ pub enum Disclosed {
     Winner(Released<String>),
     /// The best energy first.
     Table(Released<Vec<ReleasedLine>>),
+    /// What every candidate's span holds of one direction, the most first: as energy the
+    /// squared cosine of their angle, as distance its sine.
+    Direction(Released<Vec<ReleasedLine>>),
 }

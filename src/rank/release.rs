@@ -1,11 +1,10 @@
 //! The whole table, released under differential privacy at once.
 //!
-//! In every repeat the candidates' spans together span s public directions Q. The private
-//! gradients are turned into directions uᵢ = Qᵀgᵢ/‖gᵢ‖, shorter than 1, and the second moment
-//! S = (1/n)Σ uᵢuᵢᵀ is released with Gaussian noise, all repeats together. Everything else is
-//! post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ) with Cⱼ = QᵀVⱼ, the mean share
-//! of a gradient inside its span, and the private span is that of the leading eigenvectors of
-//! S, as far as it lies in Q.
+//! The moments S of the private gradients in the candidates' own directions ([`super::frame`])
+//! are released with Gaussian noise, those of all repeats together. Everything else is
+//! post-processing: the energy of candidate j is tr(CⱼᵀSCⱼ), the mean share of a gradient
+//! inside its span, and the private span is that of the leading eigenvectors of S, as far as
+//! it lies in those directions.
 //!
 //! *Sensitivity.* ‖uuᵀ − vvᵀ‖_F ≤ √2 for vectors of norm at most 1, attained by orthogonal
 //! ones, so one of n records moves the R moments, stacked, by at most √(2R)/n. Packed as in
@@ -20,6 +19,7 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::comparison::Mean;
+use super::frame::Frame;
 use super::lineup::{Lineup, Round};
 use super::ranking::RankStep;
 use super::{Disclosed, PrivateRanking};
@@ -28,27 +28,13 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
-use crate::numeric::projection::shrink_factor;
-use crate::numeric::rounding::summation_error;
-use crate::numeric::symmetric::{self, pack, packed_length, unpack, weighted_outer_sum};
+use crate::numeric::symmetric::{self, pack, packed_length, unpack};
 use crate::privacy::accountant::event::PlannedMechanism;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Spender};
 
 const MOMENTS: &str = "moments";
-/// Public directions at most; beyond it those that the candidates share most.
-const MOST_DIRECTIONS: usize = 128;
-/// Of the spans' common second moment; less is no direction of its own.
-const NOTHING: f64 = 1e-9;
 /// Noisy copies by which the spread of distances is found.
 const COPIES: usize = 12;
-
-/// The public side of one repeat.
-struct Frame {
-    /// p × s, orthonormal.
-    directions: Matrix,
-    /// Cⱼ, s × k, of every candidate that is not broken.
-    spans: Vec<Option<Matrix>>,
-}
 
 /// One candidate of the released table.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,56 +61,6 @@ impl std::fmt::Debug for PrivateTable {
     }
 }
 
-impl Frame {
-    fn of(round: &Round) -> Result<Self> {
-        let spans: Vec<_> = round.spans.iter().flatten().collect();
-        let columns: Vec<_> = spans.iter().flat_map(|span| span.basis().column_iter()).collect();
-        let stack = Matrix::from_columns(&columns);
-        let found = leading(&inner_products(&stack, &stack), MOST_DIRECTIONS.min(stack.ncols()))
-            .ok_or_else(|| Error::failed("the candidates' spans are not made of numbers"))?;
-        let largest = found.values.first().copied().unwrap_or(0.0);
-        let kept = found.values.iter().take_while(|value| **value > NOTHING * largest).count();
-        let mut mixtures = found.vectors.columns(0, kept).into_owned();
-        for (mut column, value) in mixtures.column_iter_mut().zip(&found.values) {
-            column /= value.sqrt();
-        }
-        let directions = stack * mixtures;
-        let spans = round
-            .spans
-            .iter()
-            .map(|span| span.as_ref().map(|span| inner_products(&directions, span.basis())));
-        Ok(Self { spans: spans.collect(), directions })
-    }
-
-    /// (1/n)Σ uuᵀ, packed.
-    fn moment(&self, round: &Round, data: &Dataset) -> Result<Vec<f64>> {
-        let share = 1.0 / data.len() as f64;
-        let size = self.directions.ncols();
-        let mut moment = Matrix::zeros(size, size);
-        round.conditions.in_blocks(data, |gradients| {
-            let coordinates = gradients.project(&self.directions);
-            let norms = gradients.squared_norms();
-            let weights: Vec<f64> = coordinates
-                .column_iter()
-                .zip(&norms)
-                .map(|(column, norm)| weight(column.norm(), norm.sqrt()) * share)
-                .collect();
-            moment += weighted_outer_sum(&coordinates, &weights);
-        })?;
-        Ok(pack(&moment))
-    }
-}
-
-/// What uuᵀ is of the coordinates' own: 1/‖g‖², less where rounding made the projection the
-/// longer; 0 of what is not made of numbers.
-fn weight(inside: f64, norm: f64) -> f64 {
-    if inside.is_finite() && norm.is_finite() && norm > 0.0 && inside > 0.0 {
-        (shrink_factor(inside / norm, 1.0) / norm).powi(2)
-    } else {
-        0.0
-    }
-}
-
 impl PrivateTable {
     /// Computes the public side of every repeat.
     pub fn new(
@@ -145,7 +81,7 @@ impl PrivateTable {
     }
 
     fn sizes(&self) -> impl Iterator<Item = usize> {
-        self.frames.iter().map(|frame| frame.directions.ncols())
+        self.frames.iter().map(Frame::size)
     }
 
     fn table(&self, packed: &[f64], sigma: f64) -> Vec<ReleasedLine> {
@@ -211,10 +147,14 @@ impl PrivateRanking for PrivateTable {
         &self.lineup
     }
 
+    fn repeats(&self) -> usize {
+        self.frames.len()
+    }
+
     fn plan(&self) -> Result<PlannedRelease> {
         let coordinates: usize = self.sizes().map(packed_length).sum();
         let repeats = self.frames.len() as f64;
-        let rounding = summation_error(self.n + MOST_DIRECTIONS + 16);
+        let rounding = Frame::rounding(self.n);
         let exact = (2.0 * repeats).sqrt() / self.n as f64;
         Ok(PlannedRelease {
             label: MOMENTS,
@@ -234,7 +174,7 @@ impl PrivateRanking for PrivateTable {
         let (round, frame) = (&self.rounds[self.done], &self.frames[self.done]);
         self.held = self.held.try_map(|(data, moments)| {
             let mut moments = moments.clone();
-            moments.extend(frame.moment(round, data)?);
+            moments.extend(pack(&frame.moment(round, &data.features)?));
             Ok((Arc::clone(data), moments))
         })?;
         self.done += 1;
@@ -274,7 +214,7 @@ fn noisier(moment: &Matrix, sigma: f64, generator: &mut ChaCha20Rng) -> Matrix {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::data::Bounds;
     use crate::privacy::accountant::calibrate;
@@ -283,10 +223,10 @@ mod tests {
 
     const DIMENSION: usize = 60;
     const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
-    const RECORDS: usize = 400;
+    pub const RECORDS: usize = 400;
 
     /// Records along a few axes, the first most.
-    fn records(first: usize, count: usize, seed: u64) -> Dataset {
+    pub fn records(first: usize, count: usize, seed: u64) -> Dataset {
         let mut generator = ChaCha20Rng::seed_from_u64(seed);
         let mut features = Matrix::zeros(DIMENSION, count);
         for mut column in features.column_iter_mut() {
@@ -308,7 +248,7 @@ mod tests {
         }
     }
 
-    fn lineup() -> Lineup {
+    pub fn lineup() -> Lineup {
         let settings = RankingSettings {
             model: ProbeModel::Linear,
             batch: 40,
@@ -330,8 +270,8 @@ mod tests {
         Box::new(table)
     }
 
-    fn lines(disclosed: Disclosed) -> Vec<ReleasedLine> {
-        let Disclosed::Table(table) = disclosed else { panic!() };
+    pub fn lines(disclosed: Disclosed) -> Vec<ReleasedLine> {
+        let (Disclosed::Table(table) | Disclosed::Direction(table)) = disclosed else { panic!() };
         table.into_inner()
     }
 

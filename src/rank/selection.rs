@@ -82,6 +82,10 @@ impl PrivateRanking for PrivateSelection {
         &self.lineup
     }
 
+    fn repeats(&self) -> usize {
+        self.repeats
+    }
+
     fn plan(&self) -> Result<PlannedRelease> {
         let candidates = self.lineup.candidates();
         if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
@@ -126,7 +130,7 @@ impl PrivateRanking for PrivateSelection {
 /// Σᵢ fᵢⱼ of one repeat; 0 of a broken candidate.
 fn score_sums(round: &Round, data: &Dataset) -> Result<Vec<f64>> {
     let mut sums = vec![0.0; round.spans.len()];
-    round.conditions.in_blocks(data, |gradients| {
+    round.conditions.in_blocks(&data.features, |gradients| {
         for (sum, span) in sums.iter_mut().zip(&round.spans) {
             if let Some(span) = span {
                 *sum += span.shares(gradients).iter().sum::<f64>();

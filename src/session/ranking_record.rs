@@ -19,6 +19,8 @@ use crate::rank::{Disclosed, Order, ReleasedLine};
 const FOLDER: &str = "rankings";
 const EXACT: &str = ".curator.json";
 const RELEASED: &str = ".json";
+const OF_A_DIRECTION: &str = "The scores are those of one private direction: the energy is the \
+    share of it that a dataset's span holds, the distance the sine of their angle.";
 
 /// One public dataset's scores; `None` of a broken one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,7 +99,7 @@ impl RecordedTable {
         }
     }
 
-    fn released(lines: &[ReleasedLine]) -> Self {
+    fn released(lines: &[ReleasedLine], verdict: &str) -> Self {
         let lines = lines.iter().filter(|line| line.energy.is_some());
         let lines = lines.map(|line| RecordedLine {
             name: line.name.clone(),
@@ -110,7 +112,7 @@ impl RecordedTable {
             lines: lines.collect(),
             floor: None,
             ceiling: None,
-            verdict: String::new(),
+            verdict: verdict.to_owned(),
         }
     }
 }
@@ -119,7 +121,10 @@ impl ReleasedRanking {
     pub fn of(disclosed: &Disclosed, guarantee: &Guarantee) -> Self {
         let (winner, table) = match disclosed {
             Disclosed::Winner(winner) => (Some(winner.get().clone()), None),
-            Disclosed::Table(table) => (None, Some(RecordedTable::released(table.get()))),
+            Disclosed::Table(table) => (None, Some(RecordedTable::released(table.get(), ""))),
+            Disclosed::Direction(table) => {
+                (None, Some(RecordedTable::released(table.get(), OF_A_DIRECTION)))
+            }
         };
         Self { guarantee: guarantee.clone(), winner, table }
     }

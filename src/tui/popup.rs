@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::dataset_form::DatasetForm;
+use super::keymap::Action;
 use super::picker::{Files, Picker};
 use super::widgets::field::Field as TextField;
 use crate::engine::desk::JobId;
@@ -49,10 +50,8 @@ pub struct Prompt {
 pub enum Wanted {
     /// A remark on this run.
     Tag(RunId),
-    /// ε of a private ranking, of the whole table or of the best alone.
-    Ranking {
-        table: bool,
-    },
+    /// ε of a private ranking, which this action asks for.
+    Ranking(Action),
     /// Values for the chosen field of the plan.
     Sweep,
     Certificate(AccountId),

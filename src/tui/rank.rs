@@ -41,6 +41,8 @@ pub enum Shown {
     Exact(Box<CuratorOnly<Comparison>>),
     Winner(String, Guarantee),
     Table(Vec<ReleasedLine>, Guarantee),
+    /// The shares of one direction.
+    Direction(Vec<ReleasedLine>, Guarantee),
 }
 
 /// One candidate as the table shows it.
@@ -151,7 +153,7 @@ impl RankScreen {
                 .reveal(watch)
                 .map(|comparison| comparison.lines.iter().map(Row::from).collect())
                 .unwrap_or_default(),
-            Some(Shown::Table(lines, _)) => lines
+            Some(Shown::Table(lines, _) | Shown::Direction(lines, _)) => lines
                 .iter()
                 .map(|line| Row {
                     name: line.name.clone(),
@@ -239,6 +241,10 @@ impl RankScreen {
                     }
                     Disclosed::Table(lines) => {
                         (Shown::Table(lines.into_inner(), guarantee), format!("table {cost}"))
+                    }
+                    Disclosed::Direction(lines) => {
+                        let lines = lines.into_inner();
+                        (Shown::Direction(lines, guarantee), format!("direction {cost}"))
                     }
                 };
                 self.shown = Some(shown);

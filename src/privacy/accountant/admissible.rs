@@ -53,7 +53,8 @@ fn dominating_mechanism(
             let epsilon = epsilon + 0.5 * steps * step * step;
             (sensitivity > 0.0).then_some((Pair::Laplace { epsilon }, 0.0))
         }
-        Mechanism::Selection { range, scale, candidates: _ } => {
+        Mechanism::Selection { range, scale, candidates: _ }
+        | Mechanism::Direction { range, scale, dimension: _ } => {
             let epsilon = ratio(range, scale, 0.0, "the scale")?;
             (epsilon > 0.0).then_some((Pair::BoundedRange { epsilon }, 0.0))
         }

@@ -35,7 +35,7 @@ use super::guarantee::{Coverage, Guarantee};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
 use crate::privacy::mechanism::{
-    DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
+    DirectionMechanism, DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
 };
 
 const LARGEST_EPSILON: f64 = 1e4;
@@ -270,6 +270,7 @@ fn size(mechanism: &PlannedMechanism) -> (f64, u64) {
         PlannedMechanism::Laplace { l1_sensitivity, coordinates } => (l1_sensitivity, coordinates),
         PlannedMechanism::Selection { range, candidates }
         | PlannedMechanism::PermuteAndFlip { range, candidates } => (range, candidates),
+        PlannedMechanism::Direction { range, dimension } => (range, dimension),
         PlannedMechanism::NoisySelection { sensitivity, candidates } => (sensitivity, candidates),
     }
 }
@@ -348,6 +349,12 @@ fn with_noise(planned: &PlannedMechanism, noise: Noise) -> Result<Mechanism> {
             PermuteAndFlip::with_scale(scale)?;
             let range = (range + PermuteAndFlip::range_slack(scale)) * ROUNDED_UP;
             Ok(Mechanism::PermuteAndFlip { range, scale, candidates })
+        }
+        PlannedMechanism::Direction { range, dimension } => {
+            let scale = scale_for(range, 0.5, noise);
+            DirectionMechanism::with_scale(scale)?;
+            let range = (range + DirectionMechanism::range_slack(scale, dimension)) * ROUNDED_UP;
+            Ok(Mechanism::Direction { range, scale, dimension })
         }
         PlannedMechanism::NoisySelection { sensitivity, candidates } => {
             let noise = NoisyMaximum::at_least(scale_for(sensitivity, 2.0, noise))?;
@@ -492,6 +499,8 @@ mod tests {
             minibatch(500),
             planned("vertex", SELECTION, 1000),
             planned("vertex", SELECTION, 3),
+            planned("axis", PlannedMechanism::Direction { range: 0.3, dimension: 128 }, 1),
+            planned("axis", PlannedMechanism::Direction { range: 2e-6, dimension: 7 }, 5),
             planned(
                 "counts",
                 PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 },
@@ -517,6 +526,7 @@ mod tests {
             release("moment", 0.5, 2, 1.0),
             minibatch(300),
             planned("vertex", SELECTION, 40),
+            planned("axis", PlannedMechanism::Direction { range: 0.3, dimension: 60 }, 2),
             planned("counts", PlannedMechanism::Laplace { l1_sensitivity: 2.0, coordinates: 5 }, 2),
             planned(
                 "best",
@@ -542,6 +552,10 @@ mod tests {
                 Mechanism::Selection { scale, range, .. }
                 | Mechanism::PermuteAndFlip { scale, range, .. } => {
                     assert!(range >= 0.3 + ExponentialMechanism::range_slack(scale));
+                }
+                Mechanism::Direction { scale, range, dimension } => {
+                    let slack = DirectionMechanism::range_slack(scale, dimension);
+                    assert!(range >= 0.3 + slack && slack > 0.0);
                 }
                 Mechanism::NoisySelection { scale, sensitivity, .. } => {
                     let noise = NoisyMaximum::from_event(scale).unwrap();

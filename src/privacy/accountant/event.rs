@@ -98,6 +98,13 @@ pub enum PlannedMechanism {
         range: f64,
         candidates: u64,
     },
+    /// One direction u of many, the larger uᵀAu of a private matrix A the likelier.
+    Direction {
+        /// How much further a neighbour can move the form of one unit vector than another's:
+        /// max uᵀΔu − min uᵀΔu, for a change Δ of the matrix.
+        range: f64,
+        dimension: u64,
+    },
     /// The candidate with the largest score plus Laplace noise, as some papers print it.
     NoisySelection {
         /// Largest change of any one score.
@@ -130,6 +137,9 @@ impl PlannedMechanism {
             }
             Self::PermuteAndFlip { range, candidates } => {
                 Mechanism::PermuteAndFlip { range, scale: 0.0, candidates }
+            }
+            Self::Direction { range, dimension } => {
+                Mechanism::Direction { range, scale: 0.0, dimension }
             }
             Self::NoisySelection { sensitivity, candidates } => {
                 Mechanism::NoisySelection { sensitivity, scale: 0.0, candidates }
@@ -171,6 +181,9 @@ pub enum Mechanism {
     Selection { range: f64, scale: f64, candidates: u64 },
     /// Permute-and-flip with acceptance exp((scoreᵢ − largest)/scale): pure ε₀ = range/scale.
     PermuteAndFlip { range: f64, scale: f64, candidates: u64 },
+    /// The exponential mechanism over the directions of a lattice, P(u) ∝ exp(uᵀAu/scale) of a
+    /// matrix A: ε₀ = range/scale.
+    Direction { range: f64, scale: f64, dimension: u64 },
     /// The largest score plus Laplace noise of this scale: ε₀ = 2·sensitivity/scale.
     NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
     /// Anything that is ε-differentially private; for accounts, never drawn.
@@ -185,6 +198,7 @@ impl Mechanism {
             Self::Laplace { scale, .. }
             | Self::Selection { scale, .. }
             | Self::PermuteAndFlip { scale, .. }
+            | Self::Direction { scale, .. }
             | Self::NoisySelection { scale, .. } => scale,
             Self::Pure { epsilon } => 1.0 / epsilon,
         }
@@ -199,6 +213,7 @@ impl Mechanism {
             Self::Laplace { coordinates, .. } => self.scale() * (2.0 * coordinates as f64).sqrt(),
             Self::Selection { .. }
             | Self::PermuteAndFlip { .. }
+            | Self::Direction { .. }
             | Self::NoisySelection { .. }
             | Self::Pure { .. } => self.scale(),
         }
@@ -211,7 +226,9 @@ impl Mechanism {
             | Self::SubsampledGaussian { sensitivity, .. }
             | Self::Laplace { sensitivity, .. }
             | Self::NoisySelection { sensitivity, .. } => sensitivity,
-            Self::Selection { range, .. } | Self::PermuteAndFlip { range, .. } => range,
+            Self::Selection { range, .. }
+            | Self::PermuteAndFlip { range, .. }
+            | Self::Direction { range, .. } => range,
             Self::Pure { .. } => 1.0,
         }
     }
@@ -228,6 +245,7 @@ impl Mechanism {
             Self::Selection { candidates, .. }
             | Self::PermuteAndFlip { candidates, .. }
             | Self::NoisySelection { candidates, .. } => format!("one of {candidates}"),
+            Self::Direction { dimension, .. } => format!("one direction in {dimension} dimensions"),
             Self::Pure { epsilon } => format!("an output of ε {epsilon}"),
         }
     }
@@ -257,6 +275,10 @@ impl Mechanism {
                 Planned::PermuteAndFlip { range, candidates: planned },
                 Self::PermuteAndFlip { candidates, .. },
             ) => (range, candidates == planned),
+            (
+                Planned::Direction { range, dimension: planned },
+                Self::Direction { dimension, .. },
+            ) => (range, dimension == planned),
             (
                 Planned::NoisySelection { sensitivity, candidates: planned },
                 Self::NoisySelection { candidates, .. },

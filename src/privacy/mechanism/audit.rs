@@ -4,8 +4,10 @@
 //! deliberately halved: an audit that could not fail would show nothing.
 
 use super::{
-    DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
+    DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoisyMaximum,
+    PermuteAndFlip,
 };
+use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
 use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
 use crate::privacy::{Calibrated, Private, Spender};
@@ -218,6 +220,28 @@ fn permute_and_flip_keeps_its_promise_and_at_half_the_scale_would_not() {
         let range = 2.0 + PermuteAndFlip::range_slack(scale);
         let mechanism = Mechanism::PermuteAndFlip { range, scale, candidates: 20 };
         audit(mechanism, 0.0, selection_neighbours(), first_selected)
+    };
+    let (right, half) = (shown(2.0), shown(1.0));
+    assert!(right <= 1.0 && right > 0.5, "{right}");
+    assert!(half > 1.0, "{half}");
+}
+
+/// The neighbours differ in one unit vector, along the one axis or the other; what they share
+/// favours the second axis, where most draws are. The ratio is largest along the first, which
+/// few draws reach.
+#[test]
+fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
+    let matrix = |first: f64, second: f64| vec![first, 0.0, 0.0, 4.0 + second];
+    let shown = |scale: f64| {
+        let range = 2.0 + DirectionMechanism::range_slack(scale, 2);
+        let mechanism = Mechanism::Direction { range, scale, dimension: 2 };
+        audit(mechanism, 0.0, (matrix(1.0, 0.0), matrix(0.0, 1.0)), |data, spender| {
+            let drawn = data.release_direction(spender, "audited", |entries| {
+                Matrix::from_column_slice(2, 2, entries)
+            });
+            let drawn = drawn.unwrap().into_inner();
+            drawn[0] * drawn[0] / (drawn[0] * drawn[0] + drawn[1] * drawn[1])
+        })
     };
     let (right, half) = (shown(2.0), shown(1.0));
     assert!(right <= 1.0 && right > 0.5, "{right}");

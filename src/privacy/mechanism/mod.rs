@@ -10,6 +10,7 @@
 //! | `Laplace` | [`DiscreteLaplace::at_least`] → `scale()`, `grid()` | Δ₁ + [`sensitivity_slack`](DiscreteLaplace::sensitivity_slack)(d) = Δ₁ + grid·d | `from_event(scale, grid)` |
 //! | `Selection` | any scale | range + [`ExponentialMechanism::range_slack`]`(scale)` = range + 3·2⁻⁴⁰·scale | `with_scale(scale)` |
 //! | `PermuteAndFlip` | any | range + [`range_slack`](PermuteAndFlip::range_slack)`(scale)` | `with_scale(scale)` |
+//! | `Direction` | any | range + [`DirectionMechanism::range_slack`]`(scale, s)` = range + (4s + 2)·2⁻²⁷·scale | `with_scale(scale)` |
 //! | `NoisySelection` | [`NoisyMaximum::at_least`] → `scale()` | Δ + [`sensitivity_slack`](NoisyMaximum::sensitivity_slack)`()` = Δ + 1.5·grid ≤ Δ + 1.5·2⁻²⁸·scale | `from_event(scale)` |
 //!
 //! (all times 1 + 4·2⁻⁵² for the sum's own rounding). For a selection of ε₀ = range/scale that
@@ -24,6 +25,7 @@
 #[cfg(test)]
 mod audit;
 mod coin;
+pub mod direction;
 pub mod discrete_gaussian;
 pub mod discrete_laplace;
 pub mod generator;
@@ -33,6 +35,7 @@ pub mod selection;
 #[cfg(test)]
 mod statistics;
 
+pub use direction::DirectionMechanism;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use generator::NoiseGenerator;

@@ -178,7 +178,7 @@ fn steps_below_largest(scores: &[f64], exponent: i32) -> Result<Vec<u64>> {
     Ok(scores.iter().map(steps).collect())
 }
 
-fn check_scale(scale: f64) -> Result<()> {
+pub(super) fn check_scale(scale: f64) -> Result<()> {
     if (SMALLEST_SCALE..=LARGEST_SCALE).contains(&scale) {
         return Ok(());
     }

@@ -488,6 +488,7 @@ fn mechanism(event: &Event) -> Vec<String> {
         Mechanism::Laplace { .. } => "discrete Laplace",
         Mechanism::Selection { .. } => "exponential mechanism",
         Mechanism::PermuteAndFlip { .. } => "permute-and-flip",
+        Mechanism::Direction { .. } => "Bingham direction",
         Mechanism::NoisySelection { .. } => "largest noisy score",
         Mechanism::Pure { .. } => "pure differential privacy",
     };

@@ -29,7 +29,8 @@ use crate::privacy::accountant::calibrate;
 use crate::privacy::{Private, Spender, Target};
 use crate::rank::ranking::Repeat;
 use crate::rank::{
-    Candidate, Lineup, PrivateRanking, PrivateSelection, ProbeModel, RankingSettings, Selector,
+    Candidate, Lineup, PrivateDirection, PrivateRanking, PrivateSelection, ProbeModel,
+    RankingSettings, Selector,
 };
 use families::Cast;
 
@@ -41,6 +42,12 @@ const ITSELF: &str = "itself";
 const OWN: [&str; 2] = [ITSELF, "disjoint half"];
 /// Noise draws of a private selection.
 const DRAWS: usize = 200;
+/// How the best is found privately: by a selection, or by one direction.
+const WAYS: [(Option<Selector>, &str); 3] = [
+    (Some(Selector::PermuteAndFlip), "permute-and-flip"),
+    (Some(Selector::Exponential), "exponential mechanism"),
+    (None, "one direction (Bingham)"),
+];
 
 /// What the study works on.
 pub struct Study {
@@ -221,18 +228,16 @@ impl Study {
     /// finds the best.
     pub fn selections(&self, repeats: usize) -> Result<Table> {
         let cases = [(2000, 0.5, Some(0.95)), (300, 2.0, Some(0.9)), (300, 0.5, None)];
-        let mut rows: Vec<Row> = [Selector::PermuteAndFlip, Selector::Exponential]
-            .map(|selector| Row { label: words(selector).to_owned(), cells: Vec::new() })
-            .into();
+        let mut rows: Vec<Row> =
+            WAYS.map(|(_, label)| Row { label: label.to_owned(), cells: Vec::new() }).into();
         let mut columns = Vec::new();
         for (records, epsilon, wanted) in cases {
             let records = records.min(self.private.len());
             columns.push(format!("n = {records}, ε = {epsilon}"));
-            for (row, selector) in
-                rows.iter_mut().zip([Selector::PermuteAndFlip, Selector::Exponential])
-            {
-                let share = self.found(records, epsilon, selector, repeats)?;
-                let wanted = wanted.map(Wanted::AtLeast);
+            for (row, (way, _)) in rows.iter_mut().zip(WAYS) {
+                let share = self.found(records, epsilon, way, repeats)?;
+                // Nothing is wanted of the direction: it is there to be compared.
+                let wanted = way.and(wanted).map(Wanted::AtLeast);
                 row.cells.push(Cell { samples: vec![share], wanted });
             }
         }
@@ -240,12 +245,13 @@ impl Study {
         Ok(Table { title, content: Content::Measurements, columns, rows })
     }
 
-    /// The share of draws that give the winner without noise.
+    /// The share of draws that give the winner without noise: by a selection, or by what its
+    /// span holds of one direction.
     pub fn found(
         &self,
         records: usize,
         epsilon: f64,
-        selector: Selector,
+        way: Option<Selector>,
         repeats: usize,
     ) -> Result<f64> {
         let private = Private::new(Arc::new(self.private.records(0, records)));
@@ -253,26 +259,33 @@ impl Study {
             self.candidates.iter().filter(|it| it.name != ITSELF).cloned().collect();
         let bounds = self.private.bounds;
         let settings = RankingSettings { directions: 9, ..self.settings.clone() };
-        let lineup = Lineup::new(&settings, candidates, (records, PIXELS), Some(CLASSES), bounds)?;
-        let mut work = PrivateSelection::new(selector, lineup, repeats, &private, records);
-        let plan = [work.plan()?];
-        while !work.step()?.done {}
-        let noiseless = crate::privacy::Calibrated::noiseless(&plan, 1e-6);
-        let best = work.draw(&mut Spender::rehearsal(&noiseless, 0))?;
-        let calibrated = calibrate(&plan, Target { epsilon, delta: 1e-6 })?;
+        let lineup = |candidates| {
+            Lineup::new(&settings, candidates, (records, PIXELS), Some(CLASSES), bounds)
+        };
+        let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
+        let selector = way.unwrap_or_default();
+        let scored = lineup(candidates.clone())?;
+        let mut selection = PrivateSelection::new(selector, scored, repeats, &private, records);
+        while !selection.step()?.done {}
+        let noiseless = crate::privacy::Calibrated::noiseless(&[selection.plan()?], 1e-6);
+        let winner = selection.draw(&mut Spender::rehearsal(&noiseless, 0))?;
+        let mut direction = PrivateDirection::new(lineup(candidates)?, &private, records)?;
+        direction.step()?;
+        let plan = if way.is_some() { selection.plan() } else { direction.plan() }?;
+        let calibrated = calibrate(&[plan], Target { epsilon, delta: 1e-6 })?;
         let mut found = 0;
         for seed in 0..DRAWS as u64 {
             let mut spender = Spender::rehearsal(&calibrated, seed);
-            found += usize::from(work.draw(&mut spender)? == best);
+            let named = if way.is_some() {
+                selection.draw(&mut spender)?.into_inner()
+            } else {
+                let shares = direction.draw(&mut spender)?.into_inner();
+                let shares: Vec<f64> = shares.into_iter().map(Option::unwrap_or_default).collect();
+                names[best(&shares)].clone()
+            };
+            found += usize::from(named == *winner.get());
         }
         Ok(found as f64 / DRAWS as f64)
-    }
-}
-
-fn words(selector: Selector) -> &'static str {
-    match selector {
-        Selector::PermuteAndFlip => "permute-and-flip",
-        Selector::Exponential => "exponential mechanism",
     }
 }
 

@@ -178,7 +178,7 @@ fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
             Ok(vec![Effect::ask(Request::Certify { account, path })])
         }
         Wanted::Sweep => queue::sweep(app, &text),
-        Wanted::Ranking { table } => rank::privately(app, &text, *table),
+        Wanted::Ranking(action) => rank::privately(app, &text, *action),
         Wanted::Budget(dataset) => parse_budget(&text)
             .map(|budget| {
                 app.session.budgets.insert(dataset.clone(), budget);

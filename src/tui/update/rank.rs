@@ -20,14 +20,20 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
             "sealed: a ranking by exact numbers computes nothing; p selects privately, v unseals",
         ),
         Action::Rank => return start(app, Manner::Curator),
-        Action::RankPrivately | Action::RankTable => {
-            let table = action == Action::RankTable;
-            let (title, help) = if table {
-                ("Release the table", "ε for the noisy scores of all datasets, or ε and δ: 1 1e-6")
-            } else {
-                ("Select privately", "ε for the name of the best dataset, or ε and δ: 0.5 1e-6")
+        Action::RankPrivately | Action::RankTable | Action::RankDirection => {
+            let (title, help) = match action {
+                Action::RankTable => (
+                    "Release the table",
+                    "ε for the noisy scores of all datasets, or ε and δ: 1 1e-6",
+                ),
+                Action::RankDirection => {
+                    ("Release a direction", "ε for one leading direction, or ε and δ: 1 1e-6")
+                }
+                _ => {
+                    ("Select privately", "ε for the name of the best dataset, or ε and δ: 0.5 1e-6")
+                }
             };
-            app.popup = Some(prompt(title, help, "0.5", Wanted::Ranking { table }));
+            app.popup = Some(prompt(title, help, "0.5", Wanted::Ranking(action)));
         }
         Action::CancelRanking => match &app.rank.work {
             Some(work) => {
@@ -94,7 +100,7 @@ fn start(app: &mut App, manner: Manner) -> Vec<Effect> {
 }
 
 /// What was typed into the question for ε.
-pub(super) fn privately(app: &mut App, text: &str, table: bool) -> Result<Vec<Effect>, String> {
+pub(super) fn privately(app: &mut App, text: &str, action: Action) -> Result<Vec<Effect>, String> {
     let private = app.session.ranking.private_name(&app.session).ok().map(str::to_owned);
     let budget = private.and_then(|name| app.session.budgets.get(&name)).map(|it| it.delta);
     let mut numbers = text.split_whitespace().map(str::parse::<f64>);
@@ -105,9 +111,14 @@ pub(super) fn privately(app: &mut App, text: &str, table: bool) -> Result<Vec<Ef
         return Err("type ε, or ε and δ, such as: 0.5 1e-6".to_owned());
     };
     let target = Target { epsilon, delta };
-    let manner =
-        if table { Manner::Table(target) } else { Manner::Winner(Selector::default(), target) };
-    Ok(start(app, manner))
+    Ok(start(
+        app,
+        match action {
+            Action::RankTable => Manner::Table(target),
+            Action::RankDirection => Manner::Direction(target),
+            _ => Manner::Winner(Selector::default(), target),
+        },
+    ))
 }
 
 /// Ranks from now on with the model and the scaling of the plan.

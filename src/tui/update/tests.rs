@@ -306,6 +306,17 @@ fn sealed_nothing_is_ranked_but_privately() {
     };
     assert!(asked(&effects, private));
     assert_eq!(app.working(), 1);
+    for (key, wanted) in [("t", "Table"), ("d", "Direction")] {
+        let mut app = stage::loaded();
+        press(&mut app, "2");
+        press(&mut app, key);
+        let effects = press(&mut app, "\n");
+        let asked_for = |request: &Request| match request {
+            Request::Rank { manner, .. } => format!("{manner:?}").starts_with(wanted),
+            _ => false,
+        };
+        assert!(asked(&effects, asked_for), "{key}");
+    }
     // What was ranked exactly before is hidden, and shown again.
     app.rank = stage::ranked().rank;
     assert!(app.rank.rows(&app.watch).is_empty() && app.rank.chosen(&app.watch).is_none());

@@ -30,7 +30,7 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         },
         Some(Shown::Winner(name, guarantee)) => {
             let inner = boxed(app, frame, body, "Rank · selected privately");
-            let lines = vec![
+            let mut lines = vec![
                 Line::from(vec![
                     Span::styled("use ", app.theme.text),
                     Span::styled(name.clone(), app.theme.good),
@@ -44,19 +44,38 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
                     ),
                     app.theme.muted,
                 ),
+                Line::raw(""),
             ];
+            lines.extend(notes(app));
             frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
         }
-        Some(Shown::Table(_, guarantee)) => {
+        Some(shown @ (Shown::Table(lines, guarantee) | Shown::Direction(lines, guarantee))) => {
+            let what = match shown {
+                Shown::Direction(..) => "one direction, of which a span holds so much, ",
+                _ => "",
+            };
             let title = format!(
-                "Rank · released at ε {}, δ {:e} · ± what the noise makes of it",
+                "Rank · {what}released at ε {}, δ {:e} · ± what the noise makes of it",
                 round_up(guarantee.epsilon, 4),
                 guarantee.delta
             );
-            let inner = pane(app, frame, body, &title, Pane::Candidates);
+            let rows = (lines.len() as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
+            let [above, below] =
+                body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+            let inner = pane(app, frame, above, &title, Pane::Candidates);
             candidates(app, frame, inner, [None, None], hits);
+            let notes = notes(app).collect::<Vec<_>>();
+            frame.render_widget(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
         }
     }
+}
+
+/// What else there is to know of a private ranking.
+fn notes(app: &App) -> impl Iterator<Item = Line<'static>> {
+    let remarks = app.rank.remarks.iter().map(|remark| format!(" note: {remark}"));
+    let left_out = app.rank.left_out.iter();
+    let left_out = left_out.map(|(name, error)| format!(" left out: {name}: {}", error.what()));
+    remarks.chain(left_out).map(|text| Line::styled(text, app.theme.muted))
 }
 
 fn progress(app: &App, frame: &mut Frame, area: Rect) {
@@ -92,6 +111,7 @@ fn nothing(app: &App, frame: &mut Frame, area: Rect) {
         ),
         "  p   privately: releases the name of the best dataset and nothing else".to_owned(),
         "  t   privately: releases every dataset's scores, with noise".to_owned(),
+        "  d   privately: releases one direction, and what spans hold of it".to_owned(),
     ];
     let lines = [
         "Which public dataset can stand in for the private one? A small model",
@@ -101,6 +121,7 @@ fn nothing(app: &App, frame: &mut Frame, area: Rect) {
         &ways[0],
         &ways[1],
         &ways[2],
+        &ways[3],
         "",
         &about,
     ];

@@ -1,0 +1,299 @@
+//! One leading direction of the private gradients, released under differential privacy.
+//!
+//! Gu, Kamath and Wu release the leading private subspace by a Bingham mechanism. Their
+//! sampler is a Markov chain, which guarantees nothing for any number of steps, and in the
+//! space of all parameters its answer is noise: a network of p = 30 000 parameters with
+//! λ₁ = 0.15 needs p/λ₁ = 200 000 private records at ε = 1. Here is what can be kept of it, for
+//! k = 1: a direction u with P(u) ∝ exp(uᵀSu/scale), drawn exactly
+//! ([`crate::privacy::mechanism::direction`]) among the candidates' own directions
+//! ([`super::frame`]), where the dimension s is that of all their spans together. Candidate j
+//! holds ‖Cⱼᵀu‖² of it, the squared cosine of the angle between u and its span.
+//!
+//! *Sensitivity.* Replacing one of n records moves S by (vvᵀ − uuᵀ)/n with vectors of norm at
+//! most 1, whose eigenvalues are within ±1/n: a range of 2/n, attained by orthogonal ones. ε is
+//! pure, and the paper's, whose Theorem 2 has c² on the wrong side.
+//!
+//! *Limits.* It shows one direction where [`super::release`] shows all, of one repeat where that
+//! shows the mean of many, and nothing at all unless nελ₁/2 is well above s/2: a dataset's
+//! share by chance alone is k/s. With C classes of random labels C − 1 eigenvalues are all but
+//! equal, and the direction is any one of theirs. What noise will make of it is therefore told
+//! in advance, by drawing from every candidate's own public moment as if it were the private
+//! one.
+
+use std::sync::Arc;
+
+use super::comparison::Mean;
+use super::frame::Frame;
+use super::lineup::{Lineup, Round};
+use super::ranking::RankStep;
+use super::release::ReleasedLine;
+use super::{Disclosed, PrivateRanking};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::accountant::event::PlannedMechanism;
+use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+
+const DIRECTION: &str = "direction";
+/// Directions drawn from a public moment to see what noise does.
+const COPIES: usize = 20;
+
+/// A direction in the making.
+pub struct PrivateDirection {
+    lineup: Lineup,
+    round: Round,
+    frame: Frame,
+    /// With the moment, once it is there.
+    held: Private<(Arc<Dataset>, Matrix)>,
+    done: bool,
+    n: usize,
+}
+
+impl std::fmt::Debug for PrivateDirection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PrivateDirection").field("n", &self.n).finish_non_exhaustive()
+    }
+}
+
+impl PrivateDirection {
+    /// Computes the public side, of the first repeat.
+    pub fn new(
+        mut lineup: Lineup,
+        private: &Private<Arc<Dataset>>,
+        private_records: usize,
+    ) -> Result<Self> {
+        let round = lineup.round(0)?;
+        let frame = Frame::of(&round)?;
+        let held = private.map(|data| (Arc::clone(data), Matrix::zeros(0, 0)));
+        Ok(Self { lineup, round, frame, held, done: false, n: private_records })
+    }
+
+    /// What each candidate's span holds of the direction that this vector goes along.
+    fn shares(&self, along: &[f64]) -> Vec<Option<f64>> {
+        let direction = Vector::from_column_slice(along).normalize();
+        let share = |span: &Matrix| span.tr_mul(&direction).norm_squared().clamp(0.0, 1.0);
+        self.frame.spans.iter().map(|span| span.as_ref().map(share)).collect()
+    }
+
+    /// The shares of directions that a candidate's own gradients give with such noise, were
+    /// there n records of them.
+    fn copies(&self, candidate: usize, scale: f64) -> Result<Vec<Vec<Option<f64>>>> {
+        let supply = self.lineup.candidates()[candidate].data.as_ref().map_err(Clone::clone)?;
+        let records = supply.features(&self.lineup.chosen(candidate, 0)?)?;
+        let moment = self.frame.moment(&self.round, &records)?;
+        let mechanism = DirectionMechanism::with_scale(scale)?;
+        // Public all through, and so its seed is.
+        let mut generator = NoiseGenerator::insecure_from_seed(candidate as u64);
+        (0..COPIES)
+            .map(|_| mechanism.draw(&mut generator, &moment).map(|along| self.shares(&along)))
+            .collect()
+    }
+
+    /// Draws, after its step, and tells what each candidate's span holds of the direction: as
+    /// often as the spender has it in its plan.
+    pub fn draw(&self, spender: &mut Spender) -> Result<Released<Vec<Option<f64>>>> {
+        if !self.done {
+            return Err(Error::failed("the private direction is not complete"));
+        }
+        let along =
+            self.held.release_direction(spender, DIRECTION, |(_, moment)| moment.clone())?;
+        Ok(along.map(|along| self.shares(&along)))
+    }
+
+    fn table(&self, shares: &[Option<f64>], scale: f64) -> Result<Vec<ReleasedLine>> {
+        let share = |index: &usize| shares[*index].unwrap_or(f64::NEG_INFINITY);
+        let mut order: Vec<usize> = (0..shares.len()).collect();
+        order.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        // As uncertain as it would be if the private gradients were those of the best.
+        let copies = self.copies(order[0], scale)?;
+        let deviation = |number: &dyn Fn(f64) -> f64, index: usize| {
+            let numbers = copies.iter().filter_map(|shares| shares[index].map(number));
+            Mean::of(&numbers.collect::<Vec<_>>()).deviation
+        };
+        let mean = |number: &dyn Fn(f64) -> f64, index: usize| {
+            let mean = shares[index].map(number)?;
+            Some(Mean { mean, deviation: deviation(number, index) })
+        };
+        let line = |index: usize| ReleasedLine {
+            name: self.lineup.candidates()[index].name.clone(),
+            energy: mean(&|share| share, index),
+            distance: mean(&|share| (1.0 - share).sqrt(), index),
+        };
+        Ok(order.into_iter().map(line).collect())
+    }
+}
+
+impl PrivateRanking for PrivateDirection {
+    fn method(&self) -> &'static str {
+        "private_direction"
+    }
+
+    fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    fn repeats(&self) -> usize {
+        1
+    }
+
+    fn plan(&self) -> Result<PlannedRelease> {
+        Ok(PlannedRelease {
+            label: DIRECTION,
+            what: "a leading direction of the private gradients, in the public spans".to_owned(),
+            mechanism: PlannedMechanism::Direction {
+                range: 2.0 / self.n as f64 + 4.0 * Frame::rounding(self.n),
+                dimension: self.frame.size() as u64,
+            },
+            count: 1,
+            noise: Allotment::Share(1.0),
+            adjacency: Adjacency::ReplaceOne,
+        })
+    }
+
+    fn outlook(&self, scale: f64) -> Result<Vec<String>> {
+        let mut expected = Vec::new();
+        for (index, span) in self.frame.spans.iter().enumerate() {
+            let Some(span) = span else { continue };
+            let own = self.copies(index, scale)?.into_iter().filter_map(|shares| shares[index]);
+            let share = Mean::of(&own.collect::<Vec<_>>()).mean;
+            let chance = span.ncols() as f64 / self.frame.size() as f64;
+            expected.push((share, chance, &self.lineup.candidates()[index].name));
+        }
+        expected.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let Some((share, chance, _)) = expected.first().copied() else { return Ok(Vec::new()) };
+        let listed = expected.iter().map(|(share, _, name)| format!("{name} {share:.2}"));
+        let mut remarks = vec![format!(
+            "one direction, of one repeat, among {}: by chance a span holds {chance:.2} of it; with \
+             this noise, were the private gradients those of a dataset, its own span would hold: {}",
+            self.frame.size(),
+            listed.collect::<Vec<_>>().join(", ")
+        )];
+        if share < 0.5 * (1.0 + chance) {
+            remarks.push(
+                "this direction is mostly noise: a larger ε, or fewer `directions` or datasets, \
+                 make it less; the best dataset alone, or the table, tell more at the same ε"
+                    .to_owned(),
+            );
+        }
+        Ok(remarks)
+    }
+
+    fn step(&mut self) -> Result<RankStep> {
+        self.held = self.held.try_map(|(data, _)| {
+            let moment = self.frame.moment(&self.round, &data.features)?;
+            Ok((Arc::clone(data), moment))
+        })?;
+        self.done = true;
+        Ok(RankStep::repeat(1, 1))
+    }
+
+    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed> {
+        let shares = self.draw(spender)?;
+        let table = self.table(shares.get(), spender.scale(DIRECTION)?)?;
+        Ok(Disclosed::Direction(shares.map(|_| table)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::eigen::eigen;
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Calibrated, Target};
+    use crate::rank::release::tests::{RECORDS, lines, lineup, records};
+
+    fn private() -> Private<Arc<Dataset>> {
+        Private::new(Arc::new(records(0, RECORDS, 1)))
+    }
+
+    fn finished(private: &Private<Arc<Dataset>>, spender: &mut Spender) -> Vec<ReleasedLine> {
+        let mut work = Box::new(PrivateDirection::new(lineup(), private, RECORDS).unwrap());
+        assert!(work.step().unwrap().done);
+        lines(work.finish(spender).unwrap())
+    }
+
+    fn planned() -> [PlannedRelease; 1] {
+        [PrivateDirection::new(lineup(), &private(), RECORDS).unwrap().plan().unwrap()]
+    }
+
+    #[test]
+    fn without_noise_it_is_the_leading_eigenvector_and_with_noise_it_follows_epsilon() {
+        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let moment = work.frame.moment(&work.round, &records(0, RECORDS, 1).features).unwrap();
+        let (values, vectors) = eigen(&moment).unwrap();
+        let leading: Vec<f64> = vectors.column(values.imax()).iter().copied().collect();
+        let share = work.shares(&leading)[0].unwrap();
+        let at = |epsilon: f64, seed: u64| {
+            let calibrated = calibrate(&planned(), Target { epsilon, delta: 1e-6 }).unwrap();
+            finished(&private(), &mut Spender::rehearsal(&calibrated, seed))
+        };
+        // Noise that is next to none: λ₁ is far above 2/nε.
+        let sure = at(1e4, 3);
+        assert_eq!(sure[0].name, "same");
+        assert!((sure[0].energy.unwrap().mean - share).abs() < 1e-3 && share > 0.9, "{share}");
+        let distance = sure[0].distance.unwrap().mean;
+        assert!((distance - (1.0 - share).sqrt()).abs() < 1e-2);
+        let mean = |epsilon: f64| {
+            let shares = (0..30).map(|seed| {
+                let lines = at(epsilon, seed);
+                let line = lines.iter().find(|line| line.name == "same").unwrap();
+                line.energy.unwrap().mean
+            });
+            shares.sum::<f64>() / 30.0
+        };
+        // Three of nine directions or so.
+        let (little, much) = (mean(1.0), mean(1e-3));
+        assert!(little > 0.7, "{little}");
+        assert!((0.15..0.65).contains(&much), "{much}");
+    }
+
+    #[test]
+    fn it_needs_its_step_and_noiseless_rehearsals_draw_the_leading_direction() {
+        let calibrated = Calibrated::noiseless(&planned(), 1e-6);
+        let mut spender = Spender::rehearsal(&calibrated, 0);
+        let work = Box::new(PrivateDirection::new(lineup(), &private(), RECORDS).unwrap());
+        let error = work.finish(&mut spender).unwrap_err().to_string();
+        assert!(error.contains("not complete"), "{error}");
+    }
+
+    #[test]
+    fn the_outlook_tells_noise_from_a_direction_before_anything_is_drawn() {
+        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let at = |epsilon: f64| {
+            let target = Target { epsilon, delta: 1e-6 };
+            let calibrated = calibrate(&planned(), target).unwrap();
+            work.outlook(calibrated.events[0].mechanism.scale()).unwrap()
+        };
+        let (clear, noise) = (at(20.0), at(0.01));
+        assert_eq!((clear.len(), noise.len()), (1, 2), "{clear:?}");
+        assert!(clear[0].contains("among ") && clear[0].contains("same 0.9"), "{clear:?}");
+        assert!(noise[1].contains("mostly noise"), "{noise:?}");
+    }
+
+    #[test]
+    fn orthogonal_records_attain_the_range_and_nothing_exceeds_it() {
+        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let PlannedMechanism::Direction { range: bound, .. } = work.plan().unwrap().mechanism
+        else {
+            panic!()
+        };
+        assert!((bound - 2.0 / RECORDS as f64).abs() < 1e-9);
+        let moment = |axis: usize, size: f64| {
+            let mut features = records(0, RECORDS, 1).features;
+            features.column_mut(5).fill(0.0);
+            features[(axis, 5)] = size;
+            work.frame.moment(&work.round, &features).unwrap()
+        };
+        let range = |a: &Matrix, b: &Matrix| {
+            let (values, _) = eigen(&(a - b)).unwrap();
+            values.max() - values.min()
+        };
+        let attained = range(&moment(0, 1.0), &moment(20, 1.0));
+        assert!(attained <= bound && attained > 0.9 * bound, "{attained} {bound}");
+        for (axis, size) in [(0, 1e200), (20, f64::NAN), (3, -0.5), (0, 0.0)] {
+            let change = range(&moment(axis, size), &moment(20, 1.0));
+            assert!(change <= bound, "{axis} {size}: {change} {bound}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The directions that the candidates' spans of one repeat have together, and the private
+//! gradients as seen from there.
+//!
+//! In every repeat the candidates' spans together span s public directions Q. The private
+//! gradients are turned into directions uᵢ = Qᵀgᵢ/‖gᵢ‖, of a length of 1 at most, of which
+//! S = (1/n)Σ uᵢuᵢᵀ is the second moment. With Cⱼ = QᵀVⱼ of candidate j, tr(CⱼᵀSCⱼ) is the mean
+//! share of a private gradient inside its span.
+
+use super::lineup::Round;
+use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+use crate::numeric::leading::leading;
+use crate::numeric::product::inner_products;
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
+use crate::numeric::symmetric::weighted_outer_sum;
+
+/// Public directions at most; beyond it those that the candidates share most.
+const MOST_DIRECTIONS: usize = 128;
+/// Of the spans' common second moment; less is no direction of its own.
+const NOTHING: f64 = 1e-9;
+
+/// The public side of one repeat.
+pub(super) struct Frame {
+    /// p × s, orthonormal.
+    directions: Matrix,
+    /// Cⱼ, s × k, of every candidate that is not broken.
+    pub spans: Vec<Option<Matrix>>,
+}
+
+impl Frame {
+    pub fn of(round: &Round) -> Result<Self> {
+        let spans: Vec<_> = round.spans.iter().flatten().collect();
+        let columns: Vec<_> = spans.iter().flat_map(|span| span.basis().column_iter()).collect();
+        let stack = Matrix::from_columns(&columns);
+        let found = leading(&inner_products(&stack, &stack), MOST_DIRECTIONS.min(stack.ncols()))
+            .ok_or_else(|| Error::failed("the candidates' spans are not made of numbers"))?;
+        let largest = found.values.first().copied().unwrap_or(0.0);
+        let kept = found.values.iter().take_while(|value| **value > NOTHING * largest).count();
+        let mut mixtures = found.vectors.columns(0, kept).into_owned();
+        for (mut column, value) in mixtures.column_iter_mut().zip(&found.values) {
+            column /= value.sqrt();
+        }
+        let directions = stack * mixtures;
+        let spans = round
+            .spans
+            .iter()
+            .map(|span| span.as_ref().map(|span| inner_products(&directions, span.basis())));
+        Ok(Self { spans: spans.collect(), directions })
+    }
+
+    /// s
+    pub fn size(&self) -> usize {
+        self.directions.ncols()
+    }
+
+    /// What floating point may move S by, in the Frobenius norm, of so many records.
+    pub fn rounding(records: usize) -> f64 {
+        summation_error(records + MOST_DIRECTIONS + 16)
+    }
+
+    /// S = (1/n)Σ uuᵀ of the gradients of these records.
+    pub fn moment(&self, round: &Round, features: &Matrix) -> Result<Matrix> {
+        let share = 1.0 / features.ncols() as f64;
+        let mut moment = Matrix::zeros(self.size(), self.size());
+        round.conditions.in_blocks(features, |gradients| {
+            let coordinates = gradients.project(&self.directions);
+            let norms = gradients.squared_norms();
+            let weights: Vec<f64> = coordinates
+                .column_iter()
+                .zip(&norms)
+                .map(|(column, norm)| weight(column.norm(), norm.sqrt()) * share)
+                .collect();
+            moment += weighted_outer_sum(&coordinates, &weights);
+        })?;
+        Ok(moment)
+    }
+}
+
+/// What uuᵀ is of the coordinates' own: 1/‖g‖², less where rounding made the projection the
+/// longer; 0 of what is not made of numbers.
+fn weight(inside: f64, norm: f64) -> f64 {
+    if inside.is_finite() && norm.is_finite() && norm > 0.0 && inside > 0.0 {
+        (shrink_factor(inside / norm, 1.0) / norm).powi(2)
+    } else {
+        0.0
+    }
+}
