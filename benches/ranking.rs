@@ -20,6 +20,7 @@ use halflight::data::{Bounds, Dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels, Volume};
 use halflight::numeric::{Matrix, fused};
 use halflight::privacy::{Private, Watch};
+use halflight::rank::subspace::lead_and_span;
 use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -81,9 +82,10 @@ fn repeat() {
             let gradients =
                 datasets.each_ref().map(|data| model.gradients(black_box(data), labels).unwrap());
             let passes = start.elapsed().as_secs_f64();
-            let spans = gradients.each_ref().map(|batch| Subspace::of(batch, DIRECTIONS).unwrap());
+            let (lead, span) = lead_and_span(&gradients[0], &gradients[1], DIRECTIONS);
+            let (lead, span) = (lead.unwrap(), span.unwrap());
             let after = start.elapsed().as_secs_f64();
-            black_box(spans[0].score(&spans[1], &gradients[0]));
+            black_box(lead.score(&span));
             let all = start.elapsed().as_secs_f64();
             if all < best[0] {
                 best = [all, passes, after - passes, all - after];

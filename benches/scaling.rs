@@ -12,7 +12,7 @@ use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels};
 use halflight::numeric::{Matrix, Vector, fused};
 use halflight::plot::{Figure, Mark, Panel, Point, Series, Side};
-use halflight::rank::Subspace;
+use halflight::rank::{Lead, Subspace};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -128,10 +128,9 @@ fn ranking(candidates: usize) -> f64 {
             .iter()
             .map(|data| model.gradients(data, Labels::Classes(&labels)).unwrap())
             .collect();
-        let spans: Vec<_> =
-            gradients.iter().map(|batch| Subspace::of(batch, 18).unwrap()).collect();
-        for span in &spans[1..] {
-            black_box(spans[0].score(span, &gradients[0]));
+        let lead = Lead::of(&gradients[0], 18).unwrap();
+        for batch in &gradients[1..] {
+            black_box(lead.score(&Subspace::of(batch, 18).unwrap()));
         }
     })
 }

@@ -9,13 +9,8 @@ use super::{Matrix, Vector};
 /// their cosines: the arc of either loses half of the digits where it is flat.
 pub fn principal_angles(a: &Matrix, b: &Matrix) -> Vec<f64> {
     let cosines = inner_products(a, b).svd(false, false).singular_values;
-    let (mut cosines, mut sines) = (cosines.as_slice().to_vec(), {
-        // The singular values of a thin matrix are those of the triangle of its QR.
-        let triangle = outside(a, b).qr().r();
-        triangle.svd(false, false).singular_values.as_slice().to_vec()
-    });
+    let (mut cosines, sines) = (cosines.as_slice().to_vec(), singular_values(&outside(a, b)));
     cosines.sort_by(|one, other| other.total_cmp(one));
-    sines.sort_by(f64::total_cmp);
     let angle = |(cosine, sine): (&f64, &f64)| {
         if *cosine > FRAC_1_SQRT_2 {
             sine.clamp(0.0, 1.0).asin()
@@ -23,7 +18,15 @@ pub fn principal_angles(a: &Matrix, b: &Matrix) -> Vec<f64> {
             cosine.clamp(0.0, 1.0).acos()
         }
     };
-    cosines.iter().zip(&sines).map(angle).collect()
+    cosines.iter().zip(sines.iter().rev()).map(angle).collect()
+}
+
+/// The singular values of a thin matrix, the largest first: those of the triangle of its QR.
+pub fn singular_values(thin: &Matrix) -> Vec<f64> {
+    let triangle = thin.clone().qr().r();
+    let mut values = triangle.svd(false, false).singular_values.as_slice().to_vec();
+    values.sort_by(|one, other| other.total_cmp(one));
+    values
 }
 
 /// √(Σ sin²θ) = ‖(I − AAᵀ)B‖_F: from what is left of B, so that equal spans come out at 0

@@ -21,12 +21,23 @@ pub mod special;
 pub mod student;
 pub mod symmetric;
 pub mod tall;
+mod tiles;
 pub mod trust_region;
 
 /// A dense column-major matrix.
 pub type Matrix = nalgebra::DMatrix<f64>;
 /// A dense column vector.
 pub type Vector = nalgebra::DVector<f64>;
+
+/// The widest registers of the machine that hold no more than four numbers: AVX2 even where
+/// there is AVX-512.
+fn four_lanes() -> pulp::Arch {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = pulp::x86::V3::try_new() {
+        return pulp::Arch::V3(avx2);
+    }
+    pulp::Arch::new()
+}
 
 /// The entry called `path` (segments joined by dots) of a golden file, as numbers by row.
 #[cfg(test)]

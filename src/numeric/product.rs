@@ -5,10 +5,59 @@ use std::sync::{Mutex, PoisonError};
 
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 
-use super::{Matrix, fused};
+use super::{Matrix, fused, tiles};
 
-/// A matrix in memory that need not be contiguous.
-pub type Strided<'a> = DMatrixView<'a, f64, Dyn, Dyn>;
+/// A matrix in memory, by columns or by rows, which need not lie side by side.
+#[derive(Debug, Clone, Copy)]
+pub struct Strided<'a> {
+    data: &'a [f64],
+    rows: usize,
+    columns: usize,
+    /// From the beginning of one line to that of the next.
+    stride: usize,
+    by_rows: bool,
+}
+
+impl<'a> Strided<'a> {
+    /// Columns of `rows` numbers, one every `stride` numbers of `data`.
+    pub fn by_columns(data: &'a [f64], rows: usize, columns: usize, stride: usize) -> Self {
+        Self { data, rows, columns, stride, by_rows: false }
+    }
+
+    pub fn nrows(&self) -> usize {
+        self.rows
+    }
+
+    pub fn ncols(&self) -> usize {
+        self.columns
+    }
+
+    pub fn transpose(&self) -> Self {
+        Self { rows: self.columns, columns: self.rows, by_rows: !self.by_rows, ..*self }
+    }
+
+    /// Some of its columns.
+    pub fn columns(&self, first: usize, count: usize) -> Self {
+        let start = if self.by_rows { first } else { first * self.stride };
+        Self { data: &self.data[start.min(self.data.len())..], columns: count, ..*self }
+    }
+
+    /// Whether its rows, and not its columns, are contiguous.
+    pub(super) fn is_by_rows(&self) -> bool {
+        self.by_rows
+    }
+
+    /// A contiguous row or column.
+    pub(super) fn line(&self, index: usize) -> &'a [f64] {
+        let length = if self.by_rows { self.columns } else { self.rows };
+        &self.data[index * self.stride..][..length]
+    }
+
+    fn view(&self) -> DMatrixView<'a, f64, Dyn, Dyn> {
+        let (down, right) = if self.by_rows { (self.stride, 1) } else { (1, self.stride) };
+        DMatrixView::from_slice_with_strides(self.data, self.rows, self.columns, down, right)
+    }
+}
 
 /// Multiplications that one thread gets at least; under it, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 20;
@@ -16,45 +65,55 @@ const LEAST_SHARE: usize = 1 << 20;
 /// Matrices with no more rows or columns than this are not worth the fast kernel.
 const SMALL: usize = 5;
 
-/// Columns of a Gram matrix that are worked on at once.
+/// Columns of a Gram matrix that are worked on at once; of a large one twice as many, because
+/// what they are multiplied by is packed for each panel.
 const PANEL: usize = 128;
+const LARGE: usize = 8 * PANEL;
 
 /// `data`, column by column, as `rows` × `columns`.
 pub fn plain(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
-    Strided::from_slice_with_strides(data, rows, columns, 1, rows.max(1))
+    Strided::by_columns(data, rows, columns, rows.max(1))
 }
 
 /// The transpose of what [`plain`] is: `columns` × `rows`, nothing copied. nalgebra's own
 /// `tr_mul` is an order of magnitude slower than a product with this view.
 pub fn transposed(data: &[f64], rows: usize, columns: usize) -> Strided<'_> {
-    Strided::from_slice_with_strides(data, columns, rows, rows.max(1), 1)
+    plain(data, rows, columns).transpose()
 }
 
 /// target = left·right + keep·target, `target` being column-major.
 pub fn multiply(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, keep: f64) {
-    let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
-    if rows.min(inner).min(columns) > SMALL {
-        let mut target = DMatrixViewMut::from_slice(target, rows, columns);
-        target.gemm(1.0, left, right, keep);
-    } else if rows > 0 {
-        multiply_thin(target, left, right, keep);
+    if keep == 0.0 {
+        target.fill(0.0);
+    } else if keep != 1.0 {
+        for entry in target.iter_mut() {
+            *entry *= keep;
+        }
+    }
+    if !tiles::add_product(target, left, right) {
+        add_product(target, left, right);
     }
 }
 
-/// The same by dot products. For a small matrix nalgebra leaves its fast kernel for one that
-/// takes a column's extent in memory for its length: with a transposed view it would write
-/// beyond the end.
-fn multiply_thin(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>, keep: f64) {
-    let (rows, inner) = left.shape();
-    let left: Vec<f64> = left.transpose().as_slice().to_vec();
-    let mut column = vec![0.0; inner];
-    for (index, target) in target.chunks_exact_mut(rows).enumerate() {
-        for (slot, entry) in column.iter_mut().zip(right.column(index).iter()) {
-            *slot = *entry;
-        }
-        for (row, target) in target.iter_mut().enumerate() {
-            let product = fused::dot(&left[row * inner..(row + 1) * inner], &column);
-            *target = if keep == 0.0 { product } else { product + keep * *target };
+/// Adds left·right by nalgebra's kernel, or by dot products. For a small matrix nalgebra leaves
+/// its fast kernel for one that takes a column's extent in memory for its length: with a
+/// transposed view it would write beyond the end.
+fn add_product(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>) {
+    let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
+    let (left, right) = (left.view(), right.view());
+    if rows.min(inner).min(columns) > SMALL {
+        let mut target = DMatrixViewMut::from_slice(target, rows, columns);
+        target.gemm(1.0, &left, &right, 1.0);
+    } else if rows > 0 {
+        let left: Vec<f64> = left.transpose().as_slice().to_vec();
+        let mut column = vec![0.0; inner];
+        for (index, target) in target.chunks_exact_mut(rows).enumerate() {
+            for (slot, entry) in column.iter_mut().zip(right.column(index).iter()) {
+                *slot = *entry;
+            }
+            for (row, target) in target.iter_mut().enumerate() {
+                *target += fused::dot(&left[row * inner..(row + 1) * inner], &column);
+            }
         }
     }
 }
@@ -65,9 +124,7 @@ pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
     let mut product = Matrix::zeros(rows, columns);
     let parts = parts_for(rows * inner * columns);
     for_columns(product.as_mut_slice(), rows, parts, |first, part| {
-        let right = right.columns(first, part.len() / rows);
-        let right = Strided::from(right);
-        multiply(part, left, &right, 0.0);
+        multiply(part, left, &right.columns(first, part.len() / rows), 0.0);
     });
     product
 }
@@ -122,12 +179,13 @@ pub fn symmetric_by_panels(
     if dimension == 0 {
         return matrix;
     }
+    let wide = if dimension < LARGE { PANEL } else { 2 * PANEL };
     let mut panels: Vec<_> =
-        matrix.as_mut_slice().chunks_mut(PANEL * dimension).enumerate().collect();
+        matrix.as_mut_slice().chunks_mut(wide * dimension).enumerate().collect();
     // The last ones are the largest: begin with them.
     panels.reverse();
     share_out(panels, threads, &|(index, columns): (usize, &mut [f64])| {
-        let (first, width) = (index * PANEL, columns.len() / dimension);
+        let (first, width) = (index * wide, columns.len() / dimension);
         let rows = first + width;
         let mut part = vec![0.0; rows * width];
         panel(first, rows, &mut part);
@@ -137,6 +195,21 @@ pub fn symmetric_by_panels(
     });
     matrix.fill_lower_triangle_with_upper_triangle();
     matrix
+}
+
+/// Both at once, where there are two threads: what either does alone is hidden by the other.
+pub fn at_once<A: Send, B: Send>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if fused::threads() < 2 {
+        return (one(), other());
+    }
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 /// Does the jobs on up to `threads` threads, each taking the next when it is free.
@@ -179,7 +252,7 @@ mod tests {
 
     #[test]
     fn panels_make_the_whole_symmetric_matrix() {
-        for dimension in [0, 1, 127, 128, 129, 500] {
+        for dimension in [0, 1, 127, 128, 129, 500, 1300] {
             let a = whole_numbers(6, dimension, 3);
             let gram = symmetric_by_panels(dimension, 2, |first, rows, part| {
                 let width = part.len() / rows;

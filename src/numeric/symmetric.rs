@@ -35,8 +35,7 @@ pub fn weighted_outer_sum(features: &Matrix, weights: &[f64]) -> Matrix {
                     *weighted = weights[*i] * x;
                 }
             }
-            let examples =
-                Strided::from_slice_with_strides(examples, rows, block.len(), 1, dimension);
+            let examples = Strided::by_columns(examples, rows, block.len(), dimension);
             let weighted = transposed(&weighted, width, block.len());
             multiply(panel, &examples, &weighted, 1.0);
         }

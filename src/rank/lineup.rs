@@ -4,6 +4,9 @@
 //! of every batch) and batches of one size: the distance is strongly biased in m, and what
 //! the candidates share cancels in their differences.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
@@ -11,13 +14,14 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 
 use super::alongside;
 use super::settings::{RankingSettings, directions};
-use super::subspace::Subspace;
+use super::subspace::{MOST_AT_ONCE, Subspace};
 use super::supply::Supply;
 use super::verdict;
 use crate::data::Bounds;
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Gradients, Labels};
-use crate::numeric::Matrix;
+use crate::numeric::product::share_out;
+use crate::numeric::{Matrix, fused};
 
 /// An eigengap below this is worth a warning.
 const SMALL_GAP: f64 = 0.05;
@@ -209,20 +213,32 @@ impl Lineup {
     /// the others go on.
     pub fn round(&mut self, repeat: usize) -> Result<Round> {
         let conditions = self.conditions(repeat)?;
-        let noise = conditions.gradients(&self.noise(repeat))?;
-        let noise = Subspace::of(&noise, self.directions)?;
+        let found = Mutex::new(Vec::new());
+        let noise = self.candidates.len();
+        let threads = if self.batch > MOST_AT_ONCE { 1 } else { fused::threads() };
+        share_out((0..=noise).collect(), threads, &|index: usize| {
+            let features = match self.candidates.get(index).map(|candidate| &candidate.data) {
+                None => Ok(self.noise(repeat)),
+                Some(Ok(data)) => {
+                    self.chosen(index, repeat).and_then(|chosen| data.features(&chosen))
+                }
+                Some(Err(_)) => return,
+            };
+            let span = features
+                .and_then(|features| conditions.gradients(&features))
+                .and_then(|gradients| Subspace::of(&gradients, self.directions));
+            found.lock().unwrap_or_else(PoisonError::into_inner).push((index, span));
+        });
+        let mut found: BTreeMap<usize, Result<Subspace>> =
+            found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+        let noise = found.remove(&noise).ok_or_else(|| Error::failed("noise has no span"))??;
         let mut spans = Vec::new();
         let seen = self.gaps.iter_mut().zip(&mut self.ranks);
-        for (candidate, (gap, rank)) in self.candidates.iter_mut().zip(seen) {
-            let Ok(data) = &candidate.data else {
+        for (index, (candidate, (gap, rank))) in self.candidates.iter_mut().zip(seen).enumerate() {
+            let Some(span) = found.remove(&index) else {
                 spans.push(None);
                 continue;
             };
-            let chosen = chosen(self.seed, repeat, &candidate.name, data.len(), self.batch);
-            let span = data
-                .features(&chosen)
-                .and_then(|features| conditions.gradients(&features))
-                .and_then(|gradients| Subspace::of(&gradients, self.directions));
             match span {
                 Ok(span) => {
                     *gap = gap.min(span.eigengap());

@@ -54,7 +54,7 @@ pub use ranking::{RankStep, Ranking};
 pub use release::{PrivateTable, ReleasedLine};
 pub use selection::{PrivateSelection, Selector};
 pub use settings::{Order, ProbeModel, RankingSettings};
-pub use subspace::Subspace;
+pub use subspace::{Lead, Subspace};
 pub use supply::Supply;
 
 /// A ranking that keeps everything to itself until its one release at the end.

@@ -6,7 +6,7 @@ use super::alongside::{self, Alongside};
 use super::comparison::Comparison;
 use super::lineup::{Lineup, Round};
 use super::settings::RankingSettings;
-use super::subspace::{Score, Subspace};
+use super::subspace::{Score, Subspace, lead_and_span};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Private, Watch};
@@ -132,14 +132,14 @@ impl Repeat {
             |chosen: &[usize]| round.conditions.gradients(&data.features.select_columns(chosen));
         let (private, other) = (gradients(first)?, gradients(second)?);
         let within = |error: Error| error.within("private data");
-        let span = Subspace::of(&private, round.directions).map_err(within)?;
-        let floor = Subspace::of(&other, round.directions).map_err(within)?;
-        let score = |candidate: &Subspace| span.score(candidate, &private);
+        let (lead, floor) = lead_and_span(&private, &other, round.directions);
+        let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
+        let score = |candidate: &Subspace| lead.score(candidate);
         Ok(Self {
             scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
             floor: score(&floor),
             ceiling: score(&round.noise),
-            rank: span.rank(),
+            rank: lead.rank(),
             alike: first
                 .windows(2)
                 .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),

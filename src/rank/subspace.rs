@@ -9,11 +9,18 @@
 
 use crate::error::{Error, Result};
 use crate::model::Gradients;
-use crate::numeric::angles::{distance, principal_angles, squared_lengths};
+use crate::numeric::angles::{distance, singular_values, squared_lengths};
+use crate::numeric::product::at_once;
 use crate::numeric::{Matrix, Vector};
 
 /// Directions with less than this of the largest eigenvalue are made of rounding.
 const NOTHING: f64 = 1e-12;
+
+/// Angles with a smaller sine are told by it, as their cosines lose the digits that matter.
+const NEAR: f64 = 0.01;
+
+/// Batches that are larger are looked at one after the other: memory.
+pub const MOST_AT_ONCE: usize = 5000;
 
 /// k directions in the space of parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +28,16 @@ pub struct Subspace {
     /// p × k, orthonormal columns.
     basis: Matrix,
     /// λ₁ ≥ λ₂ ≥ …, and one more than there are directions if there is one.
+    values: Vec<f64>,
+}
+
+/// The leading directions of a batch, known as combinations of its gradients.
+#[derive(Debug)]
+pub struct Lead<'a> {
+    gradients: &'a Gradients,
+    /// US⁻¹, m × k.
+    coefficients: Matrix,
+    /// As those of [`Subspace`].
     values: Vec<f64>,
 }
 
@@ -39,24 +56,8 @@ impl Subspace {
     /// The span of the `directions` leading right singular vectors; of fewer where there are
     /// no more.
     pub fn of(gradients: &Gradients, directions: usize) -> Result<Self> {
-        let found = gradients.leading(directions).ok_or_else(|| {
-            Error::failed("a gradient is not made of finite numbers")
-                .cure("check the features for missing or infinite values")
-        })?;
-        let largest = found.values.first().copied().unwrap_or(0.0);
-        let counts = |value: f64| value > NOTHING * largest && value > 0.0;
-        let rank = found.values.iter().take_while(|value| counts(**value)).count();
-        if rank == 0 {
-            return Err(Error::failed("all gradients are zero: the records span no direction")
-                .cure("check that the features are not all the same, or choose another model"));
-        }
-        let mut coefficients = found.vectors.columns(0, rank).into_owned();
-        for (mut column, value) in coefficients.column_iter_mut().zip(&found.values) {
-            column /= value.sqrt();
-        }
-        let basis = gradients.combinations(&coefficients);
-        let values = found.values.into_iter().chain(found.next).take(rank + 1).collect();
-        Ok(Self { basis, values })
+        let lead = Lead::of(gradients, directions)?;
+        Ok(Self { basis: gradients.combinations(&lead.coefficients), values: lead.values })
     }
 
     /// Its number of directions.
@@ -96,11 +97,6 @@ impl Subspace {
         ((lacking + apart) / k as f64).clamp(0.0, 1.0).sqrt()
     }
 
-    /// The principal angles with another span, smallest first.
-    pub fn angles(&self, other: &Self) -> Vec<f64> {
-        principal_angles(&self.basis, &other.first(self.rank()).basis)
-    }
-
     /// ‖Vᵀgᵢ‖² of every gradient.
     pub fn inside(&self, gradients: &Gradients) -> Vector {
         squared_lengths(&gradients.project(&self.basis))
@@ -121,14 +117,86 @@ impl Subspace {
         };
         self.inside(gradients).iter().zip(&norms).map(share).collect()
     }
+}
 
-    /// What `candidate` is to these private gradients, of which this is the span.
-    pub fn score(&self, candidate: &Self, gradients: &Gradients) -> Score {
-        Score {
-            distance: self.distance(candidate),
-            energy: candidate.energy(gradients),
-            angles: self.angles(candidate),
+/// The leading directions of one batch and the span of another.
+pub fn lead_and_span<'a>(
+    private: &'a Gradients,
+    public: &Gradients,
+    directions: usize,
+) -> (Result<Lead<'a>>, Result<Subspace>) {
+    let (lead, span) = (|| Lead::of(private, directions), || Subspace::of(public, directions));
+    // Each holds a Gram matrix.
+    if private.examples() > MOST_AT_ONCE { (lead(), span()) } else { at_once(lead, span) }
+}
+
+impl<'a> Lead<'a> {
+    /// The `directions` leading right singular vectors; fewer where there are no more.
+    pub fn of(gradients: &'a Gradients, directions: usize) -> Result<Self> {
+        let found = gradients.leading(directions).ok_or_else(|| {
+            Error::failed("a gradient is not made of finite numbers")
+                .cure("check the features for missing or infinite values")
+        })?;
+        let largest = found.values.first().copied().unwrap_or(0.0);
+        let counts = |value: f64| value > NOTHING * largest && value > 0.0;
+        let rank = found.values.iter().take_while(|value| counts(**value)).count();
+        if rank == 0 {
+            return Err(Error::failed("all gradients are zero: the records span no direction")
+                .cure("check that the features are not all the same, or choose another model"));
         }
+        let mut coefficients = found.vectors.columns(0, rank).into_owned();
+        for (mut column, value) in coefficients.column_iter_mut().zip(&found.values) {
+            column /= value.sqrt();
+        }
+        let values = found.values.into_iter().chain(found.next).take(rank + 1).collect();
+        Ok(Self { gradients, coefficients, values })
+    }
+
+    /// Its number of directions.
+    pub fn rank(&self) -> usize {
+        self.coefficients.ncols()
+    }
+
+    /// What `candidate` is to these gradients.
+    ///
+    /// Their coordinates inside the candidate's span V, which tell the energy, tell the cosines
+    /// of the principal angles as well: VᵀA = WΣZᵀ with A = GᵀUS⁻¹, which need not be formed.
+    /// Of small angles the sines are wanted: those of what the first of VW have outside of A,
+    /// VW − AZΣ.
+    pub fn score(&self, candidate: &Subspace) -> Score {
+        let coordinates = self.gradients.project(&candidate.basis);
+        let whole: f64 = self.gradients.squared_norms().iter().sum();
+        let energy =
+            if whole > 0.0 { (coordinates.norm_squared() / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let k = self.rank();
+        let kept = candidate.rank().min(k);
+        let found = (coordinates.rows(0, kept) * &self.coefficients).svd(true, true);
+        let mut order: Vec<usize> = (0..kept).collect();
+        order.sort_by(|a, b| found.singular_values[*b].total_cmp(&found.singular_values[*a]));
+        let cosines: Vec<f64> = order.iter().map(|index| found.singular_values[*index]).collect();
+        let near =
+            cosines.iter().take_while(|cosine| 1.0 - *cosine * *cosine < NEAR * NEAR).count();
+        let mut sines: Vec<f64> =
+            cosines.iter().map(|cosine| (1.0 - cosine * cosine).max(0.0).sqrt()).collect();
+        let mut angles: Vec<f64> = cosines.iter().map(|cosine| cosine.min(1.0).acos()).collect();
+        if let (Some(left), Some(right)) = (&found.u, &found.v_t)
+            && near > 0
+        {
+            let left = left.select_columns(&order[..near]);
+            let mut right = right.select_rows(&order[..near]).transpose();
+            for (mut column, cosine) in right.column_iter_mut().zip(&cosines) {
+                column *= *cosine;
+            }
+            let inside = self.gradients.combinations(&(&self.coefficients * right));
+            let outside = candidate.basis.columns(0, kept) * left - inside;
+            for (index, sine) in singular_values(&outside).into_iter().rev().enumerate() {
+                sines[index] = sine.clamp(0.0, 1.0);
+                angles[index] = sines[index].asin();
+            }
+        }
+        // Directions that the candidate lacks count as right angles.
+        let apart = (k - kept) as f64 + sines.iter().map(|sine| sine * sine).sum::<f64>();
+        Score { distance: (apart / k as f64).clamp(0.0, 1.0).sqrt(), energy, angles }
     }
 }
 
@@ -143,6 +211,7 @@ mod tests {
     use crate::data::table::Column;
     use crate::model::gradients::Contribution;
     use crate::model::{Activation, Architecture, Classifier, Labels};
+    use crate::numeric::angles::principal_angles;
     use crate::numeric::golden;
 
     /// Gradients that are given outright.
@@ -173,7 +242,7 @@ mod tests {
             }
             let projector = golden::Golden(case.clone()).rows("projector_b");
             golden::assert_close(&(&theirs.basis * theirs.basis.transpose()), &projector, 1e-9);
-            let score = ours.score(&theirs, &private);
+            let score = Lead::of(&private, k).unwrap().score(&theirs);
             assert_eq!(score.angles.len(), k);
             for (angle, cosine) in score.angles.iter().zip(numbers(&case["cosines"])) {
                 assert!((angle.cos() - cosine).abs() < 1e-9);
@@ -285,7 +354,7 @@ mod tests {
             assert!(distance(&basis, &span.basis) < 1e-7);
             (span, basis)
         });
-        let score = ours.0.score(&theirs.0, &private.0);
+        let score = Lead::of(&private.0, k).unwrap().score(&theirs.0);
         let cosines = ours.1.tr_mul(&theirs.1).svd(false, false).singular_values;
         for (angle, cosine) in score.angles.iter().zip(&cosines) {
             assert!((angle.cos() - cosine).abs() < 1e-7, "{angle} {cosine}");
@@ -296,6 +365,32 @@ mod tests {
         let energy = theirs.1.tr_mul(&gradients).norm_squared() / gradients.norm_squared();
         assert!((score.energy - energy).abs() < 1e-7, "{} {energy}", score.energy);
         assert!(score.distance > 0.1 && score.distance < 0.99);
+    }
+
+    /// Spans that share nothing, a little, nearly all and all of their directions: what the
+    /// coordinates tell is what the spans themselves do.
+    #[test]
+    fn angles_from_coordinates_are_those_of_the_spans() {
+        let mut generator = ChaCha20Rng::seed_from_u64(5);
+        let mut random = || Matrix::from_fn(30, 12, |_, _| generator.random_range(-1.0..1.0));
+        let (own, other) = (random(), random());
+        for share in [0.0, 0.5, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-11, 1.0] {
+            let private = gradients(own.clone());
+            let public = gradients(share * &own + (1.0 - share) * &other);
+            let lead = Lead::of(&private, 4).unwrap();
+            for k in [2, 4, 6] {
+                let candidate = Subspace::of(&public, k).unwrap();
+                let score = lead.score(&candidate);
+                let span = Subspace::of(&private, 4).unwrap();
+                assert!((score.distance - span.distance(&candidate)).abs() < 1e-10);
+                assert!((score.energy - candidate.energy(&private)).abs() < 1e-12);
+                let angles = principal_angles(&span.basis, &candidate.first(4).basis);
+                assert_eq!(angles.len(), score.angles.len());
+                for (a, b) in angles.iter().zip(&score.angles) {
+                    assert!((a - b).abs() < 1e-10, "{share}, {k}: {a} {b}");
+                }
+            }
+        }
     }
 
     #[test]

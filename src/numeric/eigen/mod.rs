@@ -18,13 +18,11 @@ mod reduce;
 mod rotate;
 mod sweep;
 
-use pulp::Arch;
-
 use self::basis::Reflect;
 use self::reduce::Reduce;
 use self::rotate::rotated;
 use self::sweep::{Rotations, Tridiagonal};
-use super::{Matrix, Vector, fused, product};
+use super::{Matrix, Vector, four_lanes, fused, product};
 
 /// Columns of a block. Matrices are filled up with zeros to whole blocks, so there is nothing
 /// left over beside whole registers: the number of their lanes divides it.
@@ -67,7 +65,7 @@ fn decompose(
     let mut reflectors = lower_blocks(matrix, scale);
     let mut tridiagonal =
         Tridiagonal { diagonal: vec![0.0; dimension], squares: vec![0.0; dimension - 1] };
-    Arch::new().dispatch(Reduce { matrix: &mut reflectors, tridiagonal: &mut tridiagonal });
+    four_lanes().dispatch(Reduce { matrix: &mut reflectors, tridiagonal: &mut tridiagonal });
 
     let mut rotations = None;
     let mut basis = vec![0.0; reflectors.len()];
@@ -124,7 +122,7 @@ impl Job<'_> {
             Self::Sweep(tridiagonal, patience, rotations) => {
                 *rotations = tridiagonal.diagonalise(patience);
             }
-            Self::Reflect(reflect) => Arch::new().dispatch(reflect),
+            Self::Reflect(reflect) => four_lanes().dispatch(reflect),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The rotations of all sweeps, applied to the basis some rows at a time.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::sweep::{Rotations, Turn};
-use super::{BLOCK, Matrix, product};
+use super::{BLOCK, Matrix, four_lanes, product};
 
 /// Registers of rows that are rotated together.
 const REGISTERS: usize = 4;
@@ -21,7 +21,7 @@ pub(super) fn rotated(
     let mut panels = vec![0.0; dimension.next_multiple_of(HEIGHT) * dimension];
     let jobs = panels.chunks_exact_mut(dimension * HEIGHT).enumerate().collect();
     product::share_out(jobs, threads, &|(index, panel): (usize, &mut [f64])| {
-        Arch::new().dispatch(Rotate { basis, first: index * HEIGHT, panel, rotations });
+        four_lanes().dispatch(Rotate { basis, first: index * HEIGHT, panel, rotations });
     });
     let mut vectors = Matrix::zeros(dimension, dimension);
     for (j, column) in vectors.as_mut_slice().chunks_exact_mut(dimension).enumerate() {

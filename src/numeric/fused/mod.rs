@@ -16,10 +16,13 @@ use std::sync::OnceLock;
 
 use pulp::{Simd, WithSimd};
 
-use super::{Matrix, Vector};
+use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 17;
+
+/// Lanes of AVX-512. Shorter examples do not fill them.
+const EIGHT: usize = 8;
 
 /// Parts of the examples that are summed by themselves, at most. Their number depends on
 /// the examples alone and never on the threads, so the sum is the same to the last bit.
@@ -72,6 +75,7 @@ pub fn with_slopes<S: Slopes>(
     if dimension == 0 || count == 0 {
         return (total, Vec::new());
     }
+    let arch = if dimension < EIGHT { four_lanes() } else { pulp::Arch::new() };
     let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
     let share = count.div_ceil(parts);
     let alone = threads <= 1 || parts == 1;
@@ -79,7 +83,7 @@ pub fn with_slopes<S: Slopes>(
     let work = &|(part, examples): (usize, &[f64])| {
         let mut sum = vec![0.0; dimension];
         let mut slopes = slopes();
-        pulp::Arch::new().dispatch(Pass {
+        arch.dispatch(Pass {
             examples,
             first: part * share,
             w: w.as_slice(),
@@ -135,6 +139,8 @@ impl<M: Slopes> WithSimd for Pass<'_, M> {
         }
         match self.w.len() / S::F64_LANES {
             1 => short::pass::<S, M, 1>(simd, self),
+            // Two registers of eight are no quicker than the other way.
+            _ if S::F64_LANES == EIGHT => long::pass(simd, self),
             2 => short::pass::<S, M, 2>(simd, self),
             3 => short::pass::<S, M, 3>(simd, self),
             4 => short::pass::<S, M, 4>(simd, self),
