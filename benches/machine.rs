@@ -1,9 +1,8 @@
 //! `cargo bench --bench machine`: what this machine can do at most, and what share of it
 //! our kernels reach: multiplications per second, and bytes from memory.
 //!
-//! The peak of multiplications is that of the instructions our own kernels use, 256 bits wide
-//! on x86; the library that multiplies large matrices uses 512 where it finds them, and passes
-//! it. The best of many short turns counts, because machines are shared.
+//! The peak of multiplications is that of the widest instructions there are, which our own
+//! kernels use. The best of many short turns counts, because machines are shared.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
