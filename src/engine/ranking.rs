@@ -193,7 +193,8 @@ fn privately(
 ) -> Result<RankingSummary> {
     let calibrated = calibrate(&[work.plan()?], target)?;
     let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
-    let outlook = scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>()?.concat();
+    let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
+    let outlook = outlook.concat();
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
     let name = &private.definition.name;

@@ -39,6 +39,9 @@ const DIRECTION: &str = "direction";
 /// Directions drawn from a public moment to see what noise does.
 const COPIES: usize = 20;
 
+/// What every candidate's span holds of one direction; `None` of a broken one.
+type Shares = Vec<Option<f64>>;
+
 /// A direction in the making.
 pub struct PrivateDirection {
     lineup: Lineup,
@@ -48,6 +51,8 @@ pub struct PrivateDirection {
     held: Private<(Arc<Dataset>, Matrix)>,
     done: bool,
     n: usize,
+    /// Of each candidate, once the outlook was asked for: see [`Self::copied`].
+    copies: Vec<Vec<Shares>>,
 }
 
 impl std::fmt::Debug for PrivateDirection {
@@ -66,11 +71,12 @@ impl PrivateDirection {
         let round = lineup.round(0)?;
         let frame = Frame::of(&round)?;
         let held = private.map(|data| (Arc::clone(data), Matrix::zeros(0, 0)));
-        Ok(Self { lineup, round, frame, held, done: false, n: private_records })
+        let (done, copies) = (false, Vec::new());
+        Ok(Self { lineup, round, frame, held, done, n: private_records, copies })
     }
 
     /// What each candidate's span holds of the direction that this vector goes along.
-    fn shares(&self, along: &[f64]) -> Vec<Option<f64>> {
+    fn shares(&self, along: &[f64]) -> Shares {
         let direction = Vector::from_column_slice(along).normalize();
         let share = |span: &Matrix| span.tr_mul(&direction).norm_squared().clamp(0.0, 1.0);
         self.frame.spans.iter().map(|span| span.as_ref().map(share)).collect()
@@ -78,8 +84,8 @@ impl PrivateDirection {
 
     /// The shares of directions that a candidate's own gradients give with such noise, were
     /// there n records of them.
-    fn copies(&self, candidate: usize, scale: f64) -> Result<Vec<Vec<Option<f64>>>> {
-        let supply = self.lineup.candidates()[candidate].data.as_ref().map_err(Clone::clone)?;
+    fn copied(&self, candidate: usize, scale: f64) -> Result<Vec<Shares>> {
+        let Ok(supply) = &self.lineup.candidates()[candidate].data else { return Ok(Vec::new()) };
         let records = supply.features(&self.lineup.chosen(candidate, 0)?)?;
         let moment = self.frame.moment(&self.round, &records)?;
         let mechanism = DirectionMechanism::with_scale(scale)?;
@@ -92,7 +98,7 @@ impl PrivateDirection {
 
     /// Draws, after its step, and tells what each candidate's span holds of the direction: as
     /// often as the spender has it in its plan.
-    pub fn draw(&self, spender: &mut Spender) -> Result<Released<Vec<Option<f64>>>> {
+    pub fn draw(&self, spender: &mut Spender) -> Result<Released<Shares>> {
         if !self.done {
             return Err(Error::failed("the private direction is not complete"));
         }
@@ -101,15 +107,16 @@ impl PrivateDirection {
         Ok(along.map(|along| self.shares(&along)))
     }
 
-    fn table(&self, shares: &[Option<f64>], scale: f64) -> Result<Vec<ReleasedLine>> {
+    fn table(&self, shares: &[Option<f64>]) -> Vec<ReleasedLine> {
         let share = |index: &usize| shares[*index].unwrap_or(f64::NEG_INFINITY);
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by(|a, b| share(b).total_cmp(&share(a)));
         // As uncertain as it would be if the private gradients were those of the best.
-        let copies = self.copies(order[0], scale)?;
+        let copies = self.copies.get(order[0]).map_or(&[][..], Vec::as_slice);
         let deviation = |number: &dyn Fn(f64) -> f64, index: usize| {
             let numbers = copies.iter().filter_map(|shares| shares[index].map(number));
-            Mean::of(&numbers.collect::<Vec<_>>()).deviation
+            let numbers: Vec<f64> = numbers.collect();
+            if numbers.is_empty() { 0.0 } else { Mean::of(&numbers).deviation }
         };
         let mean = |number: &dyn Fn(f64) -> f64, index: usize| {
             let mean = shares[index].map(number)?;
@@ -120,7 +127,7 @@ impl PrivateDirection {
             energy: mean(&|share| share, index),
             distance: mean(&|share| (1.0 - share).sqrt(), index),
         };
-        Ok(order.into_iter().map(line).collect())
+        order.into_iter().map(line).collect()
     }
 }
 
@@ -151,11 +158,16 @@ impl PrivateRanking for PrivateDirection {
         })
     }
 
-    fn outlook(&self, scale: f64) -> Result<Vec<String>> {
+    fn outlook(&mut self, scale: f64) -> Result<Vec<String>> {
+        // ‖S‖ is at most its trace, and that is at most 1.
+        let largest = 1.0 + Frame::rounding(self.n);
+        DirectionMechanism::with_scale(scale)?.check_norm(largest)?;
+        let candidates = 0..self.lineup.candidates().len();
+        self.copies = candidates.map(|index| self.copied(index, scale)).collect::<Result<_>>()?;
         let mut expected = Vec::new();
         for (index, span) in self.frame.spans.iter().enumerate() {
             let Some(span) = span else { continue };
-            let own = self.copies(index, scale)?.into_iter().filter_map(|shares| shares[index]);
+            let own = self.copies[index].iter().filter_map(|shares| shares[index]);
             let share = Mean::of(&own.collect::<Vec<_>>()).mean;
             let chance = span.ncols() as f64 / self.frame.size() as f64;
             expected.push((share, chance, &self.lineup.candidates()[index].name));
@@ -190,8 +202,7 @@ impl PrivateRanking for PrivateDirection {
 
     fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed> {
         let shares = self.draw(spender)?;
-        let table = self.table(shares.get(), spender.scale(DIRECTION)?)?;
-        Ok(Disclosed::Direction(shares.map(|_| table)))
+        Ok(Disclosed::Direction(shares.map(|shares| self.table(&shares))))
     }
 }
 
@@ -255,12 +266,15 @@ mod tests {
         let work = Box::new(PrivateDirection::new(lineup(), &private(), RECORDS).unwrap());
         let error = work.finish(&mut spender).unwrap_err().to_string();
         assert!(error.contains("not complete"), "{error}");
+        let lines = finished(&private(), &mut spender);
+        let sure = lines[0].energy.unwrap();
+        assert!(lines[0].name == "same" && sure.mean > 0.9 && sure.deviation == 0.0, "{lines:?}");
     }
 
     #[test]
     fn the_outlook_tells_noise_from_a_direction_before_anything_is_drawn() {
-        let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
-        let at = |epsilon: f64| {
+        let mut work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
+        let mut at = |epsilon: f64| {
             let target = Target { epsilon, delta: 1e-6 };
             let calibrated = calibrate(&planned(), target).unwrap();
             work.outlook(calibrated.events[0].mechanism.scale()).unwrap()
@@ -269,6 +283,9 @@ mod tests {
         assert_eq!((clear.len(), noise.len()), (1, 2), "{clear:?}");
         assert!(clear[0].contains("among ") && clear[0].contains("same 0.9"), "{clear:?}");
         assert!(noise[1].contains("mostly noise"), "{noise:?}");
+        // Of S, one is known: that its norm is at most 1.
+        let error = work.outlook(1.0 / 7e7).unwrap_err().to_string();
+        assert!(error.contains("so little noise"), "{error}");
     }
 
     #[test]

@@ -20,6 +20,9 @@ const MOST_DIRECTIONS: usize = 128;
 /// Of the spans' common second moment; less is no direction of its own.
 const NOTHING: f64 = 1e-9;
 
+/// Gradients that are shorter say nothing: 1/‖g‖² would be no number.
+const SHORTEST: f64 = 1e-100;
+
 /// The public side of one repeat.
 pub(super) struct Frame {
     /// p × s, orthonormal.
@@ -78,11 +81,33 @@ impl Frame {
 }
 
 /// What uuᵀ is of the coordinates' own: 1/‖g‖², less where rounding made the projection the
-/// longer; 0 of what is not made of numbers.
+/// longer; 0 of what is next to nothing or not made of numbers.
 fn weight(inside: f64, norm: f64) -> f64 {
-    if inside.is_finite() && norm.is_finite() && norm > 0.0 && inside > 0.0 {
+    if inside.is_finite() && norm.is_finite() && norm > SHORTEST && inside > 0.0 {
         (shrink_factor(inside / norm, 1.0) / norm).powi(2)
     } else {
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However long or short a gradient is, what it adds is finite and no longer than 1.
+    #[test]
+    fn weights_of_any_gradient_make_directions_of_one_at_most() {
+        let sizes = [0.0, 5e-324, 1e-170, 1e-158, 1e-155, 1e-100, 1e-99, 1.0, 1e100, 1e153];
+        for norm in sizes.into_iter().chain([f64::INFINITY, f64::NAN]) {
+            for share in [0.0, 0.3, 1.0, 1.0 + 1e-12, f64::NAN] {
+                let inside = norm * share;
+                let weight = weight(inside, norm);
+                assert!(weight.is_finite() && weight >= 0.0, "{norm} {share}: {weight}");
+                if weight > 0.0 {
+                    assert!(weight * inside * inside <= 1.0 + 1e-15, "{norm} {share}");
+                }
+            }
+        }
+        assert!((weight(0.5, 2.0) - 0.25).abs() < 1e-15 && weight(3.0, 2.0) * 9.0 <= 1.0);
     }
 }

@@ -70,8 +70,9 @@ pub trait PrivateRanking {
     /// What it will release, before private data are touched.
     fn plan(&self) -> Result<PlannedRelease>;
 
-    /// What the public data say of the result to come, with a noise of this scale.
-    fn outlook(&self, _scale: f64) -> Result<Vec<String>> {
+    /// What the public data say of the result to come, with a noise of this scale; an error
+    /// where there can be none.
+    fn outlook(&mut self, _scale: f64) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 

@@ -21,7 +21,7 @@ impl NoiseGenerator {
         })
     }
 
-    /// A known stream: no privacy at all. For tests only.
+    /// A known stream: no privacy at all. For tests, and for public data in the private part.
     pub fn insecure_from_seed(seed: u64) -> Self {
         Self::new(ChaCha20Rng::seed_from_u64(seed))
     }
