@@ -51,11 +51,11 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         }
         Some(shown @ (Shown::Table(lines, guarantee) | Shown::Direction(lines, guarantee))) => {
             let what = match shown {
-                Shown::Direction(..) => "one direction, of which a span holds so much, ",
-                _ => "",
+                Shown::Direction(..) => "shares of one direction at",
+                _ => "released at",
             };
             let title = format!(
-                "Rank · {what}released at ε {}, δ {:e} · ± what the noise makes of it",
+                "Rank · {what} ε {}, δ {:e} · ± what the noise makes of it",
                 round_up(guarantee.epsilon, 4),
                 guarantee.delta
             );
