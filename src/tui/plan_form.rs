@@ -2,8 +2,8 @@
 
 use super::picker::{Item, Picked, Picker};
 use crate::adapt::{self, Field, FieldKind};
-use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
+use crate::data::{Role, Task};
 use crate::error::{Error, Result};
 pub use crate::session::plan_field::{PlanField, fields};
 use crate::session::{PlanDefinition, Session};
@@ -236,7 +236,12 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
     if public.is_empty() {
         return Err(Error::usage("no dataset is public").cure("add one on the Data screen (a)"));
     }
-    let method = if private.label.is_some() { "profiled_cnvx_adap" } else { "moment_release" };
+    let method = match (&private.label, private.task) {
+        (None, _) => "moment_release",
+        (Some(_), Task::Regression) => "profiled_cnvx_adap",
+        // How many classes there are is known once the data are read; this takes any number.
+        (Some(_), Task::Classification) => "dp_sgd",
+    };
     Ok(PlanDefinition {
         name: format!("{} from {}", private.name, public.join(", ")),
         method: method.to_owned(),
@@ -250,4 +255,28 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         start: None,
         allow_large_delta: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::stage;
+
+    #[test]
+    fn the_first_plan_has_a_method_for_what_the_labels_are() {
+        let mut session = stage::loaded().session;
+        let private = |session: &Session| {
+            session.datasets.iter().position(|dataset| dataset.role == Role::Private).unwrap()
+        };
+        let at = private(&session);
+        for (label, task, method) in [
+            (Some("y"), Task::Regression, "profiled_cnvx_adap"),
+            (Some("y"), Task::Classification, "dp_sgd"),
+            (None, Task::Regression, "moment_release"),
+        ] {
+            session.datasets[at].label = label.map(str::to_owned);
+            session.datasets[at].task = task;
+            assert_eq!(first_plan(&session).unwrap().method, method);
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         }
         Some(shown @ (Shown::Table(lines, guarantee) | Shown::Direction(lines, guarantee))) => {
             let what = match shown {
-                Shown::Direction(..) => "shares of one direction at",
+                Shown::Direction(..) => "one direction at",
                 _ => "released at",
             };
             let title = format!(
