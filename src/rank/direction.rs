@@ -13,7 +13,9 @@
 //! most 1, whose eigenvalues are within ±1/n: a range of 2/n, attained by orthogonal ones. ε is
 //! pure, and the paper's, whose Theorem 2 has c² on the wrong side.
 //!
-//! *Limits.* It shows one direction where [`super::release`] shows all, of one repeat where that
+//! *Limits.* Of the direction all is in the candidates' spans together, so its shares compare
+//! candidates and do not say whether any of them is good; one alone would hold all of it. It
+//! shows one direction where [`super::release`] shows all, of one repeat where that
 //! shows the mean of many, and nothing at all unless nελ₁/2 is well above s/2: a dataset's
 //! share by chance alone is k/s. With C classes of random labels C − 1 eigenvalues are all but
 //! equal, and the direction is any one of theirs. What noise will make of it is therefore told
@@ -145,6 +147,12 @@ impl PrivateRanking for PrivateDirection {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
+        if self.frame.spans.iter().flatten().count() < 2 {
+            return Err(Error::usage("there are not two datasets to compare by a direction").cure(
+                "add another public dataset that fits: one alone holds all of any direction, \
+                 and ε would be spent on nothing",
+            ));
+        }
         Ok(PlannedRelease {
             label: DIRECTION,
             what: "a leading direction of the private gradients, in the public spans".to_owned(),
@@ -176,7 +184,8 @@ impl PrivateRanking for PrivateDirection {
         let Some((share, chance, _)) = expected.first().copied() else { return Ok(Vec::new()) };
         let listed = expected.iter().map(|(share, _, name)| format!("{name} {share:.2}"));
         let mut remarks = vec![format!(
-            "one direction, of one repeat, among {}: by chance a span holds {chance:.2} of it; with \
+            "one direction, of one repeat, among {} of the datasets together, so that shares compare \
+             them and do not say whether any is good: by chance a span holds {chance:.2} of it; with \
              this noise, were the private gradients those of a dataset, its own span would hold: {}",
             self.frame.size(),
             listed.collect::<Vec<_>>().join(", ")
@@ -286,6 +295,17 @@ mod tests {
         // Of S, one is known: that its norm is at most 1.
         let error = work.outlook(1.0 / 7e7).unwrap_err().to_string();
         assert!(error.contains("so little noise"), "{error}");
+    }
+
+    #[test]
+    fn one_dataset_alone_is_refused() {
+        let good = lineup().candidates()[0].clone();
+        let bounds = crate::data::Bounds { feature_norm: 1.0, label: 1.0 };
+        let settings = crate::rank::RankingSettings { batch: 40, ..Default::default() };
+        let dimension = records(0, 1, 1).dimension();
+        let alone = Lineup::new(&settings, vec![good], (RECORDS, dimension), None, bounds).unwrap();
+        let work = PrivateDirection::new(alone, &private(), RECORDS).unwrap();
+        assert!(work.plan().unwrap_err().to_string().contains("not two datasets"));
     }
 
     #[test]
