@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use halflight::adapt::sampled::{Loss, Objective, Records, Trained};
 use halflight::model::{Architecture, Classifier, Volume};
-use halflight::numeric::{Matrix, fused};
+use halflight::numeric::{Matrix, parallel};
 use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -76,7 +76,7 @@ fn numpy(model: &str) -> Option<f64> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/classification.py");
     let output = Command::new(python)
         .args([script, model])
-        .env("OPENBLAS_NUM_THREADS", fused::threads().to_string())
+        .env("OPENBLAS_NUM_THREADS", parallel::threads().to_string())
         .output()
         .ok()?;
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;

@@ -11,7 +11,7 @@ use std::time::Instant;
 use halflight::numeric::product::inner_products;
 use halflight::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
 use halflight::numeric::tall::{few_combinations, inner_products_with_few};
-use halflight::numeric::{Matrix, Vector, fused};
+use halflight::numeric::{Matrix, Vector, fused, parallel};
 use pulp::{Simd, WithSimd};
 
 const ROUNDS: usize = 7;
@@ -21,7 +21,7 @@ const PEAK_ROUNDS: usize = 300;
 const LARGE: usize = 1 << 26;
 
 fn main() {
-    let threads = fused::threads();
+    let threads = parallel::threads();
     let large = vec![1.0; LARGE];
     let (mut a, b, c) = (vec![0.0; LARGE / 4], vec![1.0; LARGE / 4], vec![2.0; LARGE / 4]);
     let chains = || {

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use halflight::data::{Bounds, Dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels, Volume};
-use halflight::numeric::{Matrix, fused};
+use halflight::numeric::{Matrix, parallel};
 use halflight::privacy::{Private, Watch};
 use halflight::rank::subspace::lead_and_span;
 use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
@@ -148,7 +148,7 @@ fn peer(arguments: &[&str]) -> Option<serde_json::Value> {
     let output = Command::new(python)
         .arg(script)
         .args(arguments)
-        .env("OPENBLAS_NUM_THREADS", fused::threads().to_string())
+        .env("OPENBLAS_NUM_THREADS", parallel::threads().to_string())
         .output()
         .ok()?;
     serde_json::from_slice(&output.stdout).ok()

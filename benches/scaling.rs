@@ -10,7 +10,7 @@ use halflight::adapt::discrepancy::Smoothed;
 use halflight::adapt::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels};
-use halflight::numeric::{Matrix, Vector, fused};
+use halflight::numeric::{Matrix, Vector, fused, parallel};
 use halflight::plot::{Figure, Mark, Panel, Point, Series, Side};
 use halflight::rank::{Lead, Subspace};
 use rand::SeedableRng;
@@ -97,7 +97,7 @@ fn normals(rows: usize, columns: usize, seed: u64) -> Matrix {
 
 fn gradient(n: usize, d: usize) -> f64 {
     let (data, w) = (normals(d, n, 1), Vector::from_element(d, 0.01));
-    time(|| fused::gradient(black_box(&data), &w, fused::threads(), |_, score| score))
+    time(|| fused::gradient(black_box(&data), &w, parallel::threads(), |_, score| score))
 }
 
 /// A round besides its draw: scores of all public records, then one record's move.

@@ -4,7 +4,7 @@ use crate::data::{Classes, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Labels, LinearModel, Model};
 use crate::numeric::least_squares::NormalEquations;
-use crate::numeric::{Matrix, Vector, fused};
+use crate::numeric::{Matrix, Vector, fused, parallel};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Ridge of plain least squares on prepared data, whose mean square norm is at most r² ≈ 1.
@@ -88,7 +88,7 @@ fn largest_moment(features: &Matrix) -> f64 {
             break;
         }
         direction /= length;
-        let sum = fused::gradient(features, &direction, fused::threads(), |_, score| score);
+        let sum = fused::gradient(features, &direction, parallel::threads(), |_, score| score);
         direction = sum / features.ncols() as f64;
         found = direction.norm();
     }

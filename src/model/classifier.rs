@@ -7,7 +7,7 @@ use super::layer::Layer;
 use super::loss::Labels;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
-use crate::numeric::product::{share_out, threads_for};
+use crate::numeric::parallel::{share_out, threads_for};
 
 /// What the outputs of a block may take in memory, in numbers: about what a cache holds.
 const BLOCK_NUMBERS: usize = 1 << 18;

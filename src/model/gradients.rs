@@ -12,9 +12,9 @@
 
 use super::architecture::Architecture;
 use crate::numeric::leading::{Leading, leading, leading_of};
+use crate::numeric::parallel::{parts_for, threads_for};
 use crate::numeric::product::{
-    Strided, for_columns, multiply, parts_for, plain, product, symmetric_by_panels, threads_for,
-    transposed,
+    Strided, for_columns, multiply, plain, product, symmetric_by_panels, transposed,
 };
 use crate::numeric::tall::{few_combinations, inner_products_with_few};
 use crate::numeric::{Matrix, Vector};

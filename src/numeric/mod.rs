@@ -12,6 +12,7 @@ pub mod fused;
 pub mod leading;
 pub mod least_squares;
 pub mod pairwise;
+pub mod parallel;
 pub mod principal;
 pub mod product;
 pub mod projection;

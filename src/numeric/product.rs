@@ -1,10 +1,9 @@
 //! Products of large dense matrices: transposed views that reach the fast kernel, and the
 //! columns of a result shared out between two threads.
 
-use std::sync::{Mutex, PoisonError};
-
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 
+use super::parallel::{parts_for, share_out, threads};
 use super::{Matrix, fused, tiles};
 
 /// A matrix in memory, by columns or by rows, which need not lie side by side.
@@ -58,9 +57,6 @@ impl<'a> Strided<'a> {
         DMatrixView::from_slice_with_strides(self.data, self.rows, self.columns, down, right)
     }
 }
-
-/// Multiplications that one thread gets at least; under it, starting a thread costs more.
-const LEAST_SHARE: usize = 1 << 20;
 
 /// Matrices with no more rows or columns than this are not worth the fast kernel.
 const SMALL: usize = 5;
@@ -137,18 +133,6 @@ pub fn inner_products(left: &Matrix, right: &Matrix) -> Matrix {
     )
 }
 
-/// Parts that a work of so many multiplications is split into. The machine has no say in it:
-/// a product is rounded otherwise where its shape is another, and results must be the same to
-/// the last bit on any number of threads.
-pub fn parts_for(multiplications: usize) -> usize {
-    (multiplications / LEAST_SHARE).clamp(1, fused::PARTS)
-}
-
-/// Threads that a work of so many multiplications is worth.
-pub fn threads_for(multiplications: usize) -> usize {
-    parts_for(multiplications).min(fused::threads())
-}
-
 /// Splits a column-major matrix into `parts` runs of columns, fewer where they would be too
 /// narrow for the fast kernel; `work` gets the number of its first column and the numbers.
 pub fn for_columns(
@@ -164,7 +148,7 @@ pub fn for_columns(
     let share = columns.div_ceil(parts.max(1)).max(SMALL + 1).min(columns);
     let jobs = data.chunks_mut(share * rows).enumerate();
     let jobs = jobs.map(|(part, data)| (part * share, data)).collect();
-    share_out(jobs, parts.min(fused::threads()), &|(first, data)| work(first, data));
+    share_out(jobs, parts.min(threads()), &|(first, data)| work(first, data));
 }
 
 /// Fills a symmetric matrix: `panel(first, rows, part)` has to add the rows 0.. `rows` of the
@@ -197,40 +181,6 @@ pub fn symmetric_by_panels(
     matrix
 }
 
-/// Both at once, where there are two threads: what either does alone is hidden by the other.
-pub fn at_once<A: Send, B: Send>(
-    one: impl FnOnce() -> A + Send,
-    other: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    if fused::threads() < 2 {
-        return (one(), other());
-    }
-    std::thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let one = one();
-        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
-}
-
-/// Does the jobs on up to `threads` threads, each taking the next when it is free.
-pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Sync)) {
-    if threads <= 1 || jobs.len() <= 1 {
-        jobs.into_iter().for_each(work);
-        return;
-    }
-    let queue = Mutex::new(jobs.into_iter());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(job) = next() {
-                    work(job);
-                }
-            });
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,18 +211,6 @@ mod tests {
                 multiply(part, &left, &right, 1.0);
             });
             assert_eq!(gram, a.transpose() * &a, "{dimension}");
-        }
-    }
-
-    #[test]
-    fn every_job_is_done_once() {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        for threads in [1, 2, 3] {
-            let done = AtomicUsize::new(0);
-            share_out((1..=10).collect(), threads, &|job: usize| {
-                done.fetch_add(job, Ordering::Relaxed);
-            });
-            assert_eq!(done.into_inner(), 55);
         }
     }
 }

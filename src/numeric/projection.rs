@@ -23,6 +23,7 @@ pub fn onto_simplex(point: &mut Vector) {
 
 /// The factor that brings a vector of this norm into the ball of this radius: 1 inside it.
 /// A vector whose norm is not a number is sent to the centre.
+#[inline]
 pub fn shrink_factor(norm: f64, radius: f64) -> f64 {
     if norm <= radius {
         1.0

@@ -2,7 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
-use super::product::{Strided, multiply, share_out, symmetric_by_panels, threads_for, transposed};
+use super::parallel::{share_out, threads_for};
+use super::product::{Strided, multiply, symmetric_by_panels, transposed};
 use super::{Matrix, Vector};
 
 pub use super::eigen::eigen;

@@ -6,8 +6,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::product::{for_columns, parts_for, share_out};
-use super::{Matrix, fused};
+use super::Matrix;
+use super::parallel::{self, parts_for, share_out};
+use super::product::for_columns;
 
 /// Columns of either side that are multiplied at once: twelve sums fit into registers.
 const MANY: usize = 4;
@@ -31,7 +32,7 @@ pub fn inner_products_with_few(few: &Matrix, many: &Matrix) -> Matrix {
         return products;
     }
     let work = length * wanted * count;
-    let threads = fused::threads().clamp(1, (work / LEAST_SHARE).max(1));
+    let threads = parallel::threads().clamp(1, (work / LEAST_SHARE).max(1));
     let arch = Arch::new();
     for_columns(products.as_mut_slice(), wanted, threads, |first, products| {
         let many = &many.as_slice()[first * length..][..products.len() / wanted * length];
@@ -56,7 +57,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
         .map(|first| (first, vec![0.0; share.min(length - first) * wanted]))
         .collect();
     let jobs = found.iter_mut().map(|(first, sums)| (*first, sums.as_mut_slice())).collect();
-    share_out(jobs, parts.min(fused::threads()), &|(first, sums): (usize, &mut [f64])| {
+    share_out(jobs, parts.min(parallel::threads()), &|(first, sums): (usize, &mut [f64])| {
         let (many, few) = (many.as_slice(), few.as_slice());
         let rows = share.min(length - first);
         arch.dispatch(Sums { many, few, length, count, first, rows, found: sums });

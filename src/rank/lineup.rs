@@ -20,8 +20,8 @@ use super::verdict;
 use crate::data::Bounds;
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Gradients, Labels};
-use crate::numeric::product::share_out;
-use crate::numeric::{Matrix, fused};
+use crate::numeric::parallel::share_out;
+use crate::numeric::{Matrix, parallel};
 
 /// An eigengap below this is worth a warning.
 const SMALL_GAP: f64 = 0.05;
@@ -215,7 +215,7 @@ impl Lineup {
         let conditions = self.conditions(repeat)?;
         let found = Mutex::new(Vec::new());
         let noise = self.candidates.len();
-        let threads = if self.batch > MOST_AT_ONCE { 1 } else { fused::threads() };
+        let threads = if self.batch > MOST_AT_ONCE { 1 } else { parallel::threads() };
         share_out((0..=noise).collect(), threads, &|index: usize| {
             let features = match self.candidates.get(index).map(|candidate| &candidate.data) {
                 None => Ok(self.noise(repeat)),

@@ -10,7 +10,7 @@
 use crate::error::{Error, Result};
 use crate::model::Gradients;
 use crate::numeric::angles::{distance, singular_values, squared_lengths};
-use crate::numeric::product::at_once;
+use crate::numeric::parallel::at_once;
 use crate::numeric::{Matrix, Vector};
 
 /// Directions with less than this of the largest eigenvalue are made of rounding.

@@ -22,7 +22,7 @@ use self::basis::Reflect;
 use self::reduce::Reduce;
 use self::rotate::rotated;
 use self::sweep::{Rotations, Tridiagonal};
-use super::{Matrix, Vector, four_lanes, fused, product};
+use super::{Matrix, Vector, four_lanes, fused, parallel};
 
 /// Columns of a block. Matrices are filled up with zeros to whole blocks, so there is nothing
 /// left over beside whole registers: the number of their lanes divides it.
@@ -41,7 +41,7 @@ const PATIENCE: usize = 15;
 /// number of threads.
 pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
     let scale = scale(matrix.as_slice())?;
-    let threads = product::threads_for(matrix.nrows().pow(3));
+    let threads = parallel::threads_for(matrix.nrows().pow(3));
     decompose(matrix, scale, threads, PATIENCE).or_else(|| Some(slowly(matrix)))
 }
 
@@ -74,7 +74,7 @@ fn decompose(
         Job::Reflect(Reflect { reflectors: &reflectors, first: block * BLOCK, columns })
     });
     let sweeps = Job::Sweep(&mut tridiagonal, patience, &mut rotations);
-    product::share_out(std::iter::once(sweeps).chain(columns).collect(), threads, &Job::run);
+    parallel::share_out(std::iter::once(sweeps).chain(columns).collect(), threads, &Job::run);
 
     let vectors = rotated(&basis, dimension, &rotations?, threads);
     Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))

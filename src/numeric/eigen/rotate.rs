@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::sweep::{Rotations, Turn};
-use super::{BLOCK, Matrix, four_lanes, product};
+use super::{BLOCK, Matrix, four_lanes, parallel};
 
 /// Registers of rows that are rotated together.
 const REGISTERS: usize = 4;
@@ -20,7 +20,7 @@ pub(super) fn rotated(
 ) -> Matrix {
     let mut panels = vec![0.0; dimension.next_multiple_of(HEIGHT) * dimension];
     let jobs = panels.chunks_exact_mut(dimension * HEIGHT).enumerate().collect();
-    product::share_out(jobs, threads, &|(index, panel): (usize, &mut [f64])| {
+    parallel::share_out(jobs, threads, &|(index, panel): (usize, &mut [f64])| {
         four_lanes().dispatch(Rotate { basis, first: index * HEIGHT, panel, rotations });
     });
     let mut vectors = Matrix::zeros(dimension, dimension);

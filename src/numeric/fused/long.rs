@@ -1,11 +1,12 @@
-//! Four examples at a time: each entry of the weights and of the sum is then loaded once
-//! for all of them, and the next four are on their way from memory meanwhile.
+//! Four examples at a time: their scores one by one, so that memory is read in its order
+//! and the machine can tell what comes next, then their sum in one go from the cache, where
+//! each entry of it is loaded and stored once for all four.
 
 use pulp::Simd;
 
-use super::{Pass, Slopes, add, dot};
+use super::{Pass, Slopes, add};
 
-/// Examples that are worked on together.
+/// Examples whose slopes are made and that are added together.
 const TOGETHER: usize = 4;
 
 #[allow(clippy::inline_always)]
@@ -15,56 +16,61 @@ pub(super) fn pass<S: Simd, M: Slopes>(simd: S, pass: Pass<'_, M>) {
     let dimension = w.len();
     let mut groups = examples.chunks_exact(TOGETHER * dimension);
     for group in groups.by_ref() {
-        let (a, rest) = group.split_at(dimension);
-        let (b, rest) = rest.split_at(dimension);
-        let (c, d) = rest.split_at(dimension);
-        let four = [a, b, c, d];
-        let mut found = dots(simd, four, w);
+        let mut found = [0.0; TOGETHER];
+        for (score, example) in found.iter_mut().zip(group.chunks_exact(dimension)) {
+            *score = score_of(simd, example, w);
+        }
         slopes.slopes(first, &mut found);
-        if found.iter().all(|slope| *slope != 0.0) {
-            add_four(simd, found, four, sum);
-        } else {
-            for (slope, example) in found.into_iter().zip(four) {
+        if found.contains(&0.0) {
+            for (slope, example) in found.into_iter().zip(group.chunks_exact(dimension)) {
                 add(slope, example, sum);
             }
+        } else {
+            add_four(simd, found, group, sum);
         }
         first += TOGETHER;
     }
     for example in groups.remainder().chunks_exact(dimension) {
-        let mut found = [dot(example, w)];
+        let mut found = [score_of(simd, example, w)];
         slopes.slopes(first, &mut found);
         add(found[0], example, sum);
         first += 1;
     }
 }
 
-/// The four scores x·w at once: every entry of w is loaded once for all of them, and no sum
-/// waits for the one before it.
+/// x·w in four sums that do not wait for one another.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn dots<S: Simd>(simd: S, four: [&[f64]; TOGETHER], w: &[f64]) -> [f64; TOGETHER] {
-    let ([a, b, c, d], rest) = in_lanes::<S>(four);
+fn score_of<S: Simd>(simd: S, x: &[f64], w: &[f64]) -> f64 {
+    let (x, x_rest) = S::as_simd_f64s(x);
     let (w, w_rest) = S::as_simd_f64s(w);
-    let mut sums = [simd.splat_f64s(0.0); TOGETHER];
-    for ((((a, b), c), d), w) in a.iter().zip(b).zip(c).zip(d).zip(w) {
-        sums[0] = simd.mul_add_e_f64s(*a, *w, sums[0]);
-        sums[1] = simd.mul_add_e_f64s(*b, *w, sums[1]);
-        sums[2] = simd.mul_add_e_f64s(*c, *w, sums[2]);
-        sums[3] = simd.mul_add_e_f64s(*d, *w, sums[3]);
+    let (x_fours, x_left) = x.as_chunks::<4>();
+    let (w_fours, w_left) = w.as_chunks::<4>();
+    let mut sums = [simd.splat_f64s(0.0); 4];
+    for (x, w) in x_fours.iter().zip(w_fours) {
+        sums[0] = simd.mul_add_e_f64s(x[0], w[0], sums[0]);
+        sums[1] = simd.mul_add_e_f64s(x[1], w[1], sums[1]);
+        sums[2] = simd.mul_add_e_f64s(x[2], w[2], sums[2]);
+        sums[3] = simd.mul_add_e_f64s(x[3], w[3], sums[3]);
     }
-    let mut found = [0.0; TOGETHER];
-    for ((found, sum), x) in found.iter_mut().zip(sums).zip(rest) {
-        let rest: f64 = x.iter().zip(w_rest).map(|(x, w)| x * w).sum();
-        *found = simd.reduce_sum_f64s(sum) + rest;
+    for ((x, w), sum) in x_left.iter().zip(w_left).zip(&mut sums) {
+        *sum = simd.mul_add_e_f64s(*x, *w, *sum);
     }
-    found
+    let [a, b, c, d] = sums;
+    let total = simd.add_f64s(simd.add_f64s(a, b), simd.add_f64s(c, d));
+    let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| x * w).sum();
+    simd.reduce_sum_f64s(total) + rest
 }
 
 /// sum += Σ slopeᵢ·xᵢ of four examples.
 #[allow(clippy::inline_always)]
 #[inline(always)]
-fn add_four<S: Simd>(simd: S, slopes: [f64; TOGETHER], four: [&[f64]; TOGETHER], sum: &mut [f64]) {
-    let ([a, b, c, d], rest) = in_lanes::<S>(four);
+fn add_four<S: Simd>(simd: S, slopes: [f64; TOGETHER], group: &[f64], sum: &mut [f64]) {
+    let (a, rest) = group.split_at(sum.len());
+    let (b, rest) = rest.split_at(sum.len());
+    let (c, d) = rest.split_at(sum.len());
+    let examples = [a, b, c, d].map(S::as_simd_f64s);
+    let ([a, b, c, d], rest) = (examples.map(|(lanes, _)| lanes), examples.map(|(_, rest)| rest));
     let (sum, sum_rest) = S::as_mut_simd_f64s(sum);
     let [s, t, u, v] = slopes.map(|slope| simd.splat_f64s(slope));
     for ((((a, b), c), d), sum) in a.iter().zip(b).zip(c).zip(d).zip(sum) {
@@ -76,12 +82,4 @@ fn add_four<S: Simd>(simd: S, slopes: [f64; TOGETHER], four: [&[f64]; TOGETHER],
         let products = slopes.iter().zip(rest).map(|(slope, x)| slope * x[k]);
         *sum += products.sum::<f64>();
     }
-}
-
-/// Four examples in whole registers, and what is left of each.
-#[allow(clippy::inline_always)]
-#[inline(always)]
-fn in_lanes<S: Simd>(four: [&[f64]; TOGETHER]) -> ([&[S::f64s]; TOGETHER], [&[f64]; TOGETHER]) {
-    let split = four.map(S::as_simd_f64s);
-    (split.map(|(lanes, _)| lanes), split.map(|(_, rest)| rest))
 }

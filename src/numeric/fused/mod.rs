@@ -1,32 +1,32 @@
 //! The gradient of a linear model in one pass over the data.
 //!
 //! For Σ sᵢxᵢ with slopes sᵢ that depend on the score xᵢ·w, two matrix products read the
-//! data twice. Here some examples are scored and added while they are in the cache, so
-//! memory is read once, which is all that such a pass costs.
+//! data twice. Here a few examples are scored and added while they are in the cache, so
+//! memory is read once, which is all that such a pass costs. It is read strictly in its
+//! order, and few examples are worked on at a time: the processor then goes on fetching
+//! what comes next while it adds.
 //!
 //! | module | for examples |
 //! |---|---|
 //! | [`long`] | of so many features that their sums do not fit into registers |
-//! | [`short`] | of a few |
+//! | [`short`] | of a few registers |
+//! | [`tiny`] | of less than one |
 
 mod long;
 mod short;
-
-use std::sync::OnceLock;
+mod tiny;
 
 use pulp::{Simd, WithSimd};
 
+use super::parallel::{PARTS, at_once};
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
 const LEAST_SHARE: usize = 1 << 17;
 
-/// Lanes of AVX-512. Shorter examples do not fill them.
-const EIGHT: usize = 8;
-
-/// Parts of the examples that are summed by themselves, at most. Their number depends on
-/// the examples alone and never on the threads, so the sum is the same to the last bit.
-pub(super) const PARTS: usize = 2;
+/// Shorter examples do without AVX-512: every load of eight numbers that are not aligned
+/// crosses a line of the cache.
+const LEAST_FOR_EIGHT: usize = 24;
 
 /// What makes slopes of scores, and may add up on the way what else is asked of them.
 pub trait Slopes: Send {
@@ -75,11 +75,11 @@ pub fn with_slopes<S: Slopes>(
     if dimension == 0 || count == 0 {
         return (total, Vec::new());
     }
-    let arch = if dimension < EIGHT { four_lanes() } else { pulp::Arch::new() };
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
     let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
     let share = count.div_ceil(parts);
-    let alone = threads <= 1 || parts == 1;
-    let parts = features.as_slice().chunks(share * dimension).enumerate();
+    // At most two, whatever the threads, so the sum is the same to the last bit.
+    let parts: Vec<_> = features.as_slice().chunks(share * dimension).enumerate().collect();
     let work = &|(part, examples): (usize, &[f64])| {
         let mut sum = vec![0.0; dimension];
         let mut slopes = slopes();
@@ -92,16 +92,12 @@ pub fn with_slopes<S: Slopes>(
         });
         (Vector::from_vec(sum), slopes)
     };
-    let done: Vec<(Vector, S)> = if alone {
-        parts.map(work).collect()
-    } else {
-        std::thread::scope(|scope| {
-            let handles: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-            let joined = handles.into_iter().map(|handle| {
-                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            joined.collect()
-        })
+    let done: Vec<(Vector, S)> = match parts[..] {
+        [one, other] if threads > 1 => {
+            let (one, other) = at_once(|| work(one), || work(other));
+            vec![one, other]
+        }
+        _ => parts.into_iter().map(work).collect(),
     };
     let mut made = Vec::with_capacity(done.len());
     for (sum, slopes) in done {
@@ -109,13 +105,6 @@ pub fn with_slopes<S: Slopes>(
         made.push(slopes);
     }
     (total, made)
-}
-
-/// Threads that a pass may use on this machine: memory has no more to give to a third.
-pub fn threads() -> usize {
-    // Asking takes longer than a small pass.
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(PARTS))
 }
 
 /// One part of the examples, for the widest instructions of the machine.
@@ -134,16 +123,18 @@ impl<M: Slopes> WithSimd for Pass<'_, M> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.w.len() < S::F64_LANES {
-            return long::pass(simd, self);
-        }
         match self.w.len() / S::F64_LANES {
+            0 => match self.w.len() {
+                1 => tiny::pass::<M, 1>(self),
+                2 => tiny::pass::<M, 2>(self),
+                3 => tiny::pass::<M, 3>(self),
+                _ => long::pass(simd, self),
+            },
             1 => short::pass::<S, M, 1>(simd, self),
-            // Two registers of eight are no quicker than the other way.
-            _ if S::F64_LANES == EIGHT => long::pass(simd, self),
             2 => short::pass::<S, M, 2>(simd, self),
             3 => short::pass::<S, M, 3>(simd, self),
             4 => short::pass::<S, M, 4>(simd, self),
+            5 => short::pass::<S, M, 5>(simd, self),
             _ => long::pass(simd, self),
         }
     }
@@ -187,7 +178,7 @@ mod tests {
     proptest! {
         #[test]
         fn one_pass_agrees_with_two_products_for_any_shape_and_number_of_threads(
-            dimension in 1..40_usize,
+            dimension in 1..70_usize,
             count in prop_oneof![0..30_usize, 250..530_usize],
             threads in 1..4_usize,
             // Every so manieth slope is zero.
@@ -222,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_column_without_slope_may_hold_anything() {
-        for (dimension, at) in [(3, 0), (3, 5), (6, 0), (6, 5), (30, 0), (30, 5)] {
+        for (dimension, at) in [(3, 0), (3, 5), (6, 0), (6, 5), (30, 0), (30, 5), (60, 0), (60, 5)]
+        {
             let mut features = Matrix::from_element(dimension, 6, 1.0);
             features[(1, at)] = f64::NAN;
             let w = Vector::from_element(dimension, 1.0);

@@ -1,5 +1,5 @@
-//! Some hundred examples at a time: all their scores, then all their slopes, then their
-//! sum, which stays in registers. Each is a loop without branches or sums that wait for
+//! Some examples at a time: all their scores, then all their slopes, then their sum, which
+//! stays in registers. Each is a loop without branches or sums that wait for
 //! one another, which counts when an example is so short that arithmetic, not memory,
 //! takes the time.
 //!
@@ -10,8 +10,9 @@ use pulp::Simd;
 
 use super::{Pass, Slopes, add};
 
-/// Examples of a block.
-const BLOCK: usize = 256;
+/// Examples of a block: with more of them the processor forgets, while it adds, to fetch
+/// the next.
+const BLOCK: usize = 16;
 
 /// More lanes than any register has.
 const MOST_LANES: usize = 16;
