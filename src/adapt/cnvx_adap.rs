@@ -75,8 +75,10 @@ static SPEC: Spec = Spec {
             key: "lambda",
             name: "radius Λ",
             unit: "norm of weights",
-            help: "The model's weights stay in the ball of this radius. Noise grows with it.",
-            kind: FieldKind::Real { min: 1e-3, max: 1e3, default: 2.0 },
+            help: "The model's weights stay in the ball of this radius. Noise grows with it. \
+                   automatic takes the norm of the public solution, and twice that in \
+                   as_printed, whose ball has to hold the private solution.",
+            kind: FieldKind::Automatic { whole: false, max: 1e3 },
         },
         Field {
             key: "steps",
@@ -124,11 +126,35 @@ struct Setup {
     plan: Plan,
 }
 
+/// Λ: by public data alone, where it is not given.
+///
+/// The published bounds hold for a ball that has the private solution in it, which on real
+/// data is up to one and a half times as long as the public one. Noise grows with Λ, though,
+/// so a run that starts at the public solution does better with the least ball that holds it.
+fn radius(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<f64> {
+    let given = settings.number("lambda")?;
+    if given > 0.0 {
+        return Ok(given);
+    }
+    let lengths = match Mode::of(settings)? {
+        Mode::Rigorous => 1.0,
+        Mode::AsPrinted => 2.0,
+    };
+    let norm = ridge_solution(public, DEFAULT_RIDGE)?.norm();
+    // Public labels that are all but zero leave what predicts the largest label.
+    Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))
+}
+
 impl Setup {
-    fn new(shape: &ProblemShape, target: Target, settings: &Settings) -> Result<Self> {
+    fn new(
+        shape: &ProblemShape,
+        public: &Dataset,
+        target: Target,
+        settings: &Settings,
+    ) -> Result<Self> {
         let mode = Mode::of(settings)?;
         let alpha = settings.number("alpha")?;
-        let radius = settings.number("lambda")?;
+        let radius = radius(shape, public, settings)?;
         let largest = Learner::Squared.largest(shape.bounds, radius);
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
         let steps = settings.whole("steps")?;
@@ -139,7 +165,7 @@ impl Setup {
             largest: settings.number("kappa_inf")?,
         };
         let plan = Plan {
-            releases: releases(Learner::Squared, shape, largest, alpha, steps, noise),
+            releases: releases(Learner::Squared, shape, radius, alpha, steps, noise),
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![
@@ -166,7 +192,7 @@ impl Method for CnvxAdap {
         settings: &Settings,
     ) -> Result<Plan> {
         shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        Setup::new(shape, target, settings).map(|setup| setup.plan)
+        Setup::new(shape, public, target, settings).map(|setup| setup.plan)
     }
 
     fn start(
@@ -177,7 +203,7 @@ impl Method for CnvxAdap {
     ) -> Result<Box<dyn Run>> {
         problem.check(SPEC.task, SPEC.needs_private_labels)?;
         let Problem { shape, public, private, .. } = problem;
-        let setup = Setup::new(&shape, noise.target, settings)?;
+        let setup = Setup::new(&shape, &public, noise.target, settings)?;
         setup.plan.scale(noise, GRADIENT)?;
         setup.plan.scale(noise, WEIGHTS)?;
         let Setup { mode, pulls, radius, largest, caps, steps, .. } = setup;
@@ -275,5 +301,24 @@ mod tests {
         let (error, source, _, proven) = rehearse("as_printed", Noise::For(target));
         assert!(error > 3.0 * source, "{error} {source}");
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
+    }
+
+    #[test]
+    fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
+        let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
+        let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
+        let of = |public: &Dataset, mode: &str, lambda: f64| {
+            let given = BTreeMap::from([
+                ("mode".to_owned(), Value::Text(mode.to_owned())),
+                ("lambda".to_owned(), Value::Number(lambda)),
+            ]);
+            radius(&shape, public, &SPEC.check(&given).unwrap()).unwrap()
+        };
+        assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
+        assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
+        assert_eq!(of(&public, "rigorous", 0.3), 0.3);
+        // Labels that say nothing leave a ball that predicts all labels within the bounds.
+        public.target = Some(vec![0.0; public.len()]);
+        assert_eq!(of(&public, "as_printed", 0.0), 1.0);
     }
 }

@@ -174,7 +174,7 @@ impl Setup {
             sharpness: settings.number("sharpness")?,
         };
         let plan = Plan {
-            releases: releases(learner, shape, largest, alpha, steps, noise),
+            releases: releases(learner, shape, radius, alpha, steps, noise),
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![

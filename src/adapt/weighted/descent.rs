@@ -56,12 +56,13 @@ pub struct Descent {
 pub fn releases(
     learner: Learner,
     shape: &ProblemShape,
-    largest: Largest,
+    radius: f64,
     alpha: f64,
     steps: u64,
     (gradient, weights): (Allotment, Allotment),
 ) -> Vec<PlannedRelease> {
     let n = shape.private_records;
+    let largest = learner.largest(shape.bounds, radius);
     let parameters = learner.parameters(shape.dimension);
     let cap = (1.0 - alpha) / n as f64;
     // The sum of n floating-point vectors is not the true sum, under either neighbour.
@@ -69,7 +70,10 @@ pub fn releases(
     vec![
         PlannedRelease {
             label: GRADIENT,
-            what: format!("the private part of the gradient, {parameters} numbers in each step"),
+            what: format!(
+                "the private part of the gradient of models no longer than Λ = {radius:.4}, \
+                 {parameters} numbers in each step"
+            ),
             mechanism: PlannedMechanism::Gaussian {
                 l2_sensitivity: 2.0 * cap * largest.gradient * (1.0 + rounding),
                 coordinates: parameters as u64,
@@ -385,7 +389,7 @@ mod tests {
                 };
                 let noise = Allotment::Share(0.5);
                 let planned =
-                    releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
+                    releases(learner, &shape, descent.radius, 0.4, 1, (noise, noise));
                 let with = |x: &[f64], y: f64| {
                     let mut records = private.clone();
                     records.data.features.set_column(0, &Vector::from_column_slice(x));
