@@ -15,7 +15,7 @@
 //! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for targets without labels |
 //! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
-//! | `profiled`, [`weighted`] | what the methods for labelled targets share |
+//! | [`profiled`], [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
 //! | [`sampled`] | what the methods on Poisson samples share |
 //! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | those methods, for any number of classes |
@@ -46,7 +46,7 @@ pub mod pillar;
 pub mod plan;
 pub mod pretraining;
 pub mod problem;
-mod profiled;
+pub mod profiled;
 pub mod profiled_cnvx_adap;
 pub mod profiled_logistic;
 mod reweighting;
@@ -66,7 +66,7 @@ use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values: a
 /// run that was started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 5;
+pub const STEPS_VERSION: u32 = 6;
 
 /// An adaptation method: data plus a step function.
 pub trait Method: Sync {

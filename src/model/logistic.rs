@@ -6,11 +6,13 @@ use crate::numeric::{Matrix, Vector};
 const NEWTON_STEPS: usize = 50;
 
 /// The loss of a margin s·y; nothing overflows.
+#[inline]
 pub fn loss(margin: f64) -> f64 {
     (-margin).max(0.0) + (-margin.abs()).exp().ln_1p()
 }
 
 /// d loss / d margin, in (−1, 0).
+#[inline]
 pub fn slope(margin: f64) -> f64 {
     if margin >= 0.0 {
         let decay = (-margin).exp();

@@ -19,16 +19,16 @@
 //! | [`batches`] | which private records a step uses, and the plan that follows |
 //! | [`descent`] | preconditioned descent around the public solution, and the run |
 
-pub mod batches;
-pub mod descent;
+pub(super) mod batches;
+pub(super) mod descent;
 
 use super::{ProblemShape, effective_sample_of};
 use crate::data::Dataset;
 use crate::model::logistic;
-use crate::numeric::Vector;
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
+use crate::numeric::{Vector, parallel};
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,7 @@ pub enum Loss {
 }
 
 impl Loss {
+    #[inline]
     fn value(self, score: f64, y: f64) -> f64 {
         match self {
             Self::Squared => (score - y).powi(2),
@@ -47,6 +48,7 @@ impl Loss {
     }
 
     /// d/d score
+    #[inline]
     fn slope(self, score: f64, y: f64) -> f64 {
         match self {
             Self::Squared => 2.0 * (score - y),
@@ -90,7 +92,7 @@ impl Records {
         &self.data
     }
 
-    pub fn len(&self) -> usize {
+    pub(in crate::adapt) fn len(&self) -> usize {
         self.labels.len()
     }
 
@@ -152,6 +154,7 @@ impl Profile {
 }
 
 /// φ(a), and φ′(a): the share of its largest weight that a record keeps.
+#[inline]
 pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
     if loss <= kappa {
         return (loss, 1.0);
@@ -188,13 +191,18 @@ pub struct Pass {
     pub effective_sample: f64,
 }
 
+/// Records whose slopes are made together, and partial sums of what else a pass tells: loops
+/// over whole registers, without a sum that waits for the one before it.
+const BLOCK: usize = 16;
+const LANES: usize = 8;
+
 /// Makes the slopes of a pass, and adds up what else it tells.
 struct Sums<'a, 'b> {
     part: &'a Part<'b>,
-    profiled: f64,
-    loss: f64,
-    kept: f64,
-    kept_squares: f64,
+    profiled: [f64; LANES],
+    loss: [f64; LANES],
+    kept: [f64; LANES],
+    kept_squares: [f64; LANES],
 }
 
 impl Slopes for Sums<'_, '_> {
@@ -202,20 +210,48 @@ impl Slopes for Sums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        let Part { records, loss, weight, penalty, kappa, influence } = *self.part;
-        let labels = &records.labels[first..];
-        let norms = &records.norms[first..];
-        for ((score, y), norm) in scores.iter_mut().zip(labels).zip(norms) {
-            let suffered = loss.value(*score, *y);
-            let total = suffered + penalty;
-            let (profiled, kept) = profiled(total, kappa);
-            self.profiled += profiled;
-            self.loss += suffered;
-            self.kept += kept;
-            self.kept_squares += kept * kept;
+        let Records { labels, norms, .. } = self.part.records;
+        let (labels, norms) = (&labels[first..], &norms[first..]);
+        let blocks = scores.chunks_mut(BLOCK).zip(labels.chunks(BLOCK)).zip(norms.chunks(BLOCK));
+        for ((scores, labels), norms) in blocks {
+            // Asked once per block, not once per record.
+            match self.part.loss {
+                Loss::Squared => self.block(Loss::Squared, scores, labels, norms),
+                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms),
+            }
+        }
+    }
+}
+
+impl Sums<'_, '_> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn block(&mut self, loss: Loss, scores: &mut [f64], labels: &[f64], norms: &[f64]) {
+        let Part { weight, penalty, kappa, influence, .. } = *self.part;
+        let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
+        let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
+        let records = scores.iter_mut().zip(labels).zip(norms);
+        for (((score, y), norm), ((suffered, value), (share, square))) in records.zip(told) {
+            *suffered = loss.value(*score, *y);
+            let (profiled, kept) = profiled(*suffered + penalty, kappa);
+            (*value, *share, *square) = (profiled, kept, kept * kept);
             let slope = weight * kept * loss.slope(*score, *y);
             let shrink = shrink_factor(slope.abs() * norm, influence);
             *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
+        }
+        add(&mut self.profiled, &values);
+        add(&mut self.loss, &losses);
+        add(&mut self.kept, &shares);
+        add(&mut self.kept_squares, &squares);
+    }
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
+    for terms in terms.as_chunks::<LANES>().0 {
+        for (sum, term) in sums.iter_mut().zip(terms) {
+            *sum += term;
         }
     }
 }
@@ -223,10 +259,13 @@ impl Slopes for Sums<'_, '_> {
 impl Part<'_> {
     /// A record that is not made of numbers counts for nothing in the gradient.
     pub fn pass(&self, w: &Vector) -> Pass {
-        let sums = || Sums { part: self, profiled: 0.0, loss: 0.0, kept: 0.0, kept_squares: 0.0 };
+        let zero = [0.0; LANES];
+        let sums =
+            || Sums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
         let features = &self.records.data.features;
-        let (gradient, parts) = fused::with_slopes(features, w, fused::threads(), sums);
-        let total = |of: &dyn Fn(&Sums<'_, '_>) -> f64| parts.iter().map(of).sum::<f64>();
+        let (gradient, parts) = fused::with_slopes(features, w, parallel::threads(), sums);
+        let total =
+            |of: &dyn Fn(&Sums<'_, '_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
         let kept = total(&|sums| sums.kept);
         Pass {
             gradient,
