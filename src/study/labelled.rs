@@ -181,6 +181,7 @@ enum What {
 const PROFILED: &str = "profiled";
 const NOISY_TARGET: &str = "target-only, noisy";
 const SOURCE: &str = "source-only";
+const PRINTED: &str = "CnvxAdap, as printed";
 
 static ENTRIES: [Entry; 11] = [
     Entry { title: SOURCE, task: None, what: What::SourceOnly },
@@ -197,7 +198,7 @@ static ENTRIES: [Entry; 11] = [
     method("α-pooled", Task::Regression, "profiled_cnvx_adap", &[("weighting", "pooled")]),
     method("α-pooled", Task::Classification, "profiled_logistic", &[("weighting", "pooled")]),
     method("CnvxAdap, rigorous", Task::Regression, "cnvx_adap", &[]),
-    method("CnvxAdap, as printed", Task::Regression, "cnvx_adap", &[("mode", "as_printed")]),
+    method(PRINTED, Task::Regression, "cnvx_adap", &[("mode", "as_printed")]),
 ];
 
 const fn method(
@@ -510,6 +511,10 @@ impl Study {
         }
         let bound = |at: usize| wanted.get(&column(self.epsilons[at])).copied();
         table.want(PROFILED, |at| bound(at).map(Wanted::AtMost));
+        if case.name == "wind" {
+            let fails = |at: usize| (self.epsilons[at] == 1.0).then_some(Wanted::AtLeast(4.0));
+            table.want(PRINTED, fails);
+        }
     }
 
     pub fn header(&self, missing: &[&str]) -> Vec<String> {
@@ -531,7 +536,11 @@ impl Study {
             ),
             "Wanted of profiled: the bounds for wind; elsewhere, where source-only is more than \
              20 % worse than target-only, less than both source-only and noisy target-only at \
-             ε = 5."
+             ε = 5. Of CnvxAdap as printed: its failure on wind."
+                .to_owned(),
+            "CnvxAdap takes 60 steps in a ball as wide as the public solution, and as printed in \
+             one twice as wide, which holds the private solution too. Steps and radius are our \
+             choice: how far the printed one fails depends on them."
                 .to_owned(),
         ];
         if !missing.is_empty() {
