@@ -149,7 +149,7 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
         .output()
         .unwrap();
     assert_eq!(xargs.status.code(), Some(123), "{}", stderr(&xargs));
-    let refused = stderr(&xargs).matches("the task is taken by process").count();
+    let refused = stderr(&xargs).matches("the task is taken by").count();
     assert!(refused >= 10, "{refused}");
 
     let collected = halflight(here, &["sweep", "--collect", "sweep", "--json"]);

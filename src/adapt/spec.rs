@@ -102,7 +102,7 @@ impl FieldKind {
             Self::Whole { min, max, .. } => format!("a whole number from {min} to {max}"),
             Self::Automatic { whole, max } => {
                 let number = if whole { "whole number" } else { "number" };
-                format!("a {number} up to {max}, or 0 for automatic")
+                format!("a {number} up to {max}, or 0 for {AUTOMATIC}")
             }
             Self::Choice { options, .. } => format!("one of {}", options.join(", ")),
             Self::Flag { .. } => "yes or no".to_owned(),
@@ -141,7 +141,7 @@ impl FieldKind {
     pub fn parse(self, text: &str) -> Option<Value> {
         let text = text.trim();
         let value = match self {
-            Self::Automatic { .. } if text == AUTOMATIC => Value::Number(0.0),
+            Self::Automatic { .. } if text.is_empty() || text == AUTOMATIC => Value::Number(0.0),
             Self::Real { .. } | Self::Whole { .. } | Self::Automatic { .. } => {
                 Value::Number(text.parse().ok()?)
             }

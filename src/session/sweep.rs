@@ -156,11 +156,7 @@ impl SweepDirectory {
         if let Some(result) = task.result()? {
             return Ok(TaskState::Ended(result));
         }
-        let claim = match std::fs::read_to_string(task.path.join("claim")) {
-            Ok(claim) => claim.trim().to_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TaskState::NotBegun),
-            Err(error) => return Err(Error::io("read the claim", &task.path, &error)),
-        };
+        let Some(claim) = task.claimant()? else { return Ok(TaskState::NotBegun) };
         // Its transcript is locked as long as its program lives.
         let transcript = std::fs::File::open(self.run_directory(index).join(TRANSCRIPT));
         let locked = transcript.is_ok_and(|file| file.try_lock_shared().is_err());
@@ -232,13 +228,26 @@ impl TaskDirectory {
             .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));
         claimed.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
-                let taken = std::fs::read_to_string(&path).unwrap_or_default();
-                Error::refused(format!("the task is taken by {}", taken.trim()))
+                let by = self.claimant().ok().flatten().unwrap_or_else(|| "somebody".to_owned());
+                Error::refused(format!("the task is taken by {by}"))
                     .at(self.path.display().to_string())
                     .cure("a grant is used once: make a new sweep for what is missing")
             }
             _ => Error::io("claim the task", &path, &error),
         })
+    }
+
+    /// Who has claimed the task, if somebody has.
+    fn claimant(&self) -> Result<Option<String>> {
+        match std::fs::read_to_string(self.path.join("claim")) {
+            // Killed between the making of the file and its first word.
+            Ok(claim) if claim.trim().is_empty() => {
+                Ok(Some("a program that ended before it said which".to_owned()))
+            }
+            Ok(claim) => Ok(Some(claim.trim().to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read the claim", &self.path, &error)),
+        }
     }
 
     pub fn write_result(&self, result: &TaskResult) -> Result<()> {
@@ -316,6 +325,12 @@ mod tests {
         assert!(sweep.task(0).claim().unwrap_err().to_string().contains("is taken by process"));
         assert!(matches!(sweep.state(0).unwrap(), TaskState::Missing { .. }));
         assert_eq!(sweep.state(1).unwrap(), TaskState::NotBegun);
+
+        // A program that is killed in between leaves a claim without a word; it holds.
+        std::fs::write(sweep.task(1).path.join("claim"), "").unwrap();
+        let refused = sweep.task(1).claim().unwrap_err().to_string();
+        assert!(refused.contains("is taken by a program that ended before"), "{refused}");
+        assert!(matches!(sweep.state(1).unwrap(), TaskState::Missing { .. }));
     }
 
     #[test]

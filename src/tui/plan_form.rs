@@ -27,7 +27,7 @@ impl PlanField {
                 "privacy loss this run may cost, replace-one; smaller is safer".to_owned()
             }
             Self::Delta => "probability that ε fails; well below 1/n".to_owned(),
-            Self::Setting(field) => format!("{}; {}", field.help, field.kind.range()),
+            Self::Setting(field) => format!("{} Takes {}.", field.help, field.kind.range()),
             Self::Features => {
                 "public: scaled by public mean, sd and 95 % norm; or a declared norm, such as 1"
                     .to_owned()

@@ -43,7 +43,9 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
     match action {
         Action::EditField => match field.way(&app.session) {
             Way::Type => {
-                let text = TextField::new(&field.value(plan));
+                // What is typed takes the place of the word "automatic".
+                let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
+                let text = TextField::new(&now);
                 app.plan.editing = Some(Editing { field, text, problem: None });
             }
             Way::Choose(choices) => return choose(app, field, &choices, 1),

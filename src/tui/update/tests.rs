@@ -325,6 +325,23 @@ fn sealed_nothing_is_ranked_but_privately() {
 }
 
 #[test]
+fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
+    let mut app = stage::loaded();
+    press(&mut app, "3");
+    "cnvx_adap".clone_into(&mut app.session.plans[0].method);
+    let fields = plan_form::fields(&app.session.plans[0]);
+    app.plan.field = fields.iter().position(|field| field.name() == "radius Λ").unwrap();
+    let radius = |app: &App| app.session.plans[0].settings.get("lambda").cloned();
+    press(&mut app, "\n25\n");
+    assert_eq!(radius(&app), Some(crate::adapt::Value::Number(25.0)));
+    // A number is edited as it stands; nothing at all is automatic again.
+    press(&mut app, "\n0\n");
+    assert_eq!(radius(&app), Some(crate::adapt::Value::Number(250.0)));
+    press(&mut app, "x\n\n");
+    assert_eq!(radius(&app), None);
+}
+
+#[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = stage::priced();
     press(&mut app, "↓↓↓↓s");

@@ -322,6 +322,21 @@ fn bold(style: Style) -> Style {
     style.add_modifier(Modifier::BOLD)
 }
 
+/// Lines of this width that a text takes when it is wrapped at its words.
+fn wrapped_lines(text: &str, width: u16) -> u16 {
+    let mut lines: u16 = 0;
+    let mut room = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if length >= room {
+            lines = lines.saturating_add(1);
+            room = usize::from(width) + 1;
+        }
+        room = room.saturating_sub(length + 1);
+    }
+    lines
+}
+
 /// First index to show so that `selected` is visible in `height` rows.
 fn scrolled(selected: usize, height: u16, count: usize) -> usize {
     let height = usize::from(height.max(1));

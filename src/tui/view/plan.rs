@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::{Hits, ListHit, bold, boxed, empty, pairs, pane, scrolled, table};
+use super::{Hits, ListHit, bold, boxed, empty, pairs, pane, scrolled, table, wrapped_lines};
 use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
 use crate::engine::shelf::MOST_RUNS;
@@ -21,6 +21,9 @@ use crate::tui::widgets::track::TrackView;
 
 /// Rows of the chart of explained energy.
 const ENERGY_ROWS: u16 = 10;
+
+/// Lines that help has even where it needs fewer, so that the form seldom moves.
+const LEAST_HELP: u16 = 3;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let Some(plan) = app.session.plans.get(app.plan.plan) else {
@@ -39,10 +42,24 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         area.layout(&Layout::horizontal([Constraint::Length(form_width), Constraint::Fill(1)]));
     let title = format!("Plan {} of {}", app.plan.plan + 1, app.session.plans.len());
     let inner = pane(app, frame, form, &title, Pane::Fields);
-    let [rows, help] =
-        inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(3)]));
-
     let fields = plan_form::fields(plan);
+    let help_line = match (&app.plan.editing, fields.get(app.plan.field)) {
+        (Some(editing), _) if editing.problem.is_some() => {
+            Line::styled(editing.problem.clone().unwrap_or_default(), app.theme.error)
+        }
+        (Some(_), Some(field)) => Line::styled(
+            format!("Enter takes it, Esc leaves it. {}", field.help()),
+            app.theme.muted,
+        ),
+        (None, Some(field)) => Line::styled(field.help(), app.theme.muted),
+        _ => Line::default(),
+    };
+    // What a field says of itself is shown whole where a third of the form has room for it.
+    let needed = wrapped_lines(&help_line.to_string(), inner.width);
+    let help_rows = needed.max(LEAST_HELP).min((inner.height / 3).max(LEAST_HELP));
+    let [rows, help] =
+        inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(help_rows)]));
+
     let first = scrolled(app.plan.field, rows.height, fields.len());
     let selected = Some(app.plan.field);
     hits.lists.push(ListHit { area: rows, first, pane: Pane::Fields, selected });
@@ -76,17 +93,6 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         frame.render_widget(Span::styled(text, style), value);
     }
 
-    let help_line = match (&app.plan.editing, fields.get(app.plan.field)) {
-        (Some(editing), _) if editing.problem.is_some() => {
-            Line::styled(editing.problem.clone().unwrap_or_default(), app.theme.error)
-        }
-        (Some(_), Some(field)) => Line::styled(
-            format!("Enter takes it, Esc leaves it. {}", field.help()),
-            app.theme.muted,
-        ),
-        (None, Some(field)) => Line::styled(field.help(), app.theme.muted),
-        _ => Line::default(),
-    };
     frame.render_widget(Paragraph::new(help_line).wrap(Wrap { trim: true }), help);
     let queue_rows = match app.plan.queue.len() as u16 {
         0 => 0,

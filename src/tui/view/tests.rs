@@ -130,3 +130,18 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
     let text = text_of(&buffer(&stage::loaded(), 59, 16));
     assert!(text.contains("60 x 16") && text.contains("has 59 x"), "{text}");
 }
+
+#[test]
+fn help_is_as_many_lines_as_a_paragraph_makes_of_it() {
+    use ratatui::widgets::{Paragraph, Widget, Wrap};
+    for field in crate::adapt::methods().iter().flat_map(|method| method.spec().fields) {
+        for width in [24, 40, 60] {
+            let area = Rect { x: 0, y: 0, width, height: 40 };
+            let mut buffer = Buffer::empty(area);
+            Paragraph::new(field.help).wrap(Wrap { trim: true }).render(area, &mut buffer);
+            let text = text_of(&buffer);
+            let used = text.lines().filter(|line| !line.trim().is_empty()).count();
+            assert_eq!(usize::from(wrapped_lines(field.help, width)), used, "{width}: {text}");
+        }
+    }
+}
