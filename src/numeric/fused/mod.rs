@@ -195,6 +195,31 @@ mod tests {
         }
     }
 
+    /// Every width of register, whatever this machine would take for a shape.
+    #[test]
+    fn every_instruction_set_gives_the_same_sum() {
+        let sets = [pulp::Arch::Scalar, four_lanes(), pulp::Arch::new()];
+        for dimension in 1..70 {
+            let features =
+                Matrix::from_fn(dimension, 37, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);
+            let w = Vector::from_fn(dimension, |i, _| (i % 5) as f64 - 2.0);
+            let scores = features.tr_mul(&w);
+            let plain = &features * scores.map(|score| score - 3.0);
+            for arch in sets {
+                let mut sum = vec![0.0; dimension];
+                arch.dispatch(Pass {
+                    examples: features.as_slice(),
+                    first: 0,
+                    w: w.as_slice(),
+                    sum: &mut sum,
+                    slopes: &mut Each(|_: usize, score: f64| score - 3.0),
+                });
+                // Whole numbers, so every order of summation is exact.
+                assert_eq!(sum, plain.as_slice(), "{dimension} {arch:?}");
+            }
+        }
+    }
+
     #[test]
     fn any_number_of_threads_gives_the_same_sum_to_the_last_bit() {
         let (dimension, count) = (64, 3 * LEAST_SHARE / 64 + 5);
