@@ -119,7 +119,6 @@ pub struct CnvxAdap;
 struct Setup {
     mode: Mode,
     pulls: Pulls,
-    radius: f64,
     largest: Largest,
     caps: Caps,
     steps: u64,
@@ -165,7 +164,7 @@ impl Setup {
             largest: settings.number("kappa_inf")?,
         };
         let plan = Plan {
-            releases: releases(Learner::Squared, shape, radius, alpha, steps, noise),
+            releases: releases(Learner::Squared, shape, largest, alpha, steps, noise),
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![
@@ -175,7 +174,7 @@ impl Setup {
             ],
             explained: None,
         };
-        Ok(Self { mode, pulls, radius, largest, caps, steps, plan })
+        Ok(Self { mode, pulls, largest, caps, steps, plan })
     }
 }
 
@@ -206,10 +205,10 @@ impl Method for CnvxAdap {
         let setup = Setup::new(&shape, &public, noise.target, settings)?;
         setup.plan.scale(noise, GRADIENT)?;
         setup.plan.scale(noise, WEIGHTS)?;
-        let Setup { mode, pulls, radius, largest, caps, steps, .. } = setup;
+        let Setup { mode, pulls, largest, caps, steps, .. } = setup;
         let (pace, start) = match mode {
             Mode::AsPrinted => {
-                (printed_pace(largest, radius, pulls, caps, steps), Vector::zeros(shape.dimension))
+                (printed_pace(largest, pulls, caps, steps), Vector::zeros(shape.dimension))
             }
             Mode::Rigorous => {
                 let model =
@@ -222,7 +221,7 @@ impl Method for CnvxAdap {
                     beta: 1.0 / model,
                 };
                 let mut start = ridge_solution(&public, DEFAULT_RIDGE)?;
-                into_ball(&mut start, radius);
+                into_ball(&mut start, largest.radius);
                 (pace, start)
             }
         };
@@ -230,7 +229,6 @@ impl Method for CnvxAdap {
             learner: Learner::Squared,
             pulls,
             penalty: settings.number("public_penalty")?,
-            radius,
             largest,
             pace,
             steps,
@@ -245,15 +243,9 @@ impl Method for CnvxAdap {
 }
 
 /// The printed step sizes, those of the weights in units of v.
-pub(super) fn printed_pace(
-    largest: Largest,
-    radius: f64,
-    pulls: Pulls,
-    caps: Caps,
-    steps: u64,
-) -> Pace {
+pub(super) fn printed_pace(largest: Largest, pulls: Pulls, caps: Caps, steps: u64) -> Pace {
     let root = |records: usize| (steps as f64 * records as f64).sqrt();
-    let model = radius / (largest.gradient * (steps as f64).sqrt());
+    let model = largest.radius / (largest.gradient * (steps as f64).sqrt());
     let (public, private) = (2.0 * largest.loss, largest.loss);
     Pace {
         model,
@@ -271,6 +263,7 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
+    use crate::privacy::accountant::PlannedMechanism;
     use crate::study::{Noise, Rehearsal};
 
     fn rehearse(mode: &str, noise: Noise) -> (f64, f64, Vec<(f64, f64)>, f64) {
@@ -320,5 +313,24 @@ mod tests {
         // Labels that say nothing leave a ball that predicts all labels within the bounds.
         public.target = Some(vec![0.0; public.len()]);
         assert_eq!(of(&public, "as_printed", 0.0), 1.0);
+    }
+
+    #[test]
+    fn the_noise_is_for_the_ball_that_the_models_stay_in() {
+        let (shape, public, _) = example::shifted(4, 300, 200, 3);
+        for mode in ["rigorous", "as_printed"] {
+            let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
+            let settings = SPEC.check(&given).unwrap();
+            let plan = CnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap();
+            // Features and labels are at most 1; the private records share 1 − α = 0.9.
+            let (error, cap) = (radius(&shape, &public, &settings).unwrap() + 1.0, 0.9 / 200.0);
+            let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
+            for (release, wanted) in plan.releases.iter().zip(wanted) {
+                let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism else {
+                    panic!()
+                };
+                assert!((l2_sensitivity / wanted - 1.0).abs() < 1e-9, "{mode} {}", release.label);
+            }
+        }
     }
 }

@@ -147,7 +147,6 @@ struct Setup {
     mode: Mode,
     learner: Learner,
     pulls: Pulls,
-    radius: f64,
     largest: Largest,
     caps: Caps,
     steps: u64,
@@ -174,7 +173,7 @@ impl Setup {
             sharpness: settings.number("sharpness")?,
         };
         let plan = Plan {
-            releases: releases(learner, shape, radius, alpha, steps, noise),
+            releases: releases(learner, shape, largest, alpha, steps, noise),
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![
@@ -184,7 +183,7 @@ impl Setup {
             ],
             explained: None,
         };
-        Ok(Self { mode, learner, pulls, radius, largest, caps, steps, plan })
+        Ok(Self { mode, learner, pulls, largest, caps, steps, plan })
     }
 
     fn pace(&self, settings: &Settings, norm: f64) -> Result<Pace> {
@@ -218,7 +217,7 @@ impl Setup {
                     let weights = std::iter::repeat(share);
                     let slope = public.gradient(self.learner, &theta, weights, f64::INFINITY);
                     theta -= slope;
-                    into_ball(&mut theta, self.radius);
+                    into_ball(&mut theta, self.largest.radius);
                 }
                 theta
             }
@@ -230,7 +229,7 @@ impl Setup {
                 .cure("drop columns that say the same")
             })?,
         };
-        into_ball(&mut start, self.radius);
+        into_ball(&mut start, self.largest.radius);
         Ok(start)
     }
 }
@@ -271,7 +270,6 @@ impl Method for NcnvxAdap {
             learner,
             pulls: setup.pulls,
             penalty: settings.number("public_penalty")?,
-            radius: setup.radius,
             largest: setup.largest,
             pace: setup.pace(settings, shape.bounds.feature_norm)?,
             steps: setup.steps,

@@ -38,8 +38,6 @@ pub struct Descent {
     pub pulls: Pulls,
     /// d̂
     pub penalty: f64,
-    /// Λ
-    pub radius: f64,
     pub largest: Largest,
     pub pace: Pace,
     pub steps: u64,
@@ -56,13 +54,12 @@ pub struct Descent {
 pub fn releases(
     learner: Learner,
     shape: &ProblemShape,
-    radius: f64,
+    largest: Largest,
     alpha: f64,
     steps: u64,
     (gradient, weights): (Allotment, Allotment),
 ) -> Vec<PlannedRelease> {
     let n = shape.private_records;
-    let largest = learner.largest(shape.bounds, radius);
     let parameters = learner.parameters(shape.dimension);
     let cap = (1.0 - alpha) / n as f64;
     // The sum of n floating-point vectors is not the true sum, under either neighbour.
@@ -71,8 +68,9 @@ pub fn releases(
         PlannedRelease {
             label: GRADIENT,
             what: format!(
-                "the private part of the gradient of models no longer than Λ = {radius:.4}, \
-                 {parameters} numbers in each step"
+                "the private part of the gradient of models no longer than Λ = {:.4}, \
+                 {parameters} numbers in each step",
+                largest.radius
             ),
             mechanism: PlannedMechanism::Gaussian {
                 l2_sensitivity: 2.0 * cap * largest.gradient * (1.0 + rounding),
@@ -161,7 +159,7 @@ impl Descent {
 
     fn mapping(&self, model: &Vector, weights: &Vector) -> f64 {
         let beta = self.pace.beta;
-        let ball = |w: &mut Vector| into_ball(w, self.radius);
+        let ball = |w: &mut Vector| into_ball(w, self.largest.radius);
         let model = gradient_mapping(self.theta(), model, beta, ball);
         let floor = |v: &mut Vector| above(v, 1.0);
         let weights = gradient_mapping(&self.weights.v, weights, beta, floor);
@@ -177,7 +175,7 @@ impl Descent {
             ))
             .cure("take smaller steps"));
         }
-        into_ball(&mut theta, self.radius);
+        into_ball(&mut theta, self.largest.radius);
         let first = self.weights.caps.public_records;
         for (index, slope) in weights.iter().enumerate() {
             let pace = if index < first { self.pace.public } else { self.pace.private };
@@ -287,7 +285,6 @@ mod tests {
             learner,
             pulls,
             penalty: golden.number("common.d_dp"),
-            radius,
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
             steps: 4,
@@ -343,13 +340,8 @@ mod tests {
             .map(|index| golden.value("alg1_steps_eps_inf.kappas")[index].as_f64().unwrap());
         let pulls = Pulls::Convex { total, square, largest };
         let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
-        descent.pace = crate::adapt::cnvx_adap::printed_pace(
-            descent.largest,
-            1.0,
-            pulls,
-            descent.weights.caps,
-            4,
-        );
+        descent.pace =
+            crate::adapt::cnvx_adap::printed_pace(descent.largest, pulls, descent.weights.caps, 4);
         for _ in 0..4 {
             let (public, part) = (descent.public_part(), descent.private_part(&private));
             let (w, v) = descent.slopes(&public, part.model.as_slice(), &part.weights);
@@ -389,7 +381,7 @@ mod tests {
                 };
                 let noise = Allotment::Share(0.5);
                 let planned =
-                    releases(learner, &shape, descent.radius, 0.4, 1, (noise, noise));
+                    releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
                 let with = |x: &[f64], y: f64| {
                     let mut records = private.clone();
                     records.data.features.set_column(0, &Vector::from_column_slice(x));

@@ -21,6 +21,8 @@ pub enum Learner {
 /// parameters in the ball.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Largest {
+    /// Λ: the ball that the models stay in, for which the others hold.
+    pub radius: f64,
     pub loss: f64,
     pub gradient: f64,
 }
@@ -39,14 +41,16 @@ impl Learner {
         match self {
             Self::Squared => {
                 let error = norm * radius + bounds.label;
-                Largest { loss: error * error, gradient: 2.0 * norm * error }
+                Largest { radius, loss: error * error, gradient: 2.0 * norm * error }
             }
-            Self::Logistic => Largest { loss: logistic::loss(-norm * radius), gradient: norm },
+            Self::Logistic => {
+                Largest { radius, loss: logistic::loss(-norm * radius), gradient: norm }
+            }
             Self::Network { units } => {
                 // |a·tanh(Wx)| ≤ ‖a‖·min(√units, ‖W‖r) with ‖a‖² + ‖W‖² ≤ Λ², and
                 // ‖∇f‖² ≤ ‖a‖²r² + ‖W‖²r².
                 let score = (radius * (units as f64).sqrt()).min(norm * radius.powi(2) / 2.0);
-                Largest { loss: logistic::loss(-score), gradient: norm * radius }
+                Largest { radius, loss: logistic::loss(-score), gradient: norm * radius }
             }
         }
     }

@@ -91,7 +91,7 @@ mod tests {
         let number = |key: &str| golden.number(&format!("alg1_steps_eps_inf.{key}"));
         let caps = Caps::new(number("alpha"), 3, 2);
         // r = Λ = 1: losses up to (1 + 1)², gradients up to 2·(1 + 1).
-        let largest = Largest { loss: 4.0, gradient: 4.0 };
+        let largest = Largest { radius: 1.0, loss: 4.0, gradient: 4.0 };
         let multiplier = printed_multiplier(Target { epsilon: 1.0, delta: 0.01 }, 4);
         let gradient = multiplier * 2.0 * caps.private * largest.gradient;
         assert!((gradient - number("sigma1_eps1_delta01")).abs() < 1e-10);
