@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_halflight"))
+    program::halflight()
         .args(arguments)
         .current_dir(directory)
         .env("TMPDIR", directory)

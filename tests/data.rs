@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use halflight::data::Task;
 use halflight::data::preparation::{FeatureScaling, LabelRange};
@@ -322,11 +325,7 @@ fn what_a_definition_says_of_columns_must_be_there() {
 }
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_halflight"))
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap()
+    program::halflight().args(arguments).current_dir(directory).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {

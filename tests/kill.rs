@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Deaths to survive.
@@ -19,7 +22,7 @@ fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
     for _ in 0..KILLS {
         moment = (moment * 6_364_136_223_846_793_005_u64.wrapping_rem(9973) + 1447) % 9973;
         let delay = Duration::from_millis(moment % 420);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_halflight"))
+        let mut child = program::halflight()
             .args(["demo", "--plain", "--pace", "200", "--workspace"])
             .arg(&workspace)
             .stdout(Stdio::null())
@@ -34,7 +37,7 @@ fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
         let account = json(&workspace)["accounts"][0]["account"].as_str().map(str::to_owned);
         if let Some(account) = account {
             let budget = ["ledger", "budget", &account, "1000", "1e-5"];
-            let set = Command::new(env!("CARGO_BIN_EXE_halflight"))
+            let set = program::halflight()
                 .args(budget)
                 .arg("--workspace")
                 .arg(&workspace)
@@ -74,7 +77,7 @@ fn check(workspace: &Path) -> usize {
 }
 
 fn json(workspace: &Path) -> serde_json::Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_halflight"))
+    let output = program::halflight()
         .args(["ledger", "--json", "--workspace"])
         .arg(workspace)
         .output()

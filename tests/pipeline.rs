@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/schema.rs"]
 mod schema;
 
@@ -38,7 +40,7 @@ impl Place {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+        let mut command = program::halflight();
         command.args(arguments).current_dir(self.path("work")).env("HOME", self.path("home"));
         for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"] {
             command.env_remove(name);

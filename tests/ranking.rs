@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_halflight"))
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap()
+    program::halflight().args(arguments).current_dir(directory).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/schema.rs"]
 mod schema;
 
@@ -13,7 +15,7 @@ use halflight::study::discrepancy::Study;
 use halflight::study::{Content, Table};
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+    let mut command = program::halflight();
     command.arg("reproduce").args(arguments).current_dir(directory).output().unwrap()
 }
 
@@ -58,8 +60,7 @@ fn the_command_prints_tables_and_writes_plots() {
     assert!(output.status.success(), "{told}");
     assert!(told.contains("wrote plots/") && !told.contains('\u{1b}'), "{told}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let schema =
-        Command::new(env!("CARGO_BIN_EXE_halflight")).args(["schema", "reproduce"]).output();
+    let schema = program::halflight().args(["schema", "reproduce"]).output();
     let schema = serde_json::from_slice(&schema.unwrap().stdout).unwrap();
     assert_eq!(schema::flaw(&schema, &json), None);
     assert!(json["header"].to_string().contains("Nothing here is private"));
@@ -85,7 +86,7 @@ fn a_study_without_seeds_is_refused() {
 #[test]
 fn an_interrupted_study_tells_what_was_done() {
     let directory = tempfile::tempdir().unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_halflight"))
+    let child = program::halflight()
         .args(["reproduce", "discrepancy", "--seeds", "1000", "--threads", "1"])
         .current_dir(directory.path())
         .stdout(std::process::Stdio::piped())

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/schema.rs"]
 mod schema;
 
@@ -22,7 +24,7 @@ fn halflight(directory: &Path, arguments: &[&str]) -> Output {
 }
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halflight"));
+    let mut command = program::halflight();
     command.args(arguments).current_dir(directory);
     command
 }
@@ -314,7 +316,7 @@ fn a_full_disk_and_a_read_only_place_fail_cleanly_and_the_run_goes_on_later() {
         .args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$0" run session.ron"#])
         .arg(env!("CARGO_BIN_EXE_halflight"))
         .current_dir(here);
-    let full = shell.output().unwrap();
+    let full = program::apart(&mut shell).output().unwrap();
     assert_eq!(full.status.code(), Some(1), "{}", text(&full));
     assert!(text(&full).contains("halflight run --resume"), "{}", text(&full));
     assert!(!text(&full).contains("panicked"), "{}", text(&full));
@@ -387,6 +389,7 @@ fn on_all_cores_and_on_one(here: &Path) -> [Vec<PathBuf>; 2] {
         if one_core && Command::new("taskset").arg("-V").output().is_ok() {
             run = Command::new("taskset");
             run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
+            program::apart(&mut run);
         } else if one_core {
             eprintln!("NOTICE: no taskset here: the same number of threads twice");
         }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/schema.rs"]
 mod schema;
 
@@ -13,11 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_halflight"))
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .unwrap()
+    program::halflight().args(arguments).current_dir(directory).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -314,7 +312,7 @@ fn a_job_array_is_printed_and_submitted_and_a_cluster_that_refuses_is_told() {
     };
     let submit = || {
         let path = std::env::var("PATH").unwrap();
-        Command::new(env!("CARGO_BIN_EXE_halflight"))
+        program::halflight()
             .args(over)
             .args(["--into", "array"])
             .env("PATH", format!("{}:{path}", bin.display()))

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/program.rs"]
+mod program;
 mod support;
 
 use std::process::Command;
@@ -125,7 +127,7 @@ fn the_saved_session_runs_again_headless() {
     screen.press("q");
     screen.wait_for_end();
 
-    let run = Command::new(env!("CARGO_BIN_EXE_halflight"))
+    let run = program::halflight()
         .args(["run", "session.ron", "--json"])
         .current_dir(directory.path())
         .output()

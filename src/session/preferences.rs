@@ -57,7 +57,12 @@ impl Places {
         Some(Self { config: base(config, ".config")?, state: base(state, ".local/state")? })
     }
 
+    /// Unit tests have places of their own: nobody's configuration is read or written.
     pub fn of_environment() -> Option<Self> {
+        if cfg!(test) {
+            let home = std::env::temp_dir().join("halflight-unit-tests");
+            return Self::new(None, None, home.to_str());
+        }
         let set = |name: &str| std::env::var(name).ok();
         let (config, state) = (set("XDG_CONFIG_HOME"), set("XDG_STATE_HOME"));
         Self::new(config.as_deref(), state.as_deref(), set("HOME").as_deref())
