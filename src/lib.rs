@@ -8,18 +8,20 @@
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
-//! | [`session`] | the RON session, run directories, atomic files, the demo |
+//! | [`session`] | the RON session, run directories, the demo |
 //! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
+//! | [`files`] | files that are whole or not there, and who may read them |
 
 pub mod adapt;
 pub mod cli;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod files;
 pub mod model;
 pub mod numeric;
 pub mod plot;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Arguments, print_json, print_text, voice};
 use crate::error::{Error, Result};
-use crate::session::atomic;
+use crate::files;
 
 /// Print the man page of a command, or write those of all.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ impl Man {
         let mut written = Vec::new();
         for (name, text) in pages()? {
             let path = directory.join(name);
-            atomic::write(&path, text.as_bytes())?;
+            files::write(&path, text.as_bytes())?;
             voice::tell(format_args!("wrote {}", path.display()));
             written.push(path);
         }

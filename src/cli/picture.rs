@@ -18,8 +18,9 @@ use crate::engine::desk::News;
 use crate::engine::rehearsal::rehearse;
 use crate::engine::{Control, Desk, Job};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::RunId;
-use crate::session::{Workspace, atomic, demo};
+use crate::session::{Workspace, demo};
 use crate::tui::app::{App, DatasetStatus, Effect};
 use crate::tui::picture::{Paper, svg};
 use crate::tui::runs::RunView;
@@ -56,7 +57,7 @@ impl Picture {
         let mut written = Vec::new();
         for (name, picture) in pictures()? {
             let path = self.out.join(format!("{name}.svg"));
-            atomic::write(&path, picture.as_bytes())?;
+            files::write(&path, picture.as_bytes())?;
             voice::tell(format_args!("wrote {}", path.display()));
             written.push(path);
         }

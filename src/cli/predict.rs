@@ -12,9 +12,10 @@ use super::{print_json, print_line, print_text, voice};
 use crate::data::read::{self, Format, Reading};
 use crate::data::{Column, Missing, Table, write};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::Watch;
 use crate::session::prediction::{Score, predict};
-use crate::session::{Predictions, Records, SavedModel, Session, Workspace, atomic, dataset};
+use crate::session::{Predictions, Records, SavedModel, Session, Workspace, dataset};
 
 /// Predict the rows of a file with the model of a run.
 ///
@@ -110,7 +111,7 @@ impl Predict {
         };
         Self::remark(&outcome);
         let Some(format) = format else { return self.print(&model, &outcome) };
-        atomic::write(&self.output, &write::bytes(format, &outcome.columns)?)?;
+        files::write_private(&self.output, &write::bytes(format, &outcome.columns)?)?;
         if self.json {
             return print_json(&self.summary(&model, &outcome));
         }

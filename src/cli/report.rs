@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{print_json, print_line, print_text, voice};
 use crate::adapt::Series;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::Watch;
 use crate::session::archive::last;
-use crate::session::atomic;
 use crate::session::ranking_record::ArchivedFindings;
 use crate::session::report::{Report, Reported, directories};
 
@@ -78,7 +78,8 @@ impl ReportCommand {
         if printed {
             return print_text(html.as_bytes());
         }
-        atomic::write(&self.output, html.as_bytes())?;
+        let write = if report.is_curators() { files::write_private } else { files::write };
+        write(&self.output, html.as_bytes())?;
         if self.json {
             return print_json(&self.summary(&report)?);
         }

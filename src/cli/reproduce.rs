@@ -11,10 +11,11 @@ use super::progress::Progress;
 use super::{print_json, print_line, signals, voice};
 use crate::data;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::model::Activation;
 use crate::plot::Figure;
 use crate::rank::ProbeModel;
-use crate::session::{atomic, demo};
+use crate::session::demo;
 use crate::study::classification::{self, Subject, material};
 use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, Problem};
@@ -157,7 +158,7 @@ impl Findings {
         let figures = self.figures.iter().map(|(name, figure)| (name.clone(), figure.svg()));
         for (name, text) in texts.into_iter().chain(figures) {
             let path = directory.join(name);
-            atomic::write(&path, text.as_bytes())?;
+            files::write(&path, text.as_bytes())?;
             voice::tell(format_args!("wrote {}", path.display()));
         }
         Ok(())

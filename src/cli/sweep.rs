@@ -264,7 +264,7 @@ impl Sweep {
     fn submit(&self, sweep: &SweepDirectory) -> Result<()> {
         let path = sweep.path().join("array.sh");
         let script = self.job_array(sweep.path(), sweep.manifest.tasks.len())?;
-        crate::session::atomic::write(&path, script.as_bytes())?;
+        crate::files::write_private(&path, script.as_bytes())?;
         let again = || {
             format!(
                 "submit it with `sbatch {}`, or free what is reserved with `halflight sweep \

@@ -21,11 +21,12 @@ use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
 use crate::privacy::{Calibrated, CuratorOnly, Guarantee, Watch};
 use crate::session::dataset::{self, ColumnKind, Loaded};
 use crate::session::preferences::Places;
-use crate::session::{ArchivedRun, PlanDefinition, Session, State, Workspace, archive, atomic};
+use crate::session::{ArchivedRun, PlanDefinition, Session, State, Workspace, archive};
 
 pub type JobId = u64;
 
@@ -505,7 +506,7 @@ impl Clerk {
             std::fs::create_dir_all(parent)
                 .map_err(|error| Error::io("create the directory", parent, &error))?;
         }
-        atomic::write(&path, text.as_bytes())?;
+        files::write_private(&path, text.as_bytes())?;
         self.tray.put(Report::Remark(format!("wrote {}", path.display())));
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Transcript {
     /// A new, empty transcript.
     pub fn create(path: &Path, run: &RunId) -> Result<Self> {
         let fail = |error: &std::io::Error| Error::io("begin the transcript", path, error);
-        let mut file = OpenOptions::new()
+        let mut file = crate::files::private()
             .append(true)
             .create_new(true)
             .open(path)

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::atomic;
 use super::file::{PlanDefinition, Session};
 use super::workspace::Workspace;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::RunId;
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
 
@@ -208,7 +208,7 @@ pub(super) fn time_of(name: &str) -> String {
 /// Sets or removes the curator's remark on a run.
 pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
     let path = existing(workspace, run)?.join(TAG);
-    atomic::write(&path, format!("{}\n", text.trim()).as_bytes())
+    files::write_private(&path, format!("{}\n", text.trim()).as_bytes())
 }
 
 /// Removes a run's directory. What the ledger says about it stays.

@@ -8,12 +8,12 @@
 
 use std::path::Path;
 
-use super::atomic;
 use super::workspace::Workspace;
 use crate::data::extraction::Extraction;
 use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::{Column, Table, Vectors};
 use crate::error::{Error, Result};
+use crate::files;
 
 /// `table` with its features extracted.
 pub(super) fn extracted(
@@ -50,10 +50,10 @@ fn kept(file: &Path, rows: usize) -> Option<Vectors> {
 
 fn keep(file: &Path, features: &Vectors) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)
+    files::create_private_folder(folder)
         .map_err(|error| Error::io("create the folder of features", folder, &error))?;
     protect(folder)?;
-    atomic::write(file, &npy(features))
+    files::write_private(file, &npy(features))
 }
 
 #[cfg(unix)]

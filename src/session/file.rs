@@ -7,12 +7,12 @@ use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use serde::{Deserialize, Serialize};
 
-use super::atomic;
 use super::ranking::RankingDefinition;
 use super::workspace::Workspace;
 use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::Target;
 
 pub const VERSION: u32 = 1;
@@ -118,7 +118,7 @@ impl Session {
     }
 
     pub fn save(&self, path: &Path) -> Result<()> {
-        atomic::write_keeping_previous(path, self.to_ron()?.as_bytes())
+        files::write_keeping_previous(path, self.to_ron()?.as_bytes())
     }
 
     pub fn to_ron(&self) -> Result<String> {

@@ -19,13 +19,11 @@
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`certificate`] | what the outside may be told about a run, in words |
-//! | [`atomic`] | files that are either the old or the new one |
 //! | [`demo`] | the embedded demo sessions |
 //!
 //! Used by `engine`, `cli`; uses everything below.
 
 pub mod archive;
-pub mod atomic;
 pub mod certificate;
 pub mod dataset;
 pub mod demo;

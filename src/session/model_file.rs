@@ -15,9 +15,9 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::atomic;
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::model::{Architecture, Model};
 
 const VERSION: u32 = 1;
@@ -84,9 +84,9 @@ pub(super) fn write(
     };
     let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
     let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
-    atomic::write(&directory.join(TEXT), (text + "\n").as_bytes())?;
+    files::write_private(&directory.join(TEXT), (text + "\n").as_bytes())?;
     let numbers = numbers(&file).map_err(|error| failed(&error))?;
-    atomic::write(&directory.join(NUMBERS), &numbers)
+    files::write_private(&directory.join(NUMBERS), &numbers)
 }
 
 /// The tensors for any reader. All metadata are under one name, because the order of

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::atomic;
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Written by hand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -104,11 +104,11 @@ impl Places {
     }
 
     pub fn write_state(&self, state: &State) -> Result<()> {
-        fs::create_dir_all(&self.state)
+        files::create_private_folder(&self.state)
             .map_err(|error| Error::io("create the state directory", &self.state, &error))?;
         let text = ron::ser::to_string_pretty(state, ron::ser::PrettyConfig::new())
             .map_err(|error| Error::failed(format!("the state cannot be written: {error}")))?;
-        atomic::write(&self.state.join("state.ron"), (text + "\n").as_bytes())
+        files::write_private(&self.state.join("state.ron"), (text + "\n").as_bytes())
     }
 }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::archive::time_of;
-use super::atomic;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
 use crate::rank::comparison::{Comparison, Mean, Place, Summary};
@@ -163,12 +163,12 @@ fn keep<T: Serialize>(
     findings: &T,
 ) -> Result<()> {
     let folder = workspace.folder().join(FOLDER);
-    fs::create_dir_all(&folder)
+    files::create_private_folder(&folder)
         .map_err(|error| Error::io("create the folder of rankings", &folder, &error))?;
     let file = File { account: account.clone(), private: private.to_owned(), findings };
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| Error::failed(format!("the ranking cannot be written: {error}")))?;
-    atomic::write(&folder.join(name), (text + "\n").as_bytes())
+    files::write_private(&folder.join(name), (text + "\n").as_bytes())
 }
 
 /// The rankings that were made beside these runs, the newest first. A file that cannot be

@@ -13,9 +13,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Loaded, atomic};
+use super::Loaded;
 use crate::adapt::{self, Standing, Step};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::{DatasetRecord, sha256};
 
 pub const FILE: &str = "resume.json";
@@ -71,7 +72,7 @@ impl Origin {
     pub fn write(&self, directory: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Error::failed(format!("{FILE} cannot be written: {error}")))?;
-        atomic::write(&directory.join(FILE), (text + "\n").as_bytes())
+        files::write_private(&directory.join(FILE), (text + "\n").as_bytes())
     }
 
     pub fn read(directory: &Path) -> Result<Self> {

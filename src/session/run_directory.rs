@@ -4,13 +4,12 @@
 //! are there for a run whose program dies: see [`super::resumption`].
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::atomic;
 use super::certificate::{self, Certificate};
 use super::file::{PlanDefinition, Session};
 use super::resumption::{Recorded, keep_until};
@@ -19,6 +18,7 @@ use super::{model_file, report};
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::model::Model;
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Released, Watch};
@@ -40,10 +40,10 @@ impl RunDirectory {
         plan: &PlanDefinition,
     ) -> Result<Self> {
         let path = workspace.run_directory(run);
-        std::fs::create_dir_all(&path)
+        files::create_private_folder(&path)
             .map_err(|error| Error::io("create the run directory", &path, &error))?;
         let repeat = session_of_run(session, plan, workspace);
-        repeat.save(&path.join("run.ron"))?;
+        files::write_private(&path.join("run.ron"), repeat.to_ron()?.as_bytes())?;
         let events = append_to(&path.join("events.jsonl"))?;
         let curator = append_to(&path.join("curator.jsonl"))?;
         Ok(Self { path, events, curator })
@@ -129,7 +129,7 @@ impl RunDirectory {
         let text = serde_json::to_string_pretty(certificate).map_err(|error| {
             Error::failed(format!("the certificate cannot be written: {error}"))
         })?;
-        atomic::write(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
+        files::write_private(&self.path.join(certificate::FILE), (text + "\n").as_bytes())
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn session_of_run(
 }
 
 fn append_to(path: &Path) -> Result<File> {
-    OpenOptions::new()
+    files::private()
         .create(true)
         .append(true)
         .open(path)

@@ -13,7 +13,6 @@
 //! grant is in it before `grant.json` is written, and counts in full until the result is
 //! collected. Whoever copies the directory copies the grants: start tasks from one copy.
 
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use super::file::Session;
 use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
-use super::{PlanDefinition, atomic, run_directory};
+use super::{PlanDefinition, run_directory};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::ledger::{Grant, Outcome, RunId};
 
 const VERSION: u32 = 1;
@@ -106,7 +106,7 @@ impl SweepDirectory {
         let path = std::path::absolute(path)
             .map_err(|error| Error::io("find the directory", path, &error))?;
         let made = |path: &Path| {
-            std::fs::create_dir_all(path)
+            files::create_private_folder(path)
                 .map_err(|error| Error::io("create the sweep's directory", path, &error))
         };
         if path.join("sweep.json").exists() {
@@ -186,7 +186,7 @@ impl TaskDirectory {
         plan: &PlanDefinition,
         workspace: &Workspace,
     ) -> Result<Session> {
-        std::fs::create_dir_all(&self.path)
+        files::create_private_folder(&self.path)
             .map_err(|error| Error::io("create the task", &self.path, &error))?;
         let session = run_directory::session_of_run(session, plan, workspace);
         session.save(&self.session_file())?;
@@ -223,7 +223,7 @@ impl TaskDirectory {
             if host.trim().is_empty() { "this machine" } else { host.trim() },
             jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         );
-        let claimed = OpenOptions::new().write(true).create_new(true).open(&path);
+        let claimed = files::private().write(true).create_new(true).open(&path);
         let claimed = claimed
             .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));
         claimed.map_err(|error| match error.kind() {
@@ -270,7 +270,7 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
     let half = to.with_added_extension("collecting");
     let merged = || -> std::io::Result<()> {
         let _ = std::fs::remove_dir_all(&half);
-        std::fs::create_dir_all(&half)?;
+        files::create_private_folder(&half)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
             let (source, target) = (entry.path(), half.join(entry.file_name()));
@@ -286,7 +286,7 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::failed(format!("it cannot be written: {error}")))?;
-    atomic::write(path, (text + "\n").as_bytes())
+    files::write_private(path, (text + "\n").as_bytes())
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {

@@ -58,7 +58,8 @@ impl Workspace {
 
     /// The ledger, to spend from: makes the folder if there is none.
     pub fn ledger(&self) -> Result<Ledger> {
-        std::fs::create_dir_all(&self.folder)
+        crate::files::close_to_others(&self.folder);
+        crate::files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
         Ledger::open(&self.folder)
     }

@@ -1,6 +1,5 @@
 //! The real program, with a configuration of the tests' own.
 
-
 #![allow(dead_code)] // not every test needs all of it
 use std::path::PathBuf;
 use std::process::Command;

@@ -260,7 +260,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
     let mut ledger = Ledger::open(&sweep.manifest.workspace)?;
     let book = ledger.book()?;
     let runs = sweep.manifest.workspace.join("runs");
-    std::fs::create_dir_all(&runs)
+    crate::files::create_private_folder(&runs)
         .map_err(|error| Error::io("create the directory of runs", &runs, &error))?;
     let mut states = Vec::new();
     for (index, entry) in sweep.manifest.tasks.iter().enumerate() {

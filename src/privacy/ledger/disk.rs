@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::chain::{Confirmed, GENESIS, Head, Link, Reading, Tail};
 use super::entry::RunId;
 use crate::error::{Error, Result};
+use crate::files::{self, private};
 
 /// Proof that no other handle reads or writes the ledger while it lives.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl Disk {
 
     pub fn lock(&self) -> Result<Exclusive> {
         let path = self.directory.join("ledger.lock");
-        let locked = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let locked = private().write(true).create(true).truncate(false).open(&path);
         let locked = locked.and_then(|file| file.lock().map(|()| file));
         locked.map(Exclusive).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
@@ -111,11 +112,8 @@ impl Disk {
         }
         let fail = |e: &io::Error| Error::io("write to the ledger", &self.ledger, e);
         let is_new = reading.head().hash == GENESIS;
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(is_new)
-            .open(&self.ledger)
-            .map_err(|e| fail(&e))?;
+        let mut file =
+            private().append(true).create(is_new).open(&self.ledger).map_err(|e| fail(&e))?;
         let written = file.write_all(link.text.as_bytes()).and_then(|()| file.sync_all());
         let written = match written {
             Ok(()) if is_new => self.sync_directory(),
@@ -149,9 +147,8 @@ impl Disk {
     pub fn hold(&self, run: &RunId) -> Result<Option<File>> {
         let path = self.run_lock(run);
         let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
-        fs::create_dir_all(self.directory.join("open")).map_err(|e| fail(&e))?;
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        files::create_private_folder(&self.directory.join("open")).map_err(|e| fail(&e))?;
+        let file = private().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(|e| fail(&e))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
@@ -220,7 +217,7 @@ impl Disk {
         let mut times = 1;
         loop {
             let path = self.directory.join(&name);
-            let created = OpenOptions::new().write(true).create_new(true).open(&path);
+            let created = private().write(true).create_new(true).open(&path);
             if created.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
                 times += 1;
                 name = format!("{prefix}{time}-{times}{suffix}");
@@ -237,15 +234,7 @@ impl Disk {
     }
 
     fn write_atomically(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let temporary = path.with_added_extension("tmp");
-        let written = File::create(&temporary)
-            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, path))
-            .and_then(|()| self.sync_directory());
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        files::replace(path, bytes, private())
     }
 
     /// Makes new names in the directory durable.

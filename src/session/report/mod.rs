@@ -20,12 +20,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::archive::{self, ArchivedRun};
-use super::atomic;
 use super::certificate::Certificate;
 use super::file::Session;
 use super::ranking_record::ArchivedRanking;
 use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee};
 use crate::privacy::ledger::AccountId;
 use crate::privacy::{Event, Watch};
@@ -141,7 +141,7 @@ fn letter(index: usize) -> String {
 /// Leaves a report beside the other files of a run that has ended.
 pub fn leave(directory: &Path) -> Result<()> {
     let report = Report::read(&[directory.to_path_buf()], Watch::sealed())?;
-    atomic::write(&directory.join(FILE), report.html()?.as_bytes())
+    files::write_private(&directory.join(FILE), report.html()?.as_bytes())
 }
 
 /// The run directories that somebody means: a run directory, its `run.ron`, the name of a

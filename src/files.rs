@@ -1,0 +1,144 @@
+//! Files that are either the old or the new one, never half of each, and that only those
+//! may read whom they concern.
+//!
+//! | who may read it | functions |
+//! |---|---|
+//! | the owner alone (0600, folders 0700), whatever the umask says | [`write_private`], [`private`], [`create_private_folder`] |
+//! | whoever the user's umask lets read it: files that the user named | [`write`], [`write_keeping_previous`] |
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Writes `bytes` to `path`: a temporary file beside it, synced, then renamed.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, bytes, OpenOptions::new()).map_err(|error| Error::io("save", path, &error))
+}
+
+/// Like [`write`]; only the owner can read the file.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
+}
+
+/// Like [`write`], keeping what stood there before as `NAME.previous`.
+pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
+    if path.exists() {
+        let previous = sibling(path, "previous");
+        let old = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+        if old == bytes {
+            return Ok(());
+        }
+        write(&previous, &old)?;
+    }
+    write(path, bytes)
+}
+
+/// Options under which a new file can be read by its owner alone.
+pub fn private() -> OpenOptions {
+    #[allow(unused_mut, reason = "only Unix has modes")]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Makes a folder, and those above it that are missing, which only the owner can enter.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Takes from everybody but owner and group what an earlier version let them see. A folder
+/// that belongs to somebody else stays as it is.
+pub fn close_to_others(folder: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let Ok(about) = fs::metadata(folder) else { return };
+        let mode = about.permissions().mode();
+        if mode & 0o007 != 0 {
+            let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode & !0o007));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
+/// A temporary file beside `path`, written under `options`, synced, then renamed.
+pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Result<()> {
+    let temporary = sibling(path, &format!("new-{}", std::process::id()));
+    // What a program that died left there may have other permissions.
+    let _ = fs::remove_file(&temporary);
+    let written = options
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| sync_folder(path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Makes a new name in the folder of `path` durable.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn saving_replaces_the_file_and_keeps_the_previous_copy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("session.ron");
+        write_keeping_previous(&path, b"one").unwrap();
+        write_keeping_previous(&path, b"two").unwrap();
+        write_keeping_previous(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read(directory.path().join("session.ron.previous")).unwrap(), b"one");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "no temporary file stays");
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named_and_nothing_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("missing").join("session.ron");
+        let error = write(&path, b"x").unwrap_err();
+        assert!(error.to_string().contains("session.ron"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn private_files_and_folders_are_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let folder = directory.path().join("a").join("b");
+        create_private_folder(&folder).unwrap();
+        assert_eq!((mode(&folder), mode(&directory.path().join("a"))), (0o700, 0o700));
+        let file = folder.join("exact.json");
+        fs::write(&file, "as an earlier version wrote it").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        write_private(&file, b"x").unwrap();
+        assert_eq!(mode(&file), 0o600);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        close_to_others(&folder);
+        assert_eq!(mode(&folder), 0o750);
+    }
+}
