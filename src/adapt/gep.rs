@@ -135,7 +135,7 @@ impl Method for Gep {
         &SPEC
     }
 
-    fn assumption(&self) -> Option<&'static str> {
+    fn assumption(&self, _started: bool) -> Option<&'static str> {
         Some(
             "The guarantee is semi-private: it is for the private records alone. The subspace \
              in which gradients are released was computed from public records without noise, \

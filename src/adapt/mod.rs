@@ -73,8 +73,8 @@ pub trait Method: Sync {
     fn spec(&self) -> &'static Spec;
 
     /// What must be true of the public data for the guarantee to hold, beyond what holds for
-    /// every method; for the certificate.
-    fn assumption(&self) -> Option<&'static str> {
+    /// every method; for the certificate. `started`: training begins with an earlier model.
+    fn assumption(&self, _started: bool) -> Option<&'static str> {
         None
     }
 

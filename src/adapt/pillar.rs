@@ -89,7 +89,7 @@ impl Method for Pillar {
         &SPEC
     }
 
-    fn assumption(&self) -> Option<&'static str> {
+    fn assumption(&self, _started: bool) -> Option<&'static str> {
         Some(
             "The guarantee is semi-private: it is for the private records alone. The directions \
              that the model works on were chosen by looking at the public records without \

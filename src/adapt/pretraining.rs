@@ -80,7 +80,14 @@ impl Method for Pretraining {
         &SPEC
     }
 
-    fn assumption(&self) -> Option<&'static str> {
+    fn assumption(&self, started: bool) -> Option<&'static str> {
+        if started {
+            return Some(
+                "The guarantee is semi-private: it is for private records alone. Training went on \
+                 from an earlier model, and the public records scale the features, without noise; \
+                 both is only right if the public records do not depend on the private ones.",
+            );
+        }
         Some(
             "The guarantee is semi-private: it is for the private records alone. The network was \
              trained on the public records first, without noise, which is only right if these \

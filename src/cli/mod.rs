@@ -14,6 +14,7 @@
 //! | [`reproduce`] | `halflight reproduce` |
 //! | [`predict`] | `halflight predict MODEL DATA` |
 //! | [`report`] | `halflight report RUN...` |
+//! | [`share`] | `halflight share RUN` |
 //! | [`picture`] | `halflight picture` |
 //! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
 //! | [`schema`] | `halflight schema [COMMAND]`: what `--json` prints |
@@ -44,6 +45,7 @@ mod report;
 mod reproduce;
 mod run;
 mod schema;
+mod share;
 mod signals;
 mod steps;
 mod sweep;
@@ -98,6 +100,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Predict(predict::Predict),
     Report(report::ReportCommand),
+    Share(share::Share),
     /// Rank a session's public datasets: which can stand in for the private one?
     Rank(rank::Rank),
     /// Look at data files: schema, label candidates, problems.
@@ -131,6 +134,7 @@ pub fn main() -> ExitCode {
         Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Report(report)) => report.execute(),
+        Some(Command::Share(share)) => share.execute(),
         Some(Command::Rank(rank)) => rank.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),

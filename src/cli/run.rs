@@ -243,6 +243,14 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         summary.guarantee.bound,
         if summary.peeked { "; exact numbers were computed (◆)" } else { "; sealed" }
     ));
+    if let Some(all) = &summary.with_start {
+        lines.push(format!(
+            "  with the runs that its model started from: ε = {}, δ = {:e}; that is what the \
+             model's certificate states",
+            round_up(all.epsilon, 4),
+            all.delta
+        ));
+    }
     lines.push(format!("  written to {}", summary.directory.display()));
     lines.join("\n")
 }
@@ -266,6 +274,7 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "outcome": summary.outcome,
         "target": summary.target,
         "guarantee": summary.guarantee,
+        "guarantee_with_start": summary.with_start,
         "private_records": summary.private_records,
         "public_records": summary.public_records,
         "steps": summary.steps,

@@ -16,7 +16,8 @@ use crate::data::{
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private};
-use crate::session::{Loaded, PlanDefinition, SavedModel, Session};
+use crate::session::certificate::TakenAsPublic;
+use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
@@ -29,6 +30,9 @@ pub struct Assembly {
     pub public_holdout: Dataset,
     /// Absent where the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
+    /// What the model depends on that training starts from.
+    pub lineage: Option<Lineage>,
+    pub taken_as_public: TakenAsPublic,
     pub warnings: Vec<String>,
 }
 
@@ -131,7 +135,9 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
     let mut preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
-    let start = plan.start.as_deref().map(|path| starting_model(Path::new(path))).transpose()?;
+    let start = plan.start.as_deref().map(Path::new);
+    let lineage = start.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
+    let start = start.map(starting_model).transpose()?;
     if let Some((_, theirs)) = &start {
         // The model knows features as they were prepared for it.
         preparation = preparation.with_features_of(theirs)?;
@@ -178,6 +184,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let mut warnings = planned.warnings.clone();
     warnings.extend(clipping(&public, &plan.preparation));
     warnings.extend(left_out(private, &used));
+    warnings.extend(lineage.as_ref().map(Lineage::note));
     if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
         warnings.push(format!(
             "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
@@ -185,6 +192,11 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
             1.0 / private.rows as f64
         ));
     }
+    let taken_as_public = TakenAsPublic {
+        datasets: plan.public.clone(),
+        filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
+        declared: Vec::new(),
+    };
     let problem = Problem { shape, public, private: train, seed: plan.seed };
     Ok(Assembly {
         method,
@@ -195,6 +207,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         problem,
         public_holdout,
         private_holdout,
+        lineage,
+        taken_as_public,
         warnings,
     })
 }

@@ -14,14 +14,15 @@ use crate::data::{Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Grant, Outcome, RunId};
+use crate::privacy::ledger::{AccountId, Book, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{
     Calibrated, CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript,
     Watch,
 };
-use crate::session::certificate::{Certificate, Facts};
+use crate::session::certificate::{self, Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
+use crate::session::signature;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
 /// In the ledger, between a method and the seed of noise that is no secret.
@@ -74,6 +75,8 @@ pub struct Summary {
     pub target: Target,
     /// Of what was drawn.
     pub guarantee: Guarantee,
+    /// Of the model, where it started from others on the same account.
+    pub with_start: Option<Guarantee>,
     pub scores: Scores,
     pub steps: u64,
     pub worked: Duration,
@@ -120,6 +123,8 @@ pub(super) struct Opening {
     pub peeked: bool,
     pub notes: Vec<String>,
     pub insecure_noise_seed: Option<u64>,
+    /// How the account stood when the run was granted.
+    pub standing: certificate::Standing,
 }
 
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
@@ -166,10 +171,11 @@ fn launch(
             Some(seed) => NoiseGenerator::insecure_from_seed(seed),
             None => NoiseGenerator::from_os()?,
         };
+        let standing = standing_of(&ledger.book()?, &account);
         ledger.grant(grant)?;
-        Ok((transcript, generator))
+        Ok((transcript, generator, standing))
     });
-    let (transcript, generator) = ready.inspect_err(|_| {
+    let (transcript, generator, standing) = ready.inspect_err(|_| {
         // Nothing was spent and nothing will be: leave no empty run behind.
         let _ = std::fs::remove_dir_all(directory.path());
     })?;
@@ -183,6 +189,7 @@ fn launch(
         peeked: false,
         notes: Vec::new(),
         insecure_noise_seed,
+        standing,
     };
     Ok(perform(job, assembly, opening, tell)?.summary)
 }
@@ -208,10 +215,16 @@ impl Job {
         run: &RunId,
         insecure_noise_seed: Option<u64>,
     ) -> Result<Transcript> {
+        signature::key()?;
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
     }
+}
+
+/// How an account stands in the ledger now.
+pub(super) fn standing_of(book: &Book, account: &AccountId) -> certificate::Standing {
+    book.account(account).map(certificate::Standing::of).unwrap_or_default()
 }
 
 /// The private dataset of a plan.
@@ -239,7 +252,7 @@ pub(super) fn perform(
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Ended> {
     let Opening { run, account, mut spender, mut directory, recorded, peeked, notes, .. } = opening;
-    let insecure_noise_seed = opening.insecure_noise_seed;
+    let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.plan.steps,
@@ -252,6 +265,7 @@ pub(super) fn perform(
     });
     let delta = job.plan.target.delta;
     let Assembly { method, settings, preparation, calibrated, problem, .. } = assembly;
+    let (lineage, taken_as_public) = (assembly.lineage, assembly.taken_as_public);
     let judge = Judge {
         preparation: &preparation,
         public: &assembly.public_holdout,
@@ -330,8 +344,9 @@ pub(super) fn perform(
     let peeked = peeked || job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), &baselines);
     let used = spender.counts().to_vec();
+    let mut with_start = None;
     if !resumable {
-        let certificate = Certificate::of(Facts {
+        let facts = Facts {
             run: run.clone(),
             account,
             method: job.plan.method.clone(),
@@ -343,16 +358,24 @@ pub(super) fn perform(
             peeked,
             allow_large_delta: job.plan.allow_large_delta,
             insecure_noise_seed,
-        });
+            lineage,
+            taken_as_public,
+            standing,
+            model: None,
+        };
         let written = match &model {
             Some(model) => {
                 let renamed = renamed_columns(&job.plan, &job.loaded());
-                directory.write_model(model, &preparation, &renamed)
+                directory.write_model(model, &preparation, &renamed).map(Some)
             }
-            None => Ok(()),
+            None => Ok(None),
         };
         let written = written
-            .and_then(|()| directory.write_certificate(&certificate))
+            .and_then(|model| Certificate::of(Facts { model, ..facts }))
+            .and_then(|certificate| {
+                with_start = certificate.of_this_run.as_ref().and(certificate.guarantee.clone());
+                directory.write_certificate(&certificate)
+            })
             .and_then(|()| directory.leave_report());
         if let Err(error) = written {
             resumable = true;
@@ -367,6 +390,9 @@ pub(super) fn perform(
     } else if let Err(error) = spender.settle(outcome, peeked) {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);
+    } else if let Err(error) = signature::sign(directory.path()) {
+        // The run is whole; only its signature is missing.
+        trouble.get_or_insert(error);
     }
     let summary = Summary {
         run,
@@ -378,6 +404,7 @@ pub(super) fn perform(
         outcome,
         target: job.plan.target,
         guarantee,
+        with_start,
         scores,
         steps,
         worked,

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::privacy::Spender;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
-use crate::session::certificate::{Certificate, Facts};
+use crate::session::certificate::{Certificate, Facts, Standing, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
 /// What a step is said to have taken: a clock would differ every time.
@@ -65,7 +65,7 @@ pub(crate) fn rehearse(
     let mechanisms = spender.drawn();
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
     let peeked = job.watch.has_peeked();
-    directory.write_certificate(&Certificate::of(Facts {
+    let certificate = Certificate::of(Facts {
         run: run.clone(),
         account: AccountId("rehearsal".to_owned()),
         method: job.plan.method.clone(),
@@ -77,7 +77,12 @@ pub(crate) fn rehearse(
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
         insecure_noise_seed: None,
-    }))?;
+        lineage: None,
+        taken_as_public: TakenAsPublic::default(),
+        standing: Standing::default(),
+        model: None,
+    })?;
+    directory.write_certificate(&certificate)?;
     Ok(Summary {
         run: run.clone(),
         // Where it would lie beside a session; the workspace's own path differs every time.
@@ -89,6 +94,7 @@ pub(crate) fn rehearse(
         outcome: Outcome::Finished,
         target: job.plan.target,
         guarantee,
+        with_start: None,
         scores: judge.scores(Some(&model), &baselines),
         steps,
         worked: EACH * steps as u32,

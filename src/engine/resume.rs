@@ -67,6 +67,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let (directory, recorded) = RunDirectory::reopen(&path)?;
     let transcript = Transcript::reopen(&path.join(TRANSCRIPT), run)?;
     let account = unfinished.grant.account.clone();
+    let standing = job::standing_of(&ledger.book()?, &account);
     let generator = NoiseGenerator::from_os()?;
     let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
@@ -87,6 +88,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         peeked,
         notes,
         insecure_noise_seed: None,
+        standing,
     };
     Ok(job::perform(job, assembly, opening, tell)?.summary)
 }
@@ -135,6 +137,7 @@ mod tests {
                 holdout: 0.2,
                 seed: 1,
                 start: None,
+                start_is_public: false,
                 allow_large_delta: false,
             });
         }

@@ -62,6 +62,10 @@ pub struct PlanDefinition {
     /// to the session file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
+    /// The user vouches for it that the starting model was trained without private data: the
+    /// certificate repeats that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_is_public: bool,
     /// Allows δ ≥ 1/n, where publishing single records would satisfy the guarantee.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_large_delta: bool,

@@ -18,7 +18,10 @@
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
+//! | [`lineage`] | what a starting model brings with it |
 //! | [`certificate`] | what the outside may be told about a run, in words |
+//! | [`outbox`] | what of a run may leave |
+//! | [`signature`] | a certificate's signature |
 //! | [`demo`] | the embedded demo sessions |
 //!
 //! Used by `engine`, `cli`; uses everything below.
@@ -29,7 +32,9 @@ pub mod dataset;
 pub mod demo;
 mod features;
 pub mod file;
+pub mod lineage;
 pub mod model_file;
+pub mod outbox;
 pub mod plan_field;
 pub mod prediction;
 pub mod preferences;
@@ -38,6 +43,7 @@ pub mod ranking_record;
 pub mod report;
 pub mod resumption;
 pub mod run_directory;
+pub mod signature;
 pub mod sweep;
 pub mod workspace;
 
@@ -45,6 +51,7 @@ pub use archive::ArchivedRun;
 pub use certificate::Certificate;
 pub use dataset::{Loaded, Records};
 pub use file::{PlanDefinition, Session};
+pub use lineage::Lineage;
 pub use model_file::SavedModel;
 pub use prediction::Predictions;
 pub use preferences::{Config, State};

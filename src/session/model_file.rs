@@ -19,10 +19,11 @@ use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::model::{Architecture, Model};
+use crate::privacy::ledger::sha256;
 
 const VERSION: u32 = 1;
-const TEXT: &str = "model.ron";
-const NUMBERS: &str = "model.safetensors";
+pub(super) const TEXT: &str = "model.ron";
+pub(super) const NUMBERS: &str = "model.safetensors";
 /// Where the meaning of the tensors stands among the metadata of their file.
 const METADATA: &str = "halflight";
 
@@ -60,14 +61,14 @@ struct TensorFile {
     values: Vec<f64>,
 }
 
-/// Writes both files into `directory`. Only [`super::RunDirectory`] calls it, with models
+/// Writes both files into `directory` and returns the SHA-256 of `model.ron`. Only [`super::RunDirectory`] calls it, with models
 /// that were released.
 pub(super) fn write(
     directory: &Path,
     model: &Model,
     preparation: &Preparation,
     rename: &BTreeMap<String, String>,
-) -> Result<()> {
+) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("the model cannot be written: {error}"))
     };
@@ -84,9 +85,11 @@ pub(super) fn write(
     };
     let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
     let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
-    files::write_private(&directory.join(TEXT), (text + "\n").as_bytes())?;
+    let text = text + "\n";
+    files::write_private(&directory.join(TEXT), text.as_bytes())?;
     let numbers = numbers(&file).map_err(|error| failed(&error))?;
-    files::write_private(&directory.join(NUMBERS), &numbers)
+    files::write_private(&directory.join(NUMBERS), &numbers)?;
+    Ok(sha256(text.as_bytes()))
 }
 
 /// The tensors for any reader. All metadata are under one name, because the order of

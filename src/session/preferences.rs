@@ -26,6 +26,8 @@ pub struct Config {
     pub ascii: bool,
     /// Whether the mouse is taken from the terminal.
     pub mouse: Option<bool>,
+    /// An SSH or minisign key that signs the certificates of runs.
+    pub sign_with: Option<PathBuf>,
 }
 
 /// Written by the program.
@@ -85,6 +87,13 @@ impl Places {
                     .at(format!("{}:{line}:{column}", path.display()))
                     .cure("write for instance: (theme: \"light\", ascii: false)")
             })
+    }
+
+    /// The key that signs certificates, if the user named one.
+    pub fn signing_key() -> Result<Option<PathBuf>> {
+        let Some(places) = Self::of_environment() else { return Ok(None) };
+        let key = places.read_config()?.sign_with;
+        Ok(key.map(|key| places.config.join(key)))
     }
 
     /// The text of a theme of the user's own.

@@ -109,13 +109,13 @@ impl RunDirectory {
     }
 
     /// Writes the model twice: weights for any reader, and with the preparation
-    /// that turns a raw row into its input.
+    /// that turns a raw row into its input. Returns the SHA-256 of the latter.
     pub fn write_model(
         &self,
         model: &Released<Model>,
         preparation: &Preparation,
         rename: &BTreeMap<String, String>,
-    ) -> Result<()> {
+    ) -> Result<String> {
         model_file::write(&self.path, model.get(), preparation, rename)
     }
 

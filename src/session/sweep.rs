@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::certificate::Standing;
 use super::file::Session;
 use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
@@ -55,6 +56,9 @@ pub struct TaskEntry {
 pub struct CarriedGrant {
     pub grant: Grant,
     pub origin: Origin,
+    /// How the account stood when the sweep was reserved.
+    #[serde(default)]
+    pub standing: Standing,
 }
 
 /// How a task ended.

@@ -253,6 +253,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         holdout: 0.2,
         seed: 1,
         start: None,
+        start_is_public: false,
         allow_large_delta: false,
     })
 }

@@ -169,6 +169,7 @@ pub fn summary() -> Summary {
             bound: "Gaussian".to_owned(),
             covers: crate::privacy::accountant::Coverage::FixedPlan,
         },
+        with_start: None,
         scores: Scores {
             task: Some(crate::data::Task::Regression),
             model_on_public: Some(118.2),

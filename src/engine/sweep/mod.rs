@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{Calibrated, Ledger, Spender, Watch};
+use crate::session::certificate;
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
@@ -113,9 +114,11 @@ impl Order<'_> {
         let tasks = &sweep.manifest.tasks;
         let grants: Vec<Grant> =
             tasks.iter().zip(planned).map(|(task, it)| grant(task, it, account)).collect();
+        let standing = certificate::Standing::of(account);
         ledger.grant_carried(&grants)?;
         for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
-            sweep.task(index).write_grant(&CarriedGrant { grant, origin })?;
+            let standing = standing.clone();
+            sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())
     }
@@ -161,7 +164,7 @@ pub fn carry_out(
     control: Control,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
-    let CarriedGrant { grant, origin } = task.grant()?;
+    let CarriedGrant { grant, origin, standing } = task.grant()?;
     let session = Session::open(&task.session_file())?;
     let plan = session.plans.first().cloned();
     let plan = plan.ok_or_else(|| {
@@ -205,6 +208,7 @@ pub fn carry_out(
         peeked: false,
         notes: Vec::new(),
         insecure_noise_seed: None,
+        standing,
     };
     let Ended { mut summary, used } = job::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {

@@ -27,7 +27,7 @@ use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::accountant::{Composition, Guarantee};
-use crate::privacy::ledger::AccountId;
+use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Event, Watch};
 
 /// Name of the report that every run leaves in its directory.
@@ -118,8 +118,15 @@ impl Report {
         let shared = accounts.into_iter().filter(|(_, runs)| runs.len() > 1 && adds_up(runs));
         let sums = shared.map(|(account, runs)| {
             let certificates = runs.iter().filter_map(|reported| reported.certificate.as_ref());
-            let events: Vec<&Event> =
-                certificates.clone().flat_map(|certificate| &certificate.mechanisms).collect();
+            // Runs that the models started from count once, shown or not.
+            let starts = certificates.clone().filter_map(|it| it.start.as_ref());
+            let starts =
+                starts.flat_map(|start| &start.runs).filter(|run| run.account.0 == account);
+            let drawn: BTreeMap<&RunId, &Vec<Event>> = starts
+                .map(|run| (&run.run, &run.mechanisms))
+                .chain(certificates.clone().map(|it| (&it.run, &it.mechanisms)))
+                .collect();
+            let events = drawn.into_values().flatten();
             let deltas = certificates.map(|certificate| certificate.target.delta);
             let guarantee = Composition::of(events)?.gate(deltas.fold(0.0, f64::max))?;
             let runs = runs.iter().map(|reported| reported.letter.clone()).collect();

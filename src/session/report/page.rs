@@ -260,6 +260,11 @@ fn guarantee(report: &Report) -> String {
         ),
         (
             "uncovered",
+            "It takes as public",
+            said(report, |it| it.taken_as_public.iter().map(String::as_str).collect()),
+        ),
+        (
+            "uncovered",
             "It assumes",
             said(report, |it| it.assumption.iter().map(AsRef::as_ref).collect()),
         ),
@@ -284,11 +289,12 @@ fn statements(report: &Report) -> Vec<(String, Vec<&str>)> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for reported in &report.runs {
         let words = match &reported.certificate {
-            Some(certificate) => format!(
-                "<p>{}</p><p>{}</p>",
-                escaped(&certificate.statement),
-                escaped(&certificate.reading)
-            ),
+            Some(certificate) => {
+                let sentences = std::iter::once(&certificate.statement)
+                    .chain(&certificate.also)
+                    .chain([&certificate.reading]);
+                sentences.map(|sentence| format!("<p>{}</p>", escaped(sentence))).collect()
+            }
             None => "<p>This run has no certificate: it is still at work, or its process died. \
                      What it had reserved counts as spent.</p>"
                 .to_owned(),

@@ -5,7 +5,7 @@ use crate::plot::svg::elements;
 use crate::privacy::Target;
 use crate::privacy::accountant::{Adjacency, Coverage, Mechanism};
 use crate::privacy::ledger::{Outcome, RunId};
-use crate::session::certificate::Facts;
+use crate::session::certificate::{Facts, Standing, TakenAsPublic};
 use crate::session::demo;
 
 const EXACT: &str = "7654.3";
@@ -63,7 +63,12 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         peeked: number == 1,
         allow_large_delta: false,
         insecure_noise_seed: None,
-    });
+        lineage: None,
+        taken_as_public: TakenAsPublic::default(),
+        standing: Standing::default(),
+        model: None,
+    })
+    .unwrap();
     let text = serde_json::to_string(&certificate).unwrap();
     fs::write(directory.join("certificate.json"), text).unwrap();
     directory

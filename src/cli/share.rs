@@ -1,0 +1,64 @@
+//! `halflight share RUN`: copies what may leave.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{print_json, print_line};
+use crate::error::Result;
+use crate::session::Workspace;
+use crate::session::outbox::{MAY_LEAVE, fill};
+use crate::session::report::directories;
+
+/// Copy what may leave of a run into a folder to pass on.
+///
+/// A workspace holds exact numbers and the ledger; its files are for your eyes. This copies the
+/// model, the certificate with its signature, the report and the released numbers, and nothing
+/// else, to outbox/RUN beside the workspace's .halflight.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight share .halflight/runs/RUN
+  halflight share RUN_A RUN_B --into /srv/models")]
+pub struct Share {
+    /// Run directories, or names of runs in this workspace.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// The folder that gets a folder for each run; outbox beside .halflight if it is not named.
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Share {
+    pub fn execute(&self) -> Result<()> {
+        let mut shared = Vec::new();
+        for named in &self.runs {
+            for directory in directories(named)? {
+                let directory = std::path::absolute(&directory).unwrap_or(directory);
+                let run = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let outbox = match &self.into {
+                    Some(into) => into.clone(),
+                    None => Workspace::of(&directory)?.folder().with_file_name("outbox"),
+                };
+                let into = outbox.join(&run);
+                let files = fill(&directory, &into)?;
+                if !self.json {
+                    print_line(&format!("{run} in {}", into.display()))?;
+                    for (name, what) in MAY_LEAVE
+                        .iter()
+                        .filter(|(name, _)| files.iter().any(|file| file.ends_with(name)))
+                    {
+                        print_line(&format!("  {name:<22} {what}"))?;
+                    }
+                }
+                shared.push(json!({"run": run, "folder": into, "files": files}));
+            }
+        }
+        if self.json { print_json(&json!({ "shared": shared })) } else { Ok(()) }
+    }
+}

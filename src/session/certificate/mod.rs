@@ -1,0 +1,594 @@
+//! What the outside may be told about a run, and what it may not conclude.
+//!
+//! Everything in a certificate is public or released. Its sentences are meant to be
+//! read by a lawyer and by a statistician: each says what was done, to which
+//! comparison a probability belongs, and what is promised to nobody.
+
+mod registry;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::lineage::{self, Ancestor, Lineage};
+use crate::adapt;
+use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::book::Unprotected;
+use crate::privacy::ledger::{Account, AccountId, Outcome, RunId, sha256};
+use crate::privacy::{Adjacency, Event, Guarantee, Target};
+
+/// The share of false alarms at which [`reading`] says how good a test can be.
+const FALSE_ALARMS: f64 = 0.05;
+
+/// The form of the file. The first version had no number and none of the later fields.
+const FORMAT: u32 = 2;
+
+/// What is known of a run when it has ended.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub run: RunId,
+    pub account: AccountId,
+    pub method: String,
+    pub outcome: Outcome,
+    /// Private training records.
+    pub records: usize,
+    pub target: Target,
+    /// Of what this run drew.
+    pub guarantee: Guarantee,
+    pub mechanisms: Vec<Event>,
+    pub peeked: bool,
+    pub allow_large_delta: bool,
+    /// The noise came from this seed and is no secret.
+    pub insecure_noise_seed: Option<u64>,
+    /// What the model depends on that training started from.
+    pub lineage: Option<Lineage>,
+    pub taken_as_public: TakenAsPublic,
+    pub standing: Standing,
+    /// SHA-256 of the run's `model.ron`, where there is one.
+    pub model: Option<String>,
+}
+
+/// What a run takes as public: the guarantee does not hide it.
+#[derive(Debug, Clone, Default)]
+pub struct TakenAsPublic {
+    /// Names of the public datasets.
+    pub datasets: Vec<String>,
+    /// The private dataset is a filtered part of its file.
+    pub filtered: bool,
+    /// What users vouch for by name, a sentence each.
+    pub declared: Vec<String>,
+}
+
+/// How the private dataset's account stood when the run was granted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standing {
+    /// The line of the ledger that granted the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
+    /// Exact numbers about the same records that were looked at before, with their time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<String>,
+    /// What nobody knows of the account's past.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
+    /// Names that the account had before it turned out to hold the same records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<AccountId>,
+}
+
+/// A line of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    pub seq: u64,
+    pub hash: String,
+}
+
+impl Standing {
+    pub fn of(account: &Account) -> Self {
+        let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
+        Self {
+            line: None,
+            looks: account.unprotected.iter().map(look).collect(),
+            gaps: Vec::new(),
+            former: account.former.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Certificate {
+    #[serde(default = "first_format")]
+    pub format: u32,
+    pub halflight: Cow<'static, str>,
+    /// SHA-256 of the program that made the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    pub run: RunId,
+    /// Random name of the private dataset; its fingerprint would be a leak.
+    pub account: AccountId,
+    pub method: String,
+    pub outcome: Outcome,
+    pub records: usize,
+    /// What is protected: one record.
+    #[serde(default = "unit")]
+    pub unit: Cow<'static, str>,
+    /// What was asked for.
+    pub target: Target,
+    /// What the noise guarantees on which the outputs depend: that of this run, and that of
+    /// the runs on the same account that its model started from. Nothing where the noise was
+    /// no secret.
+    pub guarantee: Option<Guarantee>,
+    /// That of this run's own noise, where `guarantee` counts more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_this_run: Option<Guarantee>,
+    /// The guarantee as a sentence about probabilities.
+    pub statement: String,
+    /// What is promised to the records of other accounts, a sentence for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// What it means for somebody who tests whether a record was there.
+    pub reading: String,
+    pub covered: Vec<Cow<'static, str>>,
+    pub not_covered: Vec<String>,
+    /// What the guarantee takes as public and does not hide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_as_public: Vec<String>,
+    /// What must be true of the public data, where the method leans on more than usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumption: Option<Cow<'static, str>>,
+    /// What this run drew.
+    pub mechanisms: Vec<Event>,
+    /// What the model depends on that training started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Lineage>,
+    pub accountant: Cow<'static, str>,
+    /// The curator could see exact numbers while it ran and may have acted on them.
+    pub peeked: bool,
+    pub allow_large_delta: bool,
+    /// The line of the ledger that granted the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_line: Option<Line>,
+    /// SHA-256 of `model.ron`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The same under the names of the registry of deployments that OpenDP and NIST propose.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub registry: Value,
+}
+
+fn first_format() -> u32 {
+    1
+}
+
+fn unit() -> Cow<'static, str> {
+    "record".into()
+}
+
+const ACCOUNTANT: &str =
+    "halflight accountant 3: proven upper bounds, discretisation of the noise included";
+
+const COVERED: [&str; 3] = [
+    "the model and its files",
+    "every number marked 'released' in events.jsonl",
+    "whatever is computed from these and from data that do not depend on the private records",
+];
+
+/// Where it stands in a run directory.
+pub const FILE: &str = "certificate.json";
+
+impl Certificate {
+    /// The certificate of a run directory; `None` of a run that has not ended.
+    pub fn read(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(FILE);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read the certificate", &path, &error)),
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            Error::failed(format!("not a certificate of halflight: {error}"))
+                .at(path.display().to_string())
+                .cure("restore it from a copy; the ledger still has what the run spent")
+        })
+    }
+
+    pub fn of(facts: Facts) -> Result<Self> {
+        let Scope { guarantee, runs, also } = Scope::of(&facts)?;
+        let insecure = facts.insecure_noise_seed;
+        let statement = match insecure {
+            Some(seed) => void(seed, facts.records),
+            None => statement(&guarantee, facts.records, &runs),
+        };
+        let not_covered = not_covered(&facts, &guarantee);
+        let assumption = adapt::method(&facts.method)?.assumption(facts.lineage.is_some());
+        let registry = match insecure {
+            Some(_) => Value::Null,
+            None => registry::entry(&facts, &guarantee),
+        };
+        let reading = match insecure {
+            Some(_) => NOTHING_HOLDS.to_owned(),
+            None => reading(&guarantee),
+        };
+        Ok(Self {
+            format: FORMAT,
+            halflight: env!("CARGO_PKG_VERSION").into(),
+            program: program(),
+            statement,
+            reading,
+            also: if insecure.is_some() { Vec::new() } else { also },
+            covered: match insecure {
+                Some(_) => Vec::new(),
+                None => COVERED.map(Cow::Borrowed).to_vec(),
+            },
+            not_covered,
+            taken_as_public: taken_as_public(&facts),
+            assumption: assumption.map(Cow::Borrowed),
+            unit: unit(),
+            of_this_run: (insecure.is_none() && guarantee != facts.guarantee)
+                .then_some(facts.guarantee),
+            guarantee: insecure.is_none().then_some(guarantee),
+            run: facts.run,
+            account: facts.account,
+            method: facts.method,
+            outcome: facts.outcome,
+            records: facts.records,
+            target: facts.target,
+            mechanisms: facts.mechanisms,
+            start: facts.lineage,
+            accountant: ACCOUNTANT.into(),
+            peeked: facts.peeked,
+            allow_large_delta: facts.allow_large_delta,
+            ledger_line: facts.standing.line,
+            model: facts.model,
+            registry,
+        })
+    }
+}
+
+/// What a run's outputs depend on, account by account.
+struct Scope {
+    /// For the records of the run's own account.
+    guarantee: Guarantee,
+    /// The runs on that account that it counts, besides this one.
+    runs: Vec<RunId>,
+    /// What is promised to the records of the others.
+    also: Vec<String>,
+}
+
+impl Scope {
+    fn of(facts: &Facts) -> Result<Self> {
+        let ancestors = facts.lineage.iter().flat_map(|lineage| &lineage.runs);
+        let is_own = |account: &AccountId| {
+            *account == facts.account || facts.standing.former.contains(account)
+        };
+        let (own, other): (Vec<_>, Vec<_>) = ancestors.partition(|it| is_own(&it.account));
+        let drawn = |runs: &[&Ancestor]| -> Vec<Vec<Event>> {
+            runs.iter().map(|run| run.mechanisms.clone()).collect()
+        };
+        let delta = facts.guarantee.delta.max(facts.target.delta);
+        let guarantee = if own.is_empty() {
+            facts.guarantee.clone()
+        } else {
+            let lists = drawn(&own);
+            let all = lists.iter().map(Vec::as_slice).chain([facts.mechanisms.as_slice()]);
+            lineage::together(all, delta)?
+        };
+        let mut also: Vec<String> = Vec::new();
+        let mut accounts: Vec<&AccountId> = other.iter().map(|it| &it.account).collect();
+        accounts.dedup();
+        for account in accounts {
+            let of_account: Vec<&Ancestor> =
+                other.iter().copied().filter(|it| it.account == *account).collect();
+            also.push(foreign(account, &of_account, facts, &drawn(&own), delta)?);
+        }
+        also.dedup();
+        Ok(Self { guarantee, runs: own.iter().map(|it| it.run.clone()).collect(), also })
+    }
+}
+
+/// What is promised to the records of another account that the starting model has seen.
+fn foreign(
+    account: &AccountId,
+    runs: &[&Ancestor],
+    facts: &Facts,
+    own: &[Vec<Event>],
+    delta: f64,
+) -> Result<String> {
+    let theirs = match runs {
+        [only] => only.guarantee.clone(),
+        several => lineage::together(several.iter().map(|it| it.mechanisms.as_slice()), delta)?,
+    };
+    let everything = runs.iter().map(|it| it.mechanisms.as_slice());
+    let everything = everything.chain(own.iter().map(Vec::as_slice));
+    let both = lineage::together(everything.chain([facts.mechanisms.as_slice()]), delta)?;
+    let names: Vec<&str> = runs.iter().map(|it| it.run.0.as_str()).collect();
+    let records = runs.iter().map(|it| it.records).max().unwrap_or(0);
+    Ok(format!(
+        "Training started from a model that had learned from other private data: {records} records \
+         of account {}, in {}. Those records are protected by (ε, δ)-differential privacy with \
+         ε = {} and δ = {:e} ({}). Whoever has a record in both datasets, or if both are the same \
+         people's data, must add the two up: ε = {} and δ = {:e} ({}).",
+        account.0,
+        names.join(" and "),
+        round_up(theirs.epsilon, 4),
+        theirs.delta,
+        theirs.adjacency.words(),
+        round_up(both.epsilon, 4),
+        both.delta,
+        both.adjacency.words(),
+    ))
+}
+
+/// SHA-256 of the program that is running.
+fn program() -> Option<String> {
+    static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
+    let hash = || Some(sha256(&std::fs::read(std::env::current_exe().ok()?).ok()?));
+    PROGRAM.get_or_init(hash).clone()
+}
+
+fn taken_as_public(facts: &Facts) -> Vec<String> {
+    let public = &facts.taken_as_public;
+    let part = if public.filtered { ", and that its row filter left so many" } else { "" };
+    let mut list = vec![
+        format!(
+            "that there are private records, how many of them train and how many are held out{part}"
+        ),
+        "the names and kinds of the columns, the classes, and every bound that was declared"
+            .to_owned(),
+    ];
+    if !public.datasets.is_empty() {
+        let names: Vec<String> = public.datasets.iter().map(|name| format!("'{name}'")).collect();
+        list.push(format!("the public data: {}", names.join(", ")));
+    }
+    if let Some(declared) = facts.lineage.as_ref().and_then(|it| it.declared_public.as_ref()) {
+        list.push(format!(
+            "the model that training started from, '{}' (SHA-256 {}): the user declared it public, \
+             and nobody checked that. If it has seen private records, they have no protection here",
+            declared.name, declared.sha256
+        ));
+    }
+    list.extend(public.declared.iter().cloned());
+    list
+}
+
+const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
+
+/// Whoever knows the seed can take the noise away again.
+fn void(seed: u64, records: usize) -> String {
+    format!(
+        "NO GUARANTEE. The noise of this run came from the seed {seed}, which was given on the \
+         command line to find faults (--insecure-noise-seed): whoever knows or guesses it can \
+         take the noise away. The outputs are as good as exact numbers about {records} private \
+         training records. Do not pass them on. The ledger charges the run all the same."
+    )
+}
+
+fn statement(guarantee: &Guarantee, records: usize, earlier: &[RunId]) -> String {
+    let exchange = match guarantee.adjacency {
+        Adjacency::ReplaceOne => "one of them had been any other record instead",
+        Adjacency::ZeroOut => "one of them had been left blank instead",
+    };
+    if guarantee.epsilon == 0.0 {
+        return format!(
+            "This run drew nothing from its {records} private training records: its outputs \
+             would have been the same if {exchange}."
+        );
+    }
+    let Guarantee { epsilon, delta, .. } = guarantee;
+    let (who, outputs) = if earlier.is_empty() {
+        (format!("This run used {records} private training records."), "its outputs".to_owned())
+    } else {
+        let names: Vec<&str> = earlier.iter().map(|run| run.0.as_str()).collect();
+        let names = names.join(" and ");
+        (
+            format!(
+                "This run used {records} private training records, and its model started from \
+                 that of {names}, which used the same private data."
+            ),
+            format!("its outputs together with those of {names}"),
+        )
+    };
+    format!(
+        "{who} If {exchange} and nothing else had \
+         been different ({}), the probability of any set of {outputs} would have been at most \
+         e^{} = {} times as large, plus {delta:e}; and the same holds the other way round. This \
+         is (ε, δ)-differential privacy with ε = {} and δ = {delta:e}. It holds whatever that \
+         record is and whatever else anybody knows.",
+        guarantee.adjacency.words(),
+        round_up(*epsilon, 4),
+        factor(*epsilon),
+        round_up(*epsilon, 4),
+    )
+}
+
+/// e^ε rounded up, as long as that says anything.
+fn factor(epsilon: f64) -> String {
+    // Two units in the last place for the error of exp.
+    let factor = epsilon.exp() * (1.0 + 2.0 * f64::EPSILON);
+    if factor < 1e4 { round_up(factor, 3) } else { "more than 10000".to_owned() }
+}
+
+fn reading(guarantee: &Guarantee) -> String {
+    let power = round_up(100.0 * power(guarantee.epsilon, guarantee.delta), 1);
+    format!(
+        "Somebody who knows all other records and sees the outputs tests whether a certain \
+         record was among the data. A test that raises a false alarm in 5 of 100 cases finds the \
+         record, where it is there, in at most {power} of 100 cases."
+    )
+}
+
+/// The best power of any test with [`FALSE_ALARMS`]: the smaller of the two lines that
+/// (ε, δ) draws, α e^ε + δ and 1 − e^{−ε}(1 − δ − α).
+fn power(epsilon: f64, delta: f64) -> f64 {
+    let steep = FALSE_ALARMS * epsilon.exp() + delta;
+    let flat = 1.0 - (-epsilon).exp() * (1.0 - delta - FALSE_ALARMS);
+    steep.min(flat).clamp(0.0, 1.0)
+}
+
+fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
+    let mut list = vec![
+        "a person with several records: k records of one person are protected at k·ε only, \
+         with a larger δ"
+            .to_owned(),
+        "what other runs and releases on the same data add: they compose, and the ledger of the \
+         workspace has the sum"
+            .to_owned(),
+        looks(&facts.standing.looks),
+        "bounds, filters or category lists that somebody took from the private data by hand"
+            .to_owned(),
+        "what is true of the population and would be found without any single record".to_owned(),
+        "public data that depend on the private records, and whatever else is taken as public"
+            .to_owned(),
+        "how long the run took, its memory, and access to the machine, its files or the screen"
+            .to_owned(),
+    ];
+    if facts.peeked {
+        list.push(match facts.outcome {
+            Outcome::Finished => "anything decided because of exact numbers: the curator could \
+                                  see them while the run worked (peeked)"
+                .to_owned(),
+            _ => "the moment at which the run ended: the curator could see exact numbers and may \
+                  have stopped it because of them (peeked)"
+                .to_owned(),
+        });
+    }
+    if facts.lineage.iter().flat_map(|it| &it.runs).any(|run| run.peeked) {
+        list.push(
+            "anything decided because of exact numbers while the starting model was trained \
+             (peeked)"
+                .to_owned(),
+        );
+    }
+    list.extend(facts.standing.gaps.iter().cloned());
+    let limit = 1.0 / facts.records.max(1) as f64;
+    if guarantee.delta >= limit {
+        list.push(format!(
+            "every single record: δ = {:e} is not below 1/n = {limit:.1e}, so publishing a few \
+             records outright would satisfy the statement too; it was allowed by name \
+             (allow_large_delta)",
+            guarantee.delta
+        ));
+    }
+    if facts.guarantee.epsilon > facts.target.epsilon {
+        list.push(format!(
+            "the ε = {} that was asked for: the noise is the one that a paper prints, and what \
+             is proven for it is ε = {}",
+            facts.target.epsilon,
+            round_up(facts.guarantee.epsilon, 4)
+        ));
+    }
+    list
+}
+
+/// Decisions that no noise covers; those that the ledger knows of by name.
+fn looks(known: &[String]) -> String {
+    let general = "the choice of this run, its settings or its public data by looking at the \
+                   private data without a released number (non-private ranking, tuning on exact \
+                   numbers)";
+    if known.is_empty() {
+        return format!("{general}; before this run the ledger knew of no such look");
+    }
+    format!(
+        "{general}; before this run the ledger knew of {}: {}",
+        if known.len() == 1 {
+            "one such look".to_owned()
+        } else {
+            format!("{} such looks", known.len())
+        },
+        known.join("; ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(epsilon: f64, delta: f64) -> Facts {
+        let guarantee = Guarantee {
+            epsilon,
+            epsilon_lower: epsilon,
+            delta,
+            adjacency: Adjacency::ReplaceOne,
+            covers: crate::privacy::accountant::Coverage::FixedPlan,
+            bound: String::new(),
+        };
+        Facts {
+            run: RunId("run".into()),
+            account: AccountId("acc-1".into()),
+            method: "moment_release".into(),
+            outcome: Outcome::Finished,
+            records: 1000,
+            target: Target { epsilon: 1.0, delta },
+            guarantee,
+            mechanisms: Vec::new(),
+            peeked: false,
+            allow_large_delta: false,
+            insecure_noise_seed: None,
+            lineage: None,
+            taken_as_public: TakenAsPublic::default(),
+            standing: Standing::default(),
+            model: None,
+        }
+    }
+
+    fn certified(facts: Facts) -> Certificate {
+        Certificate::of(facts).unwrap()
+    }
+
+    #[test]
+    fn noise_that_is_no_secret_voids_the_guarantee_in_words_and_in_numbers() {
+        let seeded = Facts { insecure_noise_seed: Some(7), ..facts(1.0, 1e-6) };
+        let certificate = certified(seeded);
+        assert!(certificate.statement.starts_with("NO GUARANTEE. "), "{}", certificate.statement);
+        assert!(certificate.statement.contains("the seed 7"));
+        assert!(certificate.guarantee.is_none() && certificate.covered.is_empty());
+        assert!(!certificate.reading.contains("at most"));
+        assert!(certified(facts(1.0, 1e-6)).guarantee.is_some());
+    }
+
+    #[test]
+    fn the_statement_names_records_neighbours_and_both_numbers_rounded_up() {
+        let text = certified(facts(2_f64.ln() + 1e-10, 1e-6)).statement;
+        for part in ["1000 private", "any other record", "replace-one", "e^0.6932", "2.001", "1e-6"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let blank = Facts {
+            guarantee: Guarantee { adjacency: Adjacency::ZeroOut, ..facts(1.0, 1e-6).guarantee },
+            ..facts(1.0, 1e-6)
+        };
+        assert!(certified(blank).statement.contains("left blank"));
+        assert!(certified(facts(40.0, 1e-6)).statement.contains("more than 10000"));
+        assert!(certified(facts(0.0, 0.0)).statement.contains("drew nothing"));
+    }
+
+    #[test]
+    fn the_power_of_a_test_is_its_false_alarms_without_a_leak_and_everything_without_noise() {
+        assert!((power(0.0, 0.0) - FALSE_ALARMS).abs() < 1e-15);
+        assert_eq!(power(800.0, 0.0), 1.0);
+        // ε = ln 3: the steep line, 3·0.05; far beyond, 1 − e^{−ε}·0.95.
+        assert!((power(3_f64.ln(), 0.0) - 0.15).abs() < 1e-12);
+        assert!((power(5.0, 0.0) - (1.0 - (-5.0_f64).exp() * 0.95)).abs() < 1e-12);
+        assert!(certified(facts(3_f64.ln(), 0.0)).reading.contains("at most 15.1 of 100"));
+    }
+
+    #[test]
+    fn what_weakens_a_guarantee_is_said_and_only_then() {
+        let list = |facts: Facts| certified(facts).not_covered.join("\n");
+        let plain = list(facts(1.0, 1e-6));
+        assert!(!plain.contains("peeked") && !plain.contains("1/n") && !plain.contains("prints"));
+        assert!(plain.contains("several records") && plain.contains("non-private ranking"));
+        let watched = list(Facts { peeked: true, ..facts(1.0, 1e-6) });
+        assert!(watched.contains("(peeked)") && !watched.contains("stopped"), "{watched}");
+        let stopped = Facts { peeked: true, outcome: Outcome::Stopped, ..facts(1.0, 1e-6) };
+        assert!(list(stopped).contains("may have stopped it"));
+        assert!(list(facts(1.0, 0.01)).contains("not below 1/n = 1.0e-3"));
+        assert!(list(facts(2.4, 1e-6)).contains("what is proven for it is ε = 2.4"));
+    }
+}

@@ -1,0 +1,53 @@
+//! A certificate under the names of the registry of deployments of differential privacy that
+//! OpenDP runs and NIST proposes to host, so that an entry needs no retyping. What only the
+//! curator can say (purpose, region, dates of publication) is left out.
+
+use serde_json::{Value, json};
+
+use super::Facts;
+use crate::privacy::{Adjacency, Guarantee};
+
+pub(super) fn entry(facts: &Facts, guarantee: &Guarantee) -> Value {
+    let (bound, metric) = match guarantee.adjacency {
+        Adjacency::ReplaceOne => ("bounded", "one record replaced by any other"),
+        Adjacency::ZeroOut => ("bounded", "one record replaced by a blank one"),
+    };
+    json!({
+        "deployment": {
+            "data_product_type": "machine learning model",
+            "description": format!("a model trained by the method {}", facts.method),
+        },
+        "dp_flavor": {
+            "name": if guarantee.delta == 0.0 { "pure DP" } else { "approximate DP" },
+            "input_metric": metric,
+            "bound_on_dataset_size": bound,
+            "unprotected_quantities": "number of records, columns, classes, declared bounds",
+        },
+        "privacy_loss": {
+            "privacy_unit": "record",
+            "privacy_unit_description": "one row of the private dataset",
+            "privacy_parameters": {"epsilon": guarantee.epsilon, "delta": guarantee.delta},
+        },
+        "model": {
+            "model_name": "central",
+            "model_name_description": "one trusted curator holds the data and adds the noise",
+            "is_dynamic": false,
+            "is_interactive": false,
+        },
+        "accounting": {
+            "composition": guarantee.bound,
+            "post_processing": "everything after the listed mechanisms uses their outputs and \
+                                public data only",
+            "pre_processing_eda_hyperparameter_tuning": if facts.standing.looks.is_empty() {
+                "none outside the guarantee that the ledger knows of".to_owned()
+            } else {
+                facts.standing.looks.join("; ")
+            },
+        },
+        "implementation": {
+            "mechanisms": facts.mechanisms.iter().map(|event| event.what.clone())
+                .collect::<Vec<_>>(),
+            "library": concat!("halflight ", env!("CARGO_PKG_VERSION")),
+        },
+    })
+}

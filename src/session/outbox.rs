@@ -1,0 +1,104 @@
+//! What of a run may leave: exactly the files of [`MAY_LEAVE`], checked once more and copied
+//! out of the workspace, where everything is the curator's alone.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::certificate::{self, Certificate};
+use super::signature;
+use super::{model_file, report};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::privacy::ledger::sha256;
+
+/// Files of a run directory, and what each is for. Only the certificate must be there.
+pub const MAY_LEAVE: [(&str, &str); 6] = [
+    (certificate::FILE, "what is promised to the people in the data"),
+    (signature::FILE, "the signature of the certificate"),
+    (model_file::TEXT, "the model, with what turns a raw row into its input"),
+    (model_file::NUMBERS, "its numbers, for other programs"),
+    (report::FILE, "a page about the run"),
+    ("events.jsonl", "the public and released numbers of every step"),
+];
+
+/// Copies what may leave of the run in `directory` into a new folder `into`.
+pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
+    let place = || directory.display().to_string();
+    let certificate = Certificate::read(directory)?.ok_or_else(|| {
+        Error::refused("the run has no certificate: it has not ended")
+            .at(place())
+            .cure("wait for it, or `halflight run --resume` it if its program died")
+    })?;
+    if certificate.guarantee.is_none() {
+        return Err(Error::refused("the run has no guarantee: nothing of it may leave")
+            .at(place())
+            .cure("run the plan again without --insecure-noise-seed"));
+    }
+    let mut found = Vec::new();
+    for (name, _) in MAY_LEAVE {
+        match std::fs::read(directory.join(name)) {
+            Ok(bytes) => found.push((name, bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("read", &directory.join(name), &error)),
+        }
+    }
+    for (name, bytes) in &found {
+        let fits = match *name {
+            "events.jsonl" => only_public_or_released(bytes),
+            model_file::TEXT => certificate.model.as_ref().is_none_or(|it| *it == sha256(bytes)),
+            report::FILE => !String::from_utf8_lossy(bytes).contains("CURATOR ONLY"),
+            _ => true,
+        };
+        if !fits {
+            return Err(Error::refused(format!("{name} is not what the run wrote"))
+                .at(place())
+                .cure("restore it from a copy, or run the plan again"));
+        }
+    }
+    std::fs::create_dir_all(into.parent().unwrap_or(Path::new(".")))
+        .and_then(|()| std::fs::create_dir(into))
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::usage("it is there already")
+                .at(into.display().to_string())
+                .cure("choose another folder with --into, or remove it first"),
+            _ => Error::io("create the folder", into, &error),
+        })?;
+    let copied = found.into_iter().map(|(name, bytes)| {
+        let path = into.join(name);
+        files::write(&path, &bytes).map(|()| path)
+    });
+    copied.collect()
+}
+
+/// Whether every number of every step says that it is public or released.
+fn only_public_or_released(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().all(|line| {
+        let Ok(step) = serde_json::from_str::<Value>(line) else { return false };
+        let values = step["values"].as_object();
+        values.is_some_and(|values| {
+            let standing =
+                |value: &Value| matches!(value["standing"].as_str(), Some("public" | "released"));
+            values.values().all(standing)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_with_an_exact_number_may_not_leave() {
+        let line = |standing: &str| {
+            format!(
+                "{{\"step\":1,\"values\":{{\"objective\":{{\"value\":1,\"standing\":\"{standing}\"}}}}}}\n"
+            )
+        };
+        assert!(only_public_or_released((line("public") + &line("released")).as_bytes()));
+        for bad in [line("curator"), line("public") + "{", "{\"step\":1}\n".to_owned()] {
+            assert!(!only_public_or_released(bad.as_bytes()), "{bad}");
+        }
+    }
+}

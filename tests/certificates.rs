@@ -1,0 +1,378 @@
+//! A certificate is true only if everything that its release depends on is in it, and only what
+//! may leave leaves.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    program::halflight().args(arguments).current_dir(directory).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    let all = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Records with a class that depends on two numbers, no two files alike.
+fn cases(path: &Path, rows: u64, seed: u64) {
+    let mut state = seed;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut file = "age,dose,ill\n".to_owned();
+    for _ in 0..rows {
+        let (age, dose) = (40.0 + 40.0 * next(), 4.0 * next());
+        let ill = if age / 60.0 + dose / 4.0 > 1.5 { "yes" } else { "no" };
+        writeln!(file, "{age:.3},{dose:.4},{ill}").unwrap();
+    }
+    std::fs::write(path, file).unwrap();
+}
+
+fn session(here: &Path, name: &str, plan: &str) {
+    let dataset = |name: &str, role: &str| {
+        format!(
+            "(name: \"{name}\", role: {role}, source: file(\"{name}.csv\"), label: \"ill\", \
+             task: classification)"
+        )
+    };
+    let text = format!(
+        "(version: 1, datasets: [{}, {}, {}],
+          budgets: {{\"ours\": (epsilon: 9.0, delta: 1e-5), \"theirs\": (epsilon: 9.0, delta: 1e-5)}},
+          plans: [({plan}, public: [\"open\"])])",
+        dataset("ours", "private"),
+        dataset("theirs", "private"),
+        dataset("open", "public"),
+    );
+    std::fs::write(here.join(name), text).unwrap();
+}
+
+fn first(private: &str) -> String {
+    format!(
+        "name: \"first\", method: \"dp_sgd\", private: \"{private}\", \
+         target: (epsilon: 2.0, delta: 1e-6), settings: {{\"steps\": 8, \"batch\": 30}}"
+    )
+}
+
+fn then(private: &str, start: &str) -> String {
+    format!(
+        "name: \"then\", method: \"pretraining\", private: \"{private}\", \
+         target: (epsilon: 0.5, delta: 1e-6), settings: {{\"steps\": 3, \"batch\": 30}}, {start}"
+    )
+}
+
+/// A workspace with three files of records.
+fn workspace() -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    for (name, seed) in [("ours", 1), ("theirs", 2), ("open", 3)] {
+        cases(&here.path().join(format!("{name}.csv")), 120, seed);
+    }
+    here
+}
+
+/// Runs a plan; its directory, or what was said.
+fn run(here: &Path, plan: &str, more: &[&str]) -> Result<PathBuf, String> {
+    session(here, "s.ron", plan);
+    let output = halflight(here, &[&["run", "s.ron", "--json"], more].concat());
+    if !output.status.success() {
+        return Err(text(&output));
+    }
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Ok(PathBuf::from(result["runs"][0]["directory"].as_str().unwrap()))
+}
+
+fn certificate(run: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(run.join("certificate.json")).unwrap()).unwrap()
+}
+
+fn from(run: &Path) -> String {
+    format!("start: \"{}\"", run.display())
+}
+
+#[test]
+fn a_model_without_a_guarantee_is_not_laundered_by_training_it_further() {
+    let directory = workspace();
+    let here = directory.path();
+    let insecure = run(here, &first("ours"), &["--insecure-noise-seed", "7"]).unwrap();
+    // Whatever else stands in the way, it must not be the budget.
+    let _ = halflight(here, &["ledger", "accept", &account(here, "ours")]);
+    for private in ["ours", "theirs"] {
+        let refused = run(here, &then(private, &from(&insecure)), &[]).unwrap_err();
+        assert!(refused.contains("has no guarantee"), "{refused}");
+    }
+    // Also not under another name, or without its certificate.
+    let copy = here.join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in ["model.ron", "model.safetensors"] {
+        std::fs::copy(insecure.join(file), copy.join(file)).unwrap();
+    }
+    let refused = run(here, &then("ours", &from(&copy)), &[]).unwrap_err();
+    assert!(refused.contains("no certificate beside it"), "{refused}");
+}
+
+fn account(here: &Path, dataset: &str) -> String {
+    let ledger: Value =
+        serde_json::from_slice(&halflight(here, &["ledger", "--json"]).stdout).unwrap();
+    let accounts = ledger["accounts"].as_array().unwrap();
+    let known = accounts.iter().find(|it| it.to_string().contains(&format!("\"{dataset}\"")));
+    known.unwrap()["account"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_start_from_the_same_account_counts_both_runs() {
+    let directory = workspace();
+    let here = directory.path();
+    let one = run(here, &first("ours"), &[]).unwrap();
+    let two = run(here, &then("ours", &from(&one)), &[]).unwrap();
+    let (alone, both) = (certificate(&one), certificate(&two));
+    let epsilon = |value: &Value| value["epsilon"].as_f64().unwrap();
+    assert!(epsilon(&both["of_this_run"]) <= 0.5);
+    assert!(epsilon(&both["guarantee"]) > epsilon(&alone["guarantee"]), "{both:#}");
+    let statement = both["statement"].as_str().unwrap();
+    let name = one.file_name().unwrap().to_str().unwrap();
+    assert!(statement.contains(name) && statement.contains("same private data"), "{statement}");
+    assert!(!both["assumption"].as_str().unwrap().contains("public records first"));
+    // A third run counts all three, and a report on the last two counts the first as well.
+    let three = run(here, &then("ours", &from(&two)), &[]).unwrap();
+    let all = certificate(&three);
+    assert!(epsilon(&all["guarantee"]) > epsilon(&both["guarantee"]));
+    assert_eq!(all["start"]["runs"].as_array().unwrap().len(), 2);
+    let runs = [two.to_str().unwrap(), three.to_str().unwrap()];
+    let output = halflight(here, &["report", runs[0], runs[1], "-o", "r.html", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sum = epsilon(&report["together"][0]["guarantee"]);
+    assert!((sum - epsilon(&all["guarantee"])).abs() < 1e-9, "{report:#}");
+}
+
+#[test]
+fn a_start_from_another_account_states_what_both_are_promised() {
+    let directory = workspace();
+    let here = directory.path();
+    let theirs = run(here, &first("theirs"), &[]).unwrap();
+    let ours = run(here, &then("ours", &from(&theirs)), &[]).unwrap();
+    let (first, second) = (certificate(&theirs), certificate(&ours));
+    assert!(second["guarantee"]["epsilon"].as_f64().unwrap() <= 0.5);
+    assert!(second["of_this_run"].is_null());
+    let also = second["also"][0].as_str().unwrap();
+    assert!(also.contains(first["account"].as_str().unwrap()), "{also}");
+    assert!(also.contains("must add the two up"), "{also}");
+    let page = std::fs::read_to_string(ours.join("report.html")).unwrap();
+    assert!(page.contains("must add the two up"));
+}
+
+#[test]
+fn a_certificate_that_does_not_fit_its_model_or_its_noise_is_noticed() {
+    let directory = workspace();
+    let here = directory.path();
+    let one = run(here, &first("ours"), &[]).unwrap();
+    let path = one.join("certificate.json");
+    let sound = std::fs::read_to_string(&path).unwrap();
+    let model = std::fs::read_to_string(one.join("model.ron")).unwrap();
+    let refused = |what: &str| {
+        let said = run(here, &then("ours", &from(&one)), &[]).unwrap_err();
+        assert!(said.contains(what) && said.contains("start_is_public"), "{what}: {said}");
+    };
+    let mut edited: Value = serde_json::from_str(&sound).unwrap();
+    edited["guarantee"]["epsilon"] = 0.01.into();
+    std::fs::write(&path, edited.to_string()).unwrap();
+    refused("the noise that it lists gives at least");
+    edited["mechanisms"][0]["count"] = 1.into();
+    std::fs::write(&path, edited.to_string()).unwrap();
+    refused("the ledger say different things");
+    std::fs::write(&path, &sound).unwrap();
+    std::fs::write(one.join("model.ron"), model.replacen("version: 1", "version:  1", 1)).unwrap();
+    refused("for another model");
+    std::fs::write(one.join("model.ron"), &model).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    refused("no certificate beside it");
+    // What the user vouches for is taken, and the certificate repeats it.
+    let plan = then("ours", &format!("{}, start_is_public: true", from(&one)));
+    let declared = run(here, &plan, &[]).unwrap();
+    let said = certificate(&declared)["taken_as_public"].to_string();
+    assert!(said.contains("declared it public") && said.contains("SHA-256"), "{said}");
+    std::fs::remove_dir_all(&one).unwrap();
+    let gone = run(here, &then("ours", &from(&one)), &[]).unwrap_err();
+    assert!(gone.contains("read the starting model"), "{gone}");
+}
+
+#[test]
+fn a_run_of_the_first_version_is_a_start_as_long_as_its_ledger_knows_it() {
+    let directory = workspace();
+    let here = directory.path();
+    let earlier = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/written_by_0_1");
+    let copy = here.join("earlier");
+    copy_all(&earlier, &copy);
+    let runs = copy.join(".halflight/runs");
+    let named = |part: &str| {
+        let mut all: Vec<PathBuf> =
+            std::fs::read_dir(&runs).unwrap().map(|it| it.unwrap().path()).collect();
+        all.sort();
+        all.into_iter().find(|path| path.to_string_lossy().contains(part)).unwrap()
+    };
+    let old = named("dp_sgd");
+    let ours = run(here, &then("ours", &from(&old)), &[]).unwrap();
+    assert!(certificate(&ours)["also"][0].as_str().unwrap().contains("acc-d472ecde3d"));
+    // Where an earlier run started from stands in its run.ron.
+    let further = named("pretraining");
+    let repeat = std::fs::read_to_string(further.join("run.ron")).unwrap();
+    let place = |root: &str| repeat.replace("/tmp/fx/hospital", root);
+    std::fs::write(further.join("run.ron"), place(copy.to_str().unwrap())).unwrap();
+    let both = run(here, &then("ours", &from(&further)), &[]).unwrap();
+    assert_eq!(certificate(&both)["start"]["runs"].as_array().unwrap().len(), 2);
+    std::fs::write(further.join("run.ron"), place("/nowhere")).unwrap();
+    let gone = run(here, &then("ours", &from(&further)), &[]).unwrap_err();
+    assert!(gone.contains("read the starting model"), "{gone}");
+    std::fs::remove_file(copy.join(".halflight/ledger.jsonl")).unwrap();
+    std::fs::remove_file(copy.join(".halflight/ledger.head")).unwrap();
+    let unknown = run(here, &then("ours", &from(&old)), &[]).unwrap_err();
+    assert!(unknown.contains("no ledger beside it knows the run"), "{unknown}");
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn earlier_looks_at_exact_numbers_stand_in_the_certificate() {
+    let directory = workspace();
+    let here = directory.path();
+    cases(&here.join("second.csv"), 120, 9);
+    let before = run(here, &first("ours"), &[]).unwrap();
+    let said = |run: &Path| certificate(run)["not_covered"].to_string();
+    assert!(said(&before).contains("knew of no such look"));
+    let text = std::fs::read_to_string(here.join("s.ron")).unwrap();
+    let second = "datasets: [(name: \"second\", role: public, source: file(\"second.csv\"), \
+                  label: \"ill\", task: classification), ";
+    std::fs::write(here.join("rank.ron"), text.replacen("datasets: [", second, 1)).unwrap();
+    let ranked = halflight(here, &["rank", "rank.ron", "--repeats", "2"]);
+    assert!(ranked.status.success(), "{}", String::from_utf8_lossy(&ranked.stderr));
+    let after = run(here, &first("ours"), &[]).unwrap();
+    assert!(said(&after).contains("knew of one such look"), "{}", said(&after));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_workspace_is_its_owners_alone_and_only_what_may_leave_is_shared() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = workspace();
+    let here = directory.path();
+    session(here, "s.ron", &first("ours"));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "umask 000; exec \"$0\" run s.ron"]).arg(env!("CARGO_BIN_EXE_halflight"));
+    let done = program::apart(&mut shell).current_dir(here).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done));
+    let mut open = Vec::new();
+    let mut folders = vec![here.join(".halflight")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()) {
+            if path.metadata().unwrap().permissions().mode() & 0o077 != 0 {
+                open.push(path.clone());
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
+    }
+    assert!(open.is_empty(), "others may read {open:?}");
+
+    let run = std::fs::read_dir(here.join(".halflight/runs")).unwrap().next().unwrap().unwrap();
+    let shared = halflight(here, &["share", run.path().to_str().unwrap()]);
+    assert!(shared.status.success(), "{}", text(&shared));
+    let outbox = here.join("outbox").join(run.file_name());
+    let mut names: Vec<String> = std::fs::read_dir(&outbox)
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected =
+        ["certificate.json", "events.jsonl", "model.ron", "model.safetensors", "report.html"];
+    assert_eq!(names, expected);
+    assert!(
+        text(&halflight(here, &["share", run.path().to_str().unwrap()]))
+            .contains("is there already")
+    );
+    // The model that left predicts.
+    let out = here.join("p.csv");
+    let model = outbox.to_str().unwrap();
+    let predicted = halflight(here, &["predict", model, "open.csv", "-o", out.to_str().unwrap()]);
+    assert!(predicted.status.success(), "{}", text(&predicted));
+    // An exact number that got into the events does not leave.
+    let events = run.path().join("events.jsonl");
+    let line =
+        "{\"step\":9,\"values\":{\"private_error\":{\"value\":1,\"standing\":\"curator\"}}}\n";
+    let tampered = std::fs::read_to_string(&events).unwrap() + line;
+    std::fs::write(&events, tampered).unwrap();
+    let refused = halflight(here, &["share", run.path().to_str().unwrap(), "--into", "again"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
+}
+
+#[test]
+fn a_certificate_is_signed_with_the_key_that_the_user_names() {
+    let directory = workspace();
+    let here = directory.path();
+    let config = here.join("config/halflight");
+    std::fs::create_dir_all(&config).unwrap();
+    let key = here.join("key");
+    let made = std::process::Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "curator", "-f"])
+        .arg(&key)
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: there is no ssh-keygen here");
+        return;
+    }
+    session(here, "s.ron", &first("ours"));
+    let run = |sign_with: &Path| {
+        let text = format!("(sign_with: \"{}\")", sign_with.display());
+        std::fs::write(config.join("config.ron"), text).unwrap();
+        let mut command = program::halflight();
+        command.env("XDG_CONFIG_HOME", here.join("config"));
+        command.args(["run", "s.ron", "--json"]).current_dir(here).output().unwrap()
+    };
+    let missing = run(&here.join("no-key"));
+    assert!(text(&missing).contains("sign_with"), "{}", text(&missing));
+    assert!(std::fs::read_dir(here.join(".halflight/runs")).unwrap().next().is_none());
+    let done = run(&key);
+    assert!(done.status.success(), "{}", text(&done));
+    let result: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let directory = PathBuf::from(result["runs"][0]["directory"].as_str().unwrap());
+    let public = std::fs::read_to_string(here.join("key.pub")).unwrap();
+    std::fs::write(here.join("signers"), format!("curator {public}")).unwrap();
+    let check = |document: &[u8]| {
+        use std::io::Write as _;
+        let mut child = std::process::Command::new("ssh-keygen")
+            .args(["-Y", "verify", "-n", "halflight-certificate", "-I", "curator", "-f"])
+            .arg(here.join("signers"))
+            .arg("-s")
+            .arg(directory.join("certificate.json.sig"))
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(document).unwrap();
+        child.wait().unwrap().success()
+    };
+    let sound = std::fs::read(directory.join("certificate.json")).unwrap();
+    assert!(check(&sound));
+    assert!(!check(&[sound.as_slice(), b" "].concat()));
+}
