@@ -21,19 +21,34 @@ pub enum Kind {
 
 /// A failure with its place and its cure.
 ///
-/// Messages are for the curator at the keyboard: a reader may quote a cell of a
-/// private file. They are shown on the terminal and never written to exports.
+/// Its text names files, lines and columns and never what stands in a cell: it may
+/// end up in logs, reports and files of results. A cell that helps to find the fault is
+/// its *quote*, which only [`Error::for_curator`] shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: Kind,
     what: String,
     place: Option<String>,
     cure: Option<String>,
+    quote: Option<Quote>,
 }
+
+/// What stands in a file. No `Debug`, so that it gets into no log.
+#[derive(Clone, PartialEq, Eq)]
+struct Quote(String);
+
+impl fmt::Debug for Quote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Quote(…)")
+    }
+}
+
+/// A longer quote is cut.
+const LONGEST_QUOTE: usize = 60;
 
 impl Error {
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), place: None, cure: None }
+        Self { kind, what: what.into(), place: None, cure: None, quote: None }
     }
 
     pub fn failed(what: impl Into<String>) -> Self {
@@ -77,6 +92,23 @@ impl Error {
     pub fn cure(mut self, cure: impl Into<String>) -> Self {
         self.cure = Some(cure.into());
         self
+    }
+
+    /// What stands there: exact, so for the curator alone.
+    pub fn quoting(mut self, cell: impl fmt::Display) -> Self {
+        let text = cell.to_string();
+        let cut = text.chars().count() > LONGEST_QUOTE;
+        let short: String = text.chars().take(LONGEST_QUOTE).collect();
+        self.quote = Some(Quote(if cut { short + "…" } else { short }));
+        self
+    }
+
+    /// The whole text and the quote, marked as exact: for an open view on a terminal.
+    pub fn for_curator(&self) -> String {
+        match &self.quote {
+            Some(Quote(quote)) => format!("{self}\n  ◆ found there: '{quote}'"),
+            None => self.to_string(),
+        }
     }
 
     /// The same error, said of a part of something larger: a plan, a dataset.
@@ -123,12 +155,23 @@ mod tests {
 
     #[test]
     fn an_error_names_place_reason_and_cure_in_that_order() {
-        let error = Error::failed("expected a number, found 'x'")
+        let error = Error::failed("expected a number")
             .at("a.csv:17, column 'temp'")
             .cure("mark the column as categorical");
         assert_eq!(
             error.to_string(),
-            "a.csv:17, column 'temp': expected a number, found 'x'\n  what to do: mark the column as categorical"
+            "a.csv:17, column 'temp': expected a number\n  what to do: mark the column as categorical"
         );
+    }
+
+    #[test]
+    fn only_the_curator_is_shown_what_stands_in_a_cell() {
+        let error = Error::failed("expected a number").at("a.csv:17").quoting("HIV+");
+        for text in [error.to_string(), format!("{error:?}"), error.what().to_owned()] {
+            assert!(!text.contains("HIV"), "{text}");
+        }
+        assert_eq!(error.for_curator(), "a.csv:17: expected a number\n  ◆ found there: 'HIV+'");
+        let long = Error::failed("x").quoting("é".repeat(100)).for_curator();
+        assert!(long.contains(&format!("'{}…'", "é".repeat(60))), "{long}");
     }
 }

@@ -65,7 +65,18 @@ pub struct Run {
 
 impl Run {
     pub fn execute(&self) -> Result<()> {
+        if self.sealed {
+            voice::seal();
+        }
         let resumable = self.resume.as_deref().map(Resumable::read).transpose()?;
+        let stays_sealed = resumable.as_ref().is_some_and(|found| found.sealed);
+        if stays_sealed {
+            voice::seal();
+            if self.include_curator {
+                return Err(Error::usage("this run was started sealed and stays so")
+                    .cure("leave out --include-curator"));
+            }
+        }
         let (session, workspace, resume) = match (resumable, &self.session) {
             (Some(found), _) => (found.session, found.workspace, Some(found.run)),
             (None, Some(path)) => (Session::open(path)?, Workspace::of_session(path)?, None),
@@ -73,7 +84,7 @@ impl Run {
         };
         let options = Options {
             plan: self.plan.clone(),
-            sealed: self.sealed,
+            sealed: self.sealed || stays_sealed,
             json: self.json,
             include_curator: self.include_curator,
             pace: self.pace,

@@ -6,10 +6,15 @@
 
 use std::fmt::Display;
 use std::io::{Write, stderr};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::error::Error;
 
 /// How much is said. One per process, like standard error itself.
 static LEVEL: AtomicU8 = AtomicU8::new(NORMAL);
+
+/// Nothing exact about private data may be said, cells that stand in errors included.
+static SEALED: AtomicBool = AtomicBool::new(false);
 
 const QUIET: u8 = 0;
 const NORMAL: u8 = 1;
@@ -23,6 +28,16 @@ pub fn set(quiet: bool, verbose: bool) {
         (false, false) => NORMAL,
     };
     LEVEL.store(level, Ordering::Relaxed);
+}
+
+/// From here on no error quotes a cell.
+pub fn seal() {
+    SEALED.store(true, Ordering::Relaxed);
+}
+
+/// An error with the cell that it is about, where that may be seen.
+pub fn words(error: &Error) -> String {
+    if SEALED.load(Ordering::Relaxed) { error.to_string() } else { error.for_curator() }
 }
 
 pub fn is_quiet() -> bool {

@@ -105,6 +105,12 @@ impl Compatibility {
         if trouble.is_empty() {
             return Ok(());
         }
+        if names::seem_a_record(&self.names_in_second()) {
+            let what = format!("its columns do not go with those of {}", self.first);
+            return Err(Error::failed(what)
+                .at(self.second.clone())
+                .cure(names::list("columns", &self.names_in_second())));
+        }
         let names: Vec<_> = trouble.iter().map(|column| column.name.as_str()).collect();
         let what =
             format!("its columns do not go with those of {}: {}", self.first, names::some(&names));
@@ -112,6 +118,13 @@ impl Compatibility {
         Err(Error::failed(format!("{what}\n{table}"))
             .at(self.second.clone())
             .cure("rename the columns in one of the files, or leave them out of the features"))
+    }
+}
+
+impl Compatibility {
+    fn names_in_second(&self) -> Vec<String> {
+        let there = self.columns.iter().filter(|column| column.in_second.is_some());
+        there.map(|column| column.name.clone()).collect()
     }
 }
 

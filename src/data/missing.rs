@@ -2,18 +2,23 @@
 //!
 //! | policy | public records | private records |
 //! |---|---|---|
-//! | `refuse` | an error that names the cell | the same |
-//! | `drop` | left out, and counted | kept as *empty records* |
+//! | `refuse` | an error that names the cell | kept as *empty records* |
+//! | `drop` | left out, and counted | the same |
 //! | `public_mean` | the public mean of the column stands in | the same |
 //!
 //! Leaving a private record out would make the number of private records depend
 //! on what stands in them, while every guarantee here is for a public number n
-//! of records (replace-one). So an incomplete private record still counts: it
-//! becomes all zeros, features, intercept and label (class number 0). That is a
-//! function of the record alone and obeys every bound, so sensitivities hold as
-//! they are; it moves no gradient of a linear model and no second moment. What
-//! a mean over n records loses is the share of empty ones. How many they are is
-//! for the curator's eyes.
+//! of records (replace-one); an error would tell everybody that one is incomplete. So
+//! an incomplete private record still counts: it becomes all zeros, features,
+//! intercept and label (class number 0). That is a function of the record alone and
+//! obeys every bound, so sensitivities hold as they are. It is what zero-out neighbours
+//! call a null record: it moves no gradient of a linear model and no second moment, and
+//! methods that train networks pass it over, biases and label too. What a mean over n
+//! records loses is the share of empty ones. How many they are is for the curator's
+//! eyes.
+//!
+//! Whatever else makes a private record useless makes it empty, too: see
+//! `preparation::usable`.
 //!
 //! A missing category is a value like any other unless the policy is `drop`, and
 //! then too where it was declared as one. A missing label is never made up.

@@ -1,5 +1,7 @@
 //! Near misses of names, for messages that help.
 
+use super::table::finite;
+
 /// How many names a message lists before it says "and … more".
 const LISTED: usize = 12;
 
@@ -7,11 +9,34 @@ const LISTED: usize = 12;
 /// or else all of them. `kind` is what they are called, such as "columns".
 pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
     let near = nearest(wanted, known);
-    if near.is_empty() { list(kind, known) } else { format!("did you mean {}?", quoted(&near)) }
+    if near.is_empty() || (kind == COLUMNS && seem_a_record(known)) {
+        list(kind, known)
+    } else {
+        format!("did you mean {}?", quoted(&near))
+    }
+}
+
+const COLUMNS: &str = "columns";
+
+/// Whether names of columns are probably none, but the first record of a file that has no
+/// header: then they are no more for everybody's eyes than any other record.
+pub(super) fn seem_a_record(names: &[String]) -> bool {
+    let numbers: Vec<f64> = names.iter().filter_map(|name| finite(name)).collect();
+    // Some programs number nameless columns.
+    let counts = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0)
+        && numbers.first().is_some_and(|first| [0.0, 1.0].contains(first));
+    !numbers.is_empty() && !counts
 }
 
 /// "the columns are: a, b, c".
 pub(super) fn list(kind: &str, known: &[String]) -> String {
+    if kind == COLUMNS && seem_a_record(known) {
+        return format!(
+            "there are {} columns, some with numbers for names: if the file has no header line, \
+             name its columns: delimited(file: …, names: […])",
+            known.len()
+        );
+    }
     let shown = known.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match known.len().saturating_sub(LISTED) {
         0 => format!("the {kind} are: {shown}"),
@@ -85,6 +110,20 @@ mod tests {
         assert_eq!(hint("columns", "Seasn", &known), "did you mean 'season'?");
         assert_eq!(nearest("temp", &known), ["temp", "atemp"]);
         assert_eq!(hint("columns", "blood", &known), "the columns are: season, temp, atemp");
+    }
+
+    #[test]
+    fn the_first_record_of_a_file_without_a_header_is_not_told() {
+        for record in [&["alice", "63.5", "HIV"][..], &["1", "2", "9"], &["7"]] {
+            let known = names(record);
+            for text in [list("columns", &known), hint("columns", "HIVs", &known)] {
+                assert!(text.starts_with(&format!("there are {} columns", known.len())), "{text}");
+                assert!(record.iter().all(|cell| !text.contains(cell) || cell.len() == 1));
+            }
+        }
+        for header in [&["a", "b"][..], &["0", "1", "2"], &["1", "2", "label"]] {
+            assert!(!seem_a_record(&names(header)), "{header:?}");
+        }
     }
 
     #[test]

@@ -137,6 +137,31 @@ impl Column {
         self.len() == 0
     }
 
+    /// A cell without a value, of a column that holds no vectors.
+    pub(super) fn push_missing(&mut self) {
+        match self {
+            Self::Numbers(cells) => cells.push(f64::NAN),
+            Self::Text(cells) => cells.push(String::new()),
+            Self::Vectors(_) => {}
+        }
+    }
+
+    /// Whether most of its cells that have a value are numbers.
+    pub fn is_mostly_numbers(&self) -> bool {
+        match self {
+            Self::Numbers(_) => true,
+            Self::Text(cells) => {
+                let present = cells.iter().filter(|cell| !is_missing(cell));
+                let count = |total: (usize, usize), cell: &String| {
+                    (total.0 + usize::from(finite(cell).is_some()), total.1 + 1)
+                };
+                let (numbers, present) = present.fold((0, 0), count);
+                2 * numbers > present
+            }
+            Self::Vectors(_) => false,
+        }
+    }
+
     pub fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(cells) => Cell::number(cells[row]),

@@ -63,6 +63,22 @@ impl Values {
         }
     }
 
+    /// In place of records of `width` numbers with an infinite one, missing numbers.
+    pub fn forget_infinite(&mut self, width: usize) {
+        match self {
+            Self::F32(values) => {
+                let records = values.chunks_mut(width);
+                let infinite = records.filter(|record| record.iter().any(|x| x.is_infinite()));
+                infinite.for_each(|record| record.fill(f32::NAN));
+            }
+            Self::F64(values) => {
+                let records = values.chunks_mut(width);
+                let infinite = records.filter(|record| record.iter().any(|x| x.is_infinite()));
+                infinite.for_each(|record| record.fill(f64::NAN));
+            }
+        }
+    }
+
     pub fn into_f64(self) -> Vec<f64> {
         match self {
             Self::F32(values) => values.into_iter().map(f64::from).collect(),

@@ -159,11 +159,11 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let (train, test) =
         Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
             .map_err(|error| error.at(private.definition.name.clone()))?;
-    let train =
-        table.try_map(|table| preparation.apply_to_rows(table, &train, "private", with_label))?;
+    let train = table
+        .try_map(|table| preparation.apply_to_private_rows(table, &train, "private", with_label))?;
     let private_holdout = labelled.then(|| {
         table.try_map(|table| {
-            preparation.apply_to_rows_for_evaluation(table, &test, "private hold-out")
+            preparation.apply_to_private_rows_for_evaluation(table, &test, "private hold-out")
         })
     });
     let private_holdout = private_holdout.transpose()?;

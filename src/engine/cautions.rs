@@ -31,6 +31,15 @@ pub fn of(
 
 fn training(data: &Dataset) -> Vec<String> {
     let mut found = Vec::new();
+    let empty = data.features.column_iter().filter(|record| record.iter().all(|x| *x == 0.0));
+    match empty.count() {
+        0 => {}
+        empty => found.push(format!(
+            "{empty} of {} private training records are empty: a value is missing or cannot be \
+             used, so they count for nothing; `halflight data inspect` says where",
+            data.len()
+        )),
+    }
     let share = data.clipped as f64 / data.len().max(1) as f64;
     if share > MANY {
         found.push(format!(
@@ -74,7 +83,7 @@ mod tests {
     fn data(clipped: usize, labels: &[f64]) -> Dataset {
         Dataset {
             name: "private".to_owned(),
-            features: Matrix::zeros(2, labels.len()),
+            features: Matrix::from_element(2, labels.len(), 0.5),
             feature_names: vec!["a".to_owned(), "b".to_owned()],
             target: Some(labels.to_vec()),
             classes: None,
@@ -92,6 +101,10 @@ mod tests {
         let classes = Classes { of: vec![1, 1], names: vec!["a".to_owned(), "b".to_owned()] };
         let one = Dataset { target: None, classes: Some(classes), ..data(0, &[0.0, 0.0]) };
         assert_eq!(training(&one).len(), 1);
+
+        let mut blank = data(0, &[0.0, 1.0, 0.5]);
+        blank.features.column_mut(1).fill(0.0);
+        assert!(training(&blank)[0].starts_with("1 of 3 private training records are empty"));
 
         let table = |numbers: &[f64]| {
             let column = Column::Numbers(numbers.to_vec());

@@ -20,6 +20,8 @@ mod cautions;
 pub mod control;
 pub mod desk;
 pub mod job;
+#[cfg(test)]
+mod null_records;
 pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;

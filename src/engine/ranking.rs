@@ -378,7 +378,7 @@ pub fn prepare(
     let own = preparation.under(&private.definition);
     let data = private
         .private()?
-        .try_map(|table| own.apply(table, "private", with_label).map(Arc::new))?;
+        .try_map(|table| own.apply_private(table, "private", with_label).map(Arc::new))?;
     let classes = (task == Task::Classification).then(|| preparation.class_names().len());
     let shape = (private.rows, preparation.dimension());
     let lineup =

@@ -12,7 +12,7 @@ use super::job::{self, Job, Moment, Opening, Summary};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Spender, Transcript};
+use crate::privacy::{Spender, Transcript, Watch};
 use crate::session::resumption::{Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
 
@@ -23,6 +23,8 @@ pub struct Resumable {
     /// With one plan.
     pub session: Session,
     pub workspace: Workspace,
+    /// It was started sealed and stays so.
+    pub sealed: bool,
 }
 
 impl Resumable {
@@ -40,11 +42,13 @@ impl Resumable {
                     "name one below .halflight/runs; `halflight ledger` lists those that are open",
                 ));
         }
-        Ok(Self { run, session, workspace })
+        let sealed = Origin::read(&directory)?.sealed;
+        Ok(Self { run, session, workspace, sealed })
     }
 }
 
-/// Goes on with `run`; `job` is made of the session in its directory.
+/// Goes on with `run`; `job` is made of the session in its directory. A run that was
+/// started sealed goes on sealed, whoever watches now.
 pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
     let then = Origin::read(&path)?;
@@ -53,6 +57,8 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
             .at(path.display().to_string())
             .cure("start it again with the same seed: it repeats itself"));
     }
+    let sealed = Job { watch: Watch::sealed(), ..job.clone() };
+    let job = if then.sealed { &sealed } else { job };
     then.check(&job.origin(&path.join("run.ron"))?)
         .map_err(|error| error.at(path.display().to_string()))?;
     let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
@@ -98,7 +104,6 @@ mod tests {
     use super::*;
     use crate::adapt::{self, Standing};
     use crate::data::Task;
-    use crate::privacy::Watch;
     use crate::session::{PlanDefinition, dataset};
 
     /// Small datasets for both tasks, and a plan with its defaults for every method.

@@ -9,7 +9,6 @@ use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::missing::{self, Missing};
 use crate::data::read::{self, Progress, Reading, Unwatched};
-use crate::data::table::Column;
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, csv, synthetic};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
@@ -94,7 +93,9 @@ pub fn load_watched(
     workspace: &Workspace,
     progress: &mut dyn Progress,
 ) -> Result<Loaded> {
-    let (whole, parts) = read_all(&definition.source, workspace, progress)?;
+    let mut reader = Reader { workspace, progress, role: definition.role };
+    let (whole, parts) = reader.read_all(&definition.source)?;
+    let progress = reader.progress;
     let mut warnings = whole.remarks.clone();
     let table = chosen_rows(definition, whole, &mut warnings)?;
     let about = definition.units.keys().chain(definition.notes.keys());
@@ -154,7 +155,11 @@ fn chosen_rows(
 ) -> Result<Table> {
     let mut table = whole.apart_for(definition);
     if let Some(filter) = &definition.filter {
-        table = Filter::parse(filter)?.apply(&table)?;
+        let filter = Filter::parse(filter)?;
+        table = match definition.role {
+            Role::Public => filter.apply(&table)?,
+            Role::Private => filter.apply_to_private(&table)?,
+        };
     }
     if let Some(sample) = definition.sample {
         table = table.sample(sample.rows, sample.seed)?;
@@ -194,40 +199,96 @@ struct Part {
     content: Fingerprint,
 }
 
-/// Everything that a source names, one after the other.
-fn read_all(
-    source: &Source,
-    workspace: &Workspace,
-    progress: &mut dyn Progress,
-) -> Result<(Table, Vec<Part>)> {
-    let Source::Several(sources) = source else {
-        let (table, origin) = read(source, workspace, progress)?;
-        let content = table.content;
-        return Ok((table, vec![Part { origin, content }]));
-    };
-    let mut tables = Vec::new();
-    let mut parts: Vec<Part> = Vec::new();
-    for source in sources {
-        let (table, further) = read_all(source, workspace, progress)?;
-        for part in further {
-            // One person's record would stand in the dataset twice.
-            if parts.iter().any(|known| known.content == part.content) {
-                return Err(Error::usage("these rows are named twice")
-                    .at(part.origin)
-                    .cure("name every file once: copies multiply what a person risks"));
-            }
-            parts.push(part);
-        }
-        tables.push(table);
-    }
-    Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
+/// Reads sources. A private record that cannot be read stops nothing.
+struct Reader<'a> {
+    workspace: &'a Workspace,
+    progress: &'a mut dyn Progress,
+    role: Role,
 }
 
-/// Names and kinds of a table's columns; no values.
+impl Reader<'_> {
+    /// Everything that a source names, one after the other.
+    fn read_all(&mut self, source: &Source) -> Result<(Table, Vec<Part>)> {
+        let Source::Several(sources) = source else {
+            let (table, origin) = self.read(source)?;
+            let content = table.content;
+            return Ok((table, vec![Part { origin, content }]));
+        };
+        let mut tables = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
+        for source in sources {
+            let (table, further) = self.read_all(source)?;
+            for part in further {
+                // One person's record would stand in the dataset twice.
+                if parts.iter().any(|known| known.content == part.content) {
+                    return Err(Error::usage("these rows are named twice")
+                        .at(part.origin)
+                        .cure("name every file once: copies multiply what a person risks"));
+                }
+                parts.push(part);
+            }
+            tables.push(table);
+        }
+        Ok((Table::concat(&tables.iter().collect::<Vec<_>>())?, parts))
+    }
+
+    fn file(&mut self, path: &Path, reading: &Reading) -> Result<Table> {
+        match self.role {
+            Role::Public => read::read(path, reading, self.progress),
+            Role::Private => read::read_private(path, reading, self.progress),
+        }
+    }
+
+    fn file_with(&mut self, file: &str, reading: &Reading) -> Result<(Table, String)> {
+        let path = self.workspace.resolve(file);
+        Ok((self.file(&path, reading)?, canonical(&path)))
+    }
+
+    /// A source's table and its origin.
+    fn read(&mut self, source: &Source) -> Result<(Table, String)> {
+        match source {
+            Source::Together(files) => {
+                let paths =
+                    files.iter().map(|(name, file)| (name.clone(), self.workspace.resolve(file)));
+                let files: BTreeMap<String, PathBuf> = paths.collect();
+                let table = read::read_together(&files, |path| self.file(path, &Reading::Plain))?;
+                let origins: Vec<_> = files.values().map(|file| canonical(file)).collect();
+                Ok((table, origins.join(" + ")))
+            }
+            Source::Several(_) => {
+                let (table, parts) = self.read_all(source)?;
+                let origins: Vec<_> = parts.into_iter().map(|part| part.origin).collect();
+                Ok((table, origins.join(" + ")))
+            }
+            Source::File(file) => self.file_with(file, &Reading::Plain),
+            Source::Delimited { file, delimiter, names } => {
+                let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+                self.file_with(file, &Reading::Delimited(dialect))
+            }
+            Source::Arrays { file, arrays } => {
+                self.file_with(file, &Reading::Arrays(arrays.clone()))
+            }
+            Source::Sparse { file, width } => self.file_with(file, &Reading::Sparse(*width)),
+            Source::Builtin(name) => {
+                let bytes = super::demo::builtin(name)?;
+                let origin = format!("builtin:{name}");
+                Ok((csv::read_bytes(&origin, bytes)?, origin))
+            }
+            Source::Synthetic { part, rows, dimension, mixture, seed } => {
+                let table = synthetic::generate(*part, *rows, *dimension, *mixture, *seed)?;
+                let origin = table.origin.clone();
+                Ok((table, origin))
+            }
+        }
+    }
+}
+
+/// Names and kinds of a table's columns; no values. A column is of numbers where most of
+/// its cells are, so that no single record decides it.
 pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
     let columns = table.names.iter().zip(&table.columns).map(|(name, column)| ColumnKind {
         name: name.clone(),
-        numeric: matches!(column, Column::Numbers(_)),
+        numeric: column.is_mostly_numbers(),
         width: column.width(),
     });
     columns.collect()
@@ -236,46 +297,4 @@ pub fn column_kinds(table: &Table) -> Vec<ColumnKind> {
 /// The same file by another path (a link, `..`) is the same origin.
 fn canonical(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf()).display().to_string()
-}
-
-/// A source's table and its origin.
-fn read(
-    source: &Source,
-    workspace: &Workspace,
-    progress: &mut dyn Progress,
-) -> Result<(Table, String)> {
-    let mut file_with = |file: &str, reading: &Reading| {
-        let path = workspace.resolve(file);
-        Ok((read::read(&path, reading, progress)?, canonical(&path)))
-    };
-    match source {
-        Source::Together(files) => {
-            let files: BTreeMap<String, PathBuf> =
-                files.iter().map(|(name, file)| (name.clone(), workspace.resolve(file))).collect();
-            let table = read::read_together(&files, progress)?;
-            Ok((table, files.values().map(|file| canonical(file)).collect::<Vec<_>>().join(" + ")))
-        }
-        Source::Several(_) => {
-            let (table, parts) = read_all(source, workspace, progress)?;
-            let origins: Vec<_> = parts.into_iter().map(|part| part.origin).collect();
-            Ok((table, origins.join(" + ")))
-        }
-        Source::File(file) => file_with(file, &Reading::Plain),
-        Source::Delimited { file, delimiter, names } => {
-            let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
-            file_with(file, &Reading::Delimited(dialect))
-        }
-        Source::Arrays { file, arrays } => file_with(file, &Reading::Arrays(arrays.clone())),
-        Source::Sparse { file, width } => file_with(file, &Reading::Sparse(*width)),
-        Source::Builtin(name) => {
-            let bytes = super::demo::builtin(name)?;
-            let origin = format!("builtin:{name}");
-            Ok((csv::read_bytes(&origin, bytes)?, origin))
-        }
-        Source::Synthetic { part, rows, dimension, mixture, seed } => {
-            let table = synthetic::generate(*part, *rows, *dimension, *mixture, *seed)?;
-            let origin = table.origin.clone();
-            Ok((table, origin))
-        }
-    }
 }

@@ -5,7 +5,9 @@
 //!
 //! > Σ min(1, C/‖gᵢ‖)·gᵢ + N(0, σ²I)
 //!
-//! over the sample. Everything else about a step is post-processing.
+//! over the sample. Everything else about a step is post-processing. A record whose features
+//! are all 0 is *blank*: it has no gradient, whatever its class is and whatever the biases of
+//! the network make of zeros. So are private records that could not be used.
 //!
 //! *Sensitivity.* Neighbours are zero-out: one record is left blank, and a blank record
 //! contributes nothing. So where the record is in the sample, the sum moves by at most C; that
@@ -41,6 +43,9 @@ const CHUNK: usize = 1024;
 /// Batches are filled up to a multiple of this with blank examples.
 const EIGHT: usize = 8;
 
+/// The class of a blank record, which is none.
+const BLANK: u32 = u32::MAX;
+
 /// Examples with their classes.
 #[derive(Debug, Clone)]
 pub struct Records {
@@ -51,7 +56,8 @@ pub struct Records {
 impl Records {
     /// Refuses classes beyond the `known` ones.
     pub fn new(data: &Dataset, known: usize) -> Result<Self> {
-        let classes = data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
+        let mut classes =
+            data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
         if let Some(at) = classes.iter().position(|class| *class as usize >= known) {
             return Err(Error::failed(format!(
                 "record {} is of class number {} where {known} classes are declared",
@@ -63,9 +69,14 @@ impl Records {
         }
         let mut features = data.features.clone();
         // A record that is not made of numbers counts for nothing.
-        for mut example in features.column_iter_mut() {
+        for (at, mut example) in features.column_iter_mut().enumerate() {
             if !example.iter().all(|number| number.is_finite()) {
                 example.fill(0.0);
+            }
+            if let Some(class) = classes.get_mut(at)
+                && example.iter().all(|number| *number == 0.0)
+            {
+                *class = BLANK;
             }
         }
         Ok(Self { features, classes })
@@ -96,7 +107,7 @@ impl Records {
         }
         numbers.resize(rows * width, 0.0);
         let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
-        classes.resize(width, u32::MAX);
+        classes.resize(width, BLANK);
         Self { features: Matrix::from_vec(rows, width, numbers), classes }
     }
 }
@@ -155,8 +166,8 @@ impl Objective {
         }
     }
 
-    /// `sum` over the chunks of a sample, each with its gradients; those of blank examples are
-    /// behind the `count` of the sample.
+    /// `sum` over the chunks of a sample, each with its gradients. Blank records have none; those
+    /// of the blank examples that fill a chunk up are behind the `count` of the sample.
     pub fn over_sample(
         self,
         model: &Classifier,
@@ -164,6 +175,8 @@ impl Objective {
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
+        let members: Vec<usize> =
+            members.iter().copied().filter(|at| records.classes[*at] != BLANK).collect();
         let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
         let chunk = CHUNK_NUMBERS / numbers.sum::<usize>().max(1);
         for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
@@ -262,12 +275,37 @@ mod tests {
         }
     }
 
+    /// What zero-out neighbours are: a blank record has no gradient, not even of the biases,
+    /// whatever class stands in its place.
+    #[test]
+    fn a_blank_record_adds_nothing_to_the_sum_of_a_network() {
+        let (_, mut public, _) = example::two_classes(5, 60, 40, 3);
+        let others: Vec<usize> = (0..60).filter(|at| ![3, 9].contains(at)).collect();
+        let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh).unwrap();
+        let parameters = network.initial(&mut example::generator(4));
+        let model = Classifier::new(network, parameters).unwrap();
+        let sum = |data: &Dataset, members: &[usize]| {
+            let records = Records::new(data, 2).unwrap();
+            EVERYTHING.clipped_sum(&model, &records, members, 0.05).unwrap()
+        };
+        let without = sum(&public, &others);
+        let all: Vec<usize> = (0..60).collect();
+        public.features.column_mut(3).fill(0.0);
+        public.features.column_mut(9).fill(0.0);
+        for class in [0, 1] {
+            public.classes.as_mut().unwrap().of[3] = class;
+            assert!(sum(&public, &all) == without, "class {class}");
+        }
+        let none = Records::new(&public, 2).unwrap();
+        assert_eq!(EVERYTHING.clipped_sum(&model, &none, &[3, 9], 0.05).unwrap().norm(), 0.0);
+    }
+
     #[test]
     fn records_without_numbers_are_blank_and_unknown_classes_are_refused() {
         let (_, mut public, _) = example::two_classes(3, 30, 40, 3);
         public.features[(1, 4)] = f64::NAN;
         let records = Records::new(&public, 2).unwrap();
-        assert_eq!(records.features.column(4).norm(), 0.0);
+        assert_eq!((records.features.column(4).norm(), records.classes[4]), (0.0, BLANK));
         assert_eq!((records.some(10).len(), records.some(100).len()), (10, 30));
         let names = vec!["a".to_owned(); 2];
         public.classes = Some(Classes { of: vec![7; 30], names });

@@ -71,14 +71,24 @@ impl From<bool> for Truth {
     }
 }
 
+/// Whether a column of the wrong kind is a mistake, or a matter of each of its cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Types {
+    Checked,
+    OfEachCell,
+}
+
 impl Condition {
     /// What it says of every row.
-    pub fn holds(&self, table: &Table) -> Result<Vec<Truth>> {
+    pub fn holds(&self, table: &Table, types: Types) -> Result<Vec<Truth>> {
         match self {
-            Self::Any(parts) => combine(parts, table, Truth::max),
-            Self::All(parts) => combine(parts, table, Truth::min),
-            Self::Not(part) => Ok(part.holds(table)?.into_iter().map(Truth::not).collect()),
-            Self::Comparison(comparison) => comparison.holds(table),
+            Self::Any(parts) => combine(parts, table, types, Truth::max),
+            Self::All(parts) => combine(parts, table, types, Truth::min),
+            Self::Not(part) => Ok(part.holds(table, types)?.into_iter().map(Truth::not).collect()),
+            Self::Comparison(comparison) => match types {
+                Types::Checked => comparison.holds(table),
+                Types::OfEachCell => comparison.holds_of_cells(table),
+            },
             Self::Missing(name) => {
                 Ok(name.column(table)?.cells().map(|cell| lacks_value(cell).into()).collect())
             }
@@ -90,9 +100,10 @@ impl Condition {
 fn combine(
     parts: &[Condition],
     table: &Table,
+    types: Types,
     combine: fn(Truth, Truth) -> Truth,
 ) -> Result<Vec<Truth>> {
-    let mut masks = parts.iter().map(|part| part.holds(table));
+    let mut masks = parts.iter().map(|part| part.holds(table, types));
     let first = masks.next().unwrap_or_else(|| Ok(vec![Truth::True; table.rows()]))?;
     masks.try_fold(first, |mask, part| {
         Ok(mask.into_iter().zip(part?).map(|(a, b)| combine(a, b)).collect())
@@ -140,18 +151,39 @@ impl Comparison {
             (Column::Text(cells), Value::Number(number)) => {
                 let quoted = self.rewritten(&format!("\"{number}\""));
                 let is_text = |cell: &String| matches!(Cell::parse(cell), Cell::Text(_));
-                let cure = match cells.iter().position(is_text) {
+                let what = format!("text, but is compared with the number {number}");
+                match cells.iter().position(is_text) {
                     // Numbers with a few gaps are no text in the eyes of the user.
-                    Some(row) if !cells.iter().all(is_text) => format!(
-                        "{} has '{}' in it; clean the file, or {quoted}",
-                        table.place(row),
-                        cells[row]
-                    ),
-                    _ => quoted,
-                };
-                Err(self.mismatch(&format!("text, but is compared with the number {number}"), cure))
+                    Some(row) if !cells.iter().all(is_text) => {
+                        let place = table.place(row);
+                        let cure = format!("{place} is no number: clean the file, or {quoted}");
+                        Err(self.mismatch(&what, cure).quoting(&cells[row]))
+                    }
+                    _ => Err(self.mismatch(&what, quoted)),
+                }
             }
         }
+    }
+
+    /// The same of each cell by itself, whatever kind the others make their column.
+    fn holds_of_cells(&self, table: &Table) -> Result<Vec<Truth>> {
+        let column = self.column.column(table)?;
+        if let Column::Vectors(_) = column {
+            return self.holds(table);
+        }
+        let truth = |cell: Cell<'_>| match (&self.value, cell) {
+            (Value::Number(number), Cell::Number(cell)) => {
+                self.operator.holds(&cell, number).into()
+            }
+            (Value::Number(_), _) => Truth::Unknown,
+            // Whether a number is kept as one or as text depends on the other cells.
+            (Value::Text(text), cell) => match self.operator {
+                Operator::Equal => (cell == Cell::parse(text)).into(),
+                Operator::Unequal => (cell != Cell::parse(text)).into(),
+                _ => self.operator.holds(cell.to_string().as_str(), text.as_str()).into(),
+            },
+        };
+        Ok(column.cells().map(truth).collect())
     }
 
     fn mismatch(&self, what: &str, cure: String) -> Error {

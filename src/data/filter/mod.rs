@@ -15,6 +15,11 @@
 //! comparison holds and no negation of one either, as in SQL: only `is missing`
 //! selects its row.
 //!
+//! Of private records each is looked at by itself, whatever stands in the others: a cell
+//! that is no number is one of which nothing is known, and text is compared with a number
+//! as it is written here. So no record of them makes a filter fail, and none changes what
+//! it says of another.
+//!
 //! A filter on private data says which records the private dataset *is*: how
 //! many they are is then as public as the number of rows of a file, and the
 //! guarantee is for one of them being another that passes the filter, too.
@@ -27,7 +32,7 @@ use std::fmt;
 use super::table::Table;
 use crate::error::{Error, Result};
 
-use condition::{Condition, Truth};
+use condition::{Condition, Truth, Types};
 
 /// A parsed filter. Parsing needs no data; types are checked against a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +48,16 @@ impl Filter {
 
     /// The rows for which it holds.
     pub fn apply(&self, table: &Table) -> Result<Table> {
-        let holds = self.condition.holds(table)?;
+        self.select(table, Types::Checked)
+    }
+
+    /// The private rows for which it holds.
+    pub fn apply_to_private(&self, table: &Table) -> Result<Table> {
+        self.select(table, Types::OfEachCell)
+    }
+
+    fn select(&self, table: &Table, types: Types) -> Result<Table> {
+        let holds = self.condition.holds(table, types)?;
         let rows: Vec<usize> = (0..table.rows()).filter(|&row| holds[row] == Truth::True).collect();
         if rows.is_empty() {
             return Err(Error::failed(format!(

@@ -17,7 +17,9 @@ pub(super) enum Gaps {
 /// A column as numbers, or its first cell that is none.
 pub(super) fn numbers<'a>(table: &'a Table, column: &str, gaps: Gaps) -> Result<Cow<'a, [f64]>> {
     let flawed = |row, cell: &str| {
-        Error::failed(flaw(cell)).at(format!("{}, column '{column}'", table.place(row)))
+        let error = Error::failed(flaw(cell));
+        let error = if cell.is_empty() { error } else { error.quoting(cell) };
+        error.at(format!("{}, column '{column}'", table.place(row)))
     };
     match table.column(column)? {
         Column::Numbers(numbers) => match numbers.iter().position(|number| number.is_nan()) {
@@ -69,17 +71,15 @@ fn unlike_vectors(table: &Table, column: &str, width: usize, found: &Column) -> 
         .cure("use features from the same extractor, or leave the column out")
 }
 
-/// What is wrong with a cell that is no finite number.
-fn flaw(cell: &str) -> String {
-    if cell.is_empty() {
-        "expected a number, found a missing value".to_owned()
-    } else if is_missing(cell) {
-        format!("expected a number, found a missing value ('{cell}')")
+/// What is wrong with a cell that is no finite number; not what stands in it.
+fn flaw(cell: &str) -> &'static str {
+    if is_missing(cell) {
+        "expected a number, found a missing value"
     } else if cell.parse::<f64>().is_ok() {
-        format!("expected a finite number, found '{cell}'")
+        "expected a finite number"
     } else if finite(&cell.replacen(',', ".", 1)).is_some() {
-        format!("expected a number with a decimal point, found '{cell}'")
+        "expected a number with a decimal point"
     } else {
-        format!("expected a number, found '{cell}'")
+        "expected a number, found text"
     }
 }

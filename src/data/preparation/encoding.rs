@@ -164,13 +164,10 @@ pub(super) fn choose(
     }
     let values = vocabulary(public, column)?;
     if values.len() > MOST_VALUES {
-        return Err(Error::failed(format!(
-            "a text column with {} different values, such as '{}'",
-            values.len(),
-            values[0]
-        ))
-        .at(format!("{}, column '{column}'", public.origin))
-        .cure("leave it out of the features, or declare it as a category"));
+        return Err(Error::failed(format!("a text column with {} different values", values.len()))
+            .quoting(&values[0])
+            .at(format!("{}, column '{column}'", public.origin))
+            .cure("leave it out of the features, or declare it as a category"));
     }
     Ok(Encoding::category(column, values))
 }

@@ -108,6 +108,22 @@ impl Labels {
     }
 }
 
+impl Labels {
+    /// Of every row whether its label is one.
+    pub fn usable(&self, table: &Table) -> Result<Vec<bool>> {
+        let column = table.column(self.column())?;
+        Ok(match self {
+            Self::Number { .. } => {
+                column.cells().map(|cell| !matches!(cell, Cell::Text(_))).collect()
+            }
+            Self::Class { names, unknown, .. } => {
+                let known = Vocabulary::new(names, unknown)?;
+                column.cells().map(|cell| known.class(cell).is_ok()).collect()
+            }
+        })
+    }
+}
+
 /// The class of every label that may occur.
 struct Vocabulary<'a> {
     classes: HashMap<Cell<'a>, u32>,
@@ -135,7 +151,7 @@ impl<'a> Vocabulary<'a> {
             return Err(missing_class(cell));
         }
         self.others.ok_or_else(|| {
-            Error::failed(format!("expected a known class, found '{cell}'")).cure(format!(
+            Error::failed("expected a known class, found another one").quoting(cell).cure(format!(
                 "{}; correct the cell, declare all `classes`, or set `unknown_labels`",
                 names::list("classes", self.names)
             ))
@@ -153,7 +169,8 @@ pub fn class_of(name: &str, classes: &[String]) -> Result<u32> {
 }
 
 fn missing_class(cell: Cell<'_>) -> Error {
-    Error::failed(format!("expected a class, found a missing value ('{cell}')"))
+    Error::failed("expected a class, found a missing value")
+        .quoting(cell)
         .cure("fill the cell in, filter such rows out, or name it among the declared `classes`")
 }
 

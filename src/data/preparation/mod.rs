@@ -18,6 +18,7 @@ mod labels;
 mod raw;
 mod scale;
 mod settings;
+mod usable;
 
 use std::collections::HashSet;
 use std::f64::consts::SQRT_2;
@@ -129,9 +130,9 @@ impl Preparation {
         Ok(Self { missing, labels, ..other.clone() })
     }
 
-    /// Bounded features and (if `with_label`) bounded labels or classes. There
-    /// are as many records as rows: incomplete ones are empty where the policy
-    /// is to drop them (see [`super::missing`]).
+    /// Bounded features and (if `with_label`) bounded labels or classes of public
+    /// rows. There are as many records as rows: incomplete ones are empty where the
+    /// policy is to drop them (see [`super::missing`]).
     pub fn apply(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
         self.fits(table, with_label)?;
         let Some(complete) = self.dropping(table, with_label)? else {
@@ -141,25 +142,43 @@ impl Preparation {
         Ok(spread(dataset, &complete, table.rows()))
     }
 
+    /// The same of private rows: one that cannot be used stops nothing, but is an empty
+    /// record.
+    pub fn apply_private(&self, table: &Table, name: &str, with_label: bool) -> Result<Dataset> {
+        self.fits(table, with_label)?;
+        let Some(usable) = self.usable_rows(table, with_label)? else {
+            return self.bounded(table, name, with_label);
+        };
+        let dataset = self.bounded(&table.excerpt(&usable), name, with_label)?;
+        Ok(spread(dataset, &usable, table.rows()))
+    }
+
     /// The same of some rows, without a copy of them all at once.
-    pub fn apply_to_rows(
+    pub fn apply_to_private_rows(
         &self,
         table: &Table,
         rows: &[usize],
         name: &str,
         with_label: bool,
     ) -> Result<Dataset> {
-        in_parts(table, rows, PART, |part| self.apply(part, name, with_label))
+        in_parts(table, rows, PART, |part| self.apply_private(part, name, with_label))
     }
 
-    /// [`Self::apply_for_evaluation`] of some rows, without a copy of them all at once.
-    pub fn apply_to_rows_for_evaluation(
+    /// [`Self::apply_for_evaluation`] of some private rows, of which those that cannot be
+    /// used are left out.
+    pub fn apply_to_private_rows_for_evaluation(
         &self,
         table: &Table,
         rows: &[usize],
         name: &str,
     ) -> Result<Dataset> {
-        in_parts(table, rows, PART, |part| self.apply_for_evaluation(part, name))
+        in_parts(table, rows, PART, |part| {
+            self.fits(part, true)?;
+            match self.usable_rows(part, true)? {
+                Some(usable) => self.for_evaluation(&part.excerpt(&usable), name),
+                None => self.for_evaluation(part, name),
+            }
+        })
     }
 
     /// Bounded features, but labels in original units, unclipped: for evaluation.
@@ -169,7 +188,10 @@ impl Preparation {
     pub fn apply_for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         self.fits(table, true)?;
         let complete = self.dropping(table, true)?.map(|rows| table.excerpt(&rows));
-        let table = complete.as_ref().unwrap_or(table);
+        self.for_evaluation(complete.as_ref().unwrap_or(table), name)
+    }
+
+    fn for_evaluation(&self, table: &Table, name: &str) -> Result<Dataset> {
         let (mut dataset, _) = self.unlabelled(table, name)?;
         match self.labels.read(table)? {
             Answers::Numbers { raw, .. } => {
@@ -344,7 +366,8 @@ impl Preparation {
         let missing: Vec<&str> = needed.filter(|name| !known.contains(name)).collect();
         let Some(first) = missing.first() else { return Ok(()) };
         let columns = if missing.len() == 1 { "column" } else { "columns" };
-        let near = missing.iter().take(HINTS).filter_map(|name| {
+        let hinted = if names::seem_a_record(&table.names) { 0 } else { HINTS };
+        let near = missing.iter().take(hinted).filter_map(|name| {
             let near = names::nearest(name, &table.names);
             (!near.is_empty()).then(|| format!("'{name}' may be {}", names::quoted(&near)))
         });

@@ -173,15 +173,20 @@ fn evaluation_keeps_labels_in_their_units() {
 fn a_flawed_cell_is_named_with_line_column_and_cure() {
     for (cell, complaint) in [
         ("", "found a missing value"),
-        ("NA", "found a missing value ('NA')"),
-        ("nan", "found a missing value ('nan')"),
-        ("?", "found a missing value ('?')"),
-        ("-inf", "expected a finite number, found '-inf'"),
-        ("\"1,5\"", "with a decimal point, found '1,5'"),
-        ("abc", "expected a number, found 'abc'"),
+        ("NA", "found a missing value"),
+        ("nan", "found a missing value"),
+        ("?", "found a missing value"),
+        ("-inf", "expected a finite number"),
+        ("\"1,5\"", "with a decimal point"),
+        ("abc", "expected a number, found text"),
     ] {
         let text = format!("a,y\n1,2\n\n{cell},3\nx,4\n");
+        let fitted = Preparation::fit(&table(&text), &definition("y"), &Default::default());
+        let for_curator = fitted.unwrap_err().for_curator();
+        let quote = format!("found there: '{}'", cell.trim_matches('"'));
+        assert!(cell.is_empty() || for_curator.ends_with(&quote), "{for_curator}");
         let error = refusal(&text, &definition("y"));
+        assert!(cell.is_empty() || !error.contains(&quote), "{error}");
         assert!(error.starts_with("t.csv:4, column 'a': expected"), "{error}");
         assert!(error.contains(complaint) && error.contains("declare it"), "{error}");
         let mut categorical = definition("y");
@@ -217,7 +222,7 @@ fn impossible_definitions_are_refused_with_a_cure() {
     let label = all_but(|d| d.label = Some("z".into()));
     assert!(label.contains("no label column 'z'") && label.contains("size, kind"), "{label}");
     let text = all_but(|d| d.label = Some("kind".into()));
-    assert!(text.contains("t.csv:2, column 'kind': expected a number, found 'b'"), "{text}");
+    assert!(text.contains("t.csv:2, column 'kind': expected a number, found text"), "{text}");
     let only = all_but(|d| d.columns = Columns::Only(strings(&["sizes"])));
     assert!(only.contains("no column 'sizes'") && only.contains("'size'"), "{only}");
     let except = all_but(|d| d.columns = Columns::Except(strings(&["kin"])));
@@ -254,7 +259,7 @@ fn a_text_column_of_names_is_not_taken_for_a_category_unasked() {
     let rows = (0..=MOST_VALUES).map(|i| format!("n{i},{i}\n")).collect::<Vec<_>>().concat();
     let text = format!("name,y\n{rows}");
     let error = refusal(&text, &definition("y"));
-    assert!(error.contains("201 different values, such as 'n0'"), "{error}");
+    assert!(error.contains("201 different values") && !error.contains("n0"), "{error}");
     let mut declared = definition("y");
     declared.categories = categories("name", &[]);
     assert_eq!(fit(&text, &declared, &raw()).dimension(), MOST_VALUES + 2);

@@ -41,42 +41,22 @@ pub fn read(input: &Input) -> Result<Table> {
             .collect();
     let mut lines = Vec::new();
     while let Some(record) = records.next()? {
-        let text = record.text(input)?.trim();
-        if text.is_empty() || text.starts_with('%') {
+        let text = record.text(input).map(str::trim);
+        if text.as_ref().is_ok_and(|text| text.is_empty() || text.starts_with('%')) {
             continue;
         }
-        let cells = match text.strip_prefix('{') {
-            Some(sparse) => sparse_cells(input, &record, sparse, &attributes)?,
-            None => cells(text).map_err(|what| flaw(input, &record, what))?,
-        };
-        if cells.len() != attributes.len() {
-            return Err(flaw(
-                input,
-                &record,
-                &format!(
-                    "this row has {} cells, there are {} attributes",
-                    cells.len(),
-                    attributes.len()
-                ),
-            ));
-        }
-        for ((cell, column), attribute) in cells.into_iter().zip(&mut columns).zip(&attributes) {
-            match column {
-                Column::Numbers(numbers) => match finite(&cell.text) {
-                    Some(number) => numbers.push(number),
-                    None if cell.is_missing() => numbers.push(f64::NAN),
-                    None => {
-                        return Err(Error::failed(format!(
-                            "expected a number, found '{}'",
-                            cell.text
-                        ))
-                        .at(format!("{}, column '{}'", record.place(input), attribute.name))
-                        .cure("correct the cell, or write ? for a missing value"));
+        match text.and_then(|text| row(input, &record, text, &attributes)) {
+            Ok(cells) => {
+                for (cell, column) in cells.into_iter().zip(&mut columns) {
+                    match (cell, column) {
+                        (Value::Number(number), Column::Numbers(numbers)) => numbers.push(number),
+                        (Value::Text(text), Column::Text(texts)) => texts.push(text),
+                        _ => {}
                     }
-                },
-                Column::Text(texts) => texts.push(cell.text),
-                Column::Vectors(_) => {}
+                }
             }
+            Err(_) if input.forgiving => columns.iter_mut().for_each(Column::push_missing),
+            Err(error) => return Err(error),
         }
         lines.push(record.line);
     }
@@ -87,6 +67,42 @@ pub fn read(input: &Input) -> Result<Table> {
     }
     let names = attributes.into_iter().map(|attribute| attribute.name).collect();
     Table::new(input.origin.clone(), names, columns, lines)
+}
+
+/// A cell as its attribute declares it.
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+/// The cells of one row, as many as there are attributes.
+fn row(input: &Input, record: &Record, text: &str, attributes: &[Attribute]) -> Result<Vec<Value>> {
+    let cells = match text.strip_prefix('{') {
+        Some(sparse) => sparse_cells(input, record, sparse, attributes)?,
+        None => cells(text).map_err(|what| flaw(input, record, what))?,
+    };
+    if cells.len() != attributes.len() {
+        let what = format!(
+            "this row has {} cells, there are {} attributes",
+            cells.len(),
+            attributes.len()
+        );
+        return Err(flaw(input, record, &what));
+    }
+    let value = |(cell, attribute): (Cell, &Attribute)| {
+        if !attribute.numeric {
+            return Ok(Value::Text(cell.text));
+        }
+        match finite(&cell.text) {
+            Some(number) => Ok(Value::Number(number)),
+            None if cell.is_missing() => Ok(Value::Number(f64::NAN)),
+            None => Err(Error::failed("expected a number")
+                .at(format!("{}, column '{}'", record.place(input), attribute.name))
+                .quoting(cell.text)
+                .cure("correct the cell, or write ? for a missing value")),
+        }
+    };
+    cells.into_iter().zip(attributes).map(value).collect()
 }
 
 fn header(input: &Input, records: &mut Records) -> Result<Vec<Attribute>> {

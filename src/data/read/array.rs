@@ -315,29 +315,28 @@ impl Decoder<'_, '_> {
             (Values::F64(values), _) => values,
         };
         let before = values.len();
-        let mut inexact = None;
+        let mut inexact = false;
         match layout.element {
             Element::I32 => push!(i32, bytes, layout, values, f64::from),
             Element::U32 => push!(u32, bytes, layout, values, f64::from),
             Element::I64 => {
                 push!(i64, bytes, layout, values, |value: i64| {
-                    if value.unsigned_abs() > LARGEST_EXACT {
-                        inexact = Some(value.to_string());
-                    }
+                    inexact |= value.unsigned_abs() > LARGEST_EXACT;
                     value as f64
                 });
             }
             Element::U64 => {
                 push!(u64, bytes, layout, values, |value: u64| {
-                    if value > LARGEST_EXACT {
-                        inexact = Some(value.to_string());
-                    }
+                    inexact |= value > LARGEST_EXACT;
                     value as f64
                 });
             }
             _ => push!(f64, bytes, layout, values, |value| value),
         }
-        if inexact.is_some() {
+        if inexact && self.input.forgiving {
+            let beyond = |value: &&mut f64| value.abs() >= LARGEST_EXACT as f64;
+            values[before..].iter_mut().filter(beyond).for_each(|value| *value = f64::NAN);
+        } else if inexact {
             let beyond = |value: &f64| value.abs() >= LARGEST_EXACT as f64;
             let at = before + values[before..].iter().position(beyond).unwrap_or(0);
             let (rows, width) = (layout.rows(), layout.width().max(1));
@@ -366,6 +365,7 @@ impl Decoder<'_, '_> {
             } else {
                 std::str::from_utf8(cell).ok().map(str::to_owned)
             };
+            let text = text.or_else(|| self.input.forgiving.then(String::new));
             let Some(text) = text else {
                 return Err(self
                     .flaw(self.texts.len() / self.layout.width().max(1), "the text is not Unicode")
@@ -430,10 +430,13 @@ impl Decoder<'_, '_> {
             self.rows = Some((Scatter::new(&self.layout.shape), places));
             self.scatter();
         }
-        let values = match self.rows.take() {
+        let mut values = match self.rows.take() {
             Some((_, rows)) => rows,
             None => std::mem::replace(&mut self.values, Values::F32(Vec::new())),
         };
+        if self.input.forgiving {
+            values.forget_infinite(width.max(1));
+        }
         if let Some(at) = values.first_infinite() {
             return Err(self
                 .flaw(at / width.max(1), "an infinite number")

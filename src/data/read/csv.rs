@@ -5,7 +5,7 @@
 //! neither a number nor missing; then the cells before it are read a second time as they
 //! stand.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 
 use memchr::memchr;
@@ -14,7 +14,6 @@ use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, Block, Record, Records, not_utf8};
 use crate::data::fingerprint::Fingerprint;
-use crate::data::names;
 use crate::data::table::{Column, Table, finite, is_missing};
 use crate::error::{Error, Result};
 
@@ -53,7 +52,7 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
         }
     };
     let sheet = Sheet { input, delimiter, preamble };
-    let mut records = Records::new(input, Some(delimiter));
+    let mut records = sheet.records();
     for _ in 0..preamble {
         records.next()?;
     }
@@ -175,11 +174,22 @@ fn clear(column: &mut Column) {
     }
 }
 
+/// Its first `rows` cells.
+fn truncate(column: &mut Column, rows: usize) {
+    match column {
+        Column::Numbers(cells) => cells.truncate(rows),
+        Column::Text(cells) => cells.truncate(rows),
+        Column::Vectors(_) => {}
+    }
+}
+
 /// The cells of one record, trimmed.
 struct Cells<'r> {
     rest: Option<&'r [u8]>,
     delimiter: u8,
     quoted: bool,
+    /// A quote is not closed before the record ends, which only a private one may.
+    left_open: bool,
 }
 
 /// A cell as it stands, or what its quotes enclosed.
@@ -228,15 +238,20 @@ impl<'r> Cells<'r> {
     fn unquote(&mut self, bytes: &'r [u8]) -> Bytes<'r> {
         let mut cell = Vec::new();
         let mut at = 0;
-        // The record ends after its quotes, so one is always found.
+        self.left_open = true;
         while let Some(found) = memchr(b'"', &bytes[at..]) {
             cell.extend_from_slice(&bytes[at..at + found]);
             at += found + 1;
             if bytes.get(at) != Some(&b'"') {
+                self.left_open = false;
                 break;
             }
             cell.push(b'"');
             at += 1;
+        }
+        if self.left_open {
+            self.rest = None;
+            return Bytes::Unquoted(cell);
         }
         // Whatever follows the closing quote belongs to the cell too.
         let rest = &bytes[at..];
@@ -251,9 +266,28 @@ impl<'r> Cells<'r> {
     }
 }
 
-impl Sheet<'_, '_> {
+impl<'a> Sheet<'_, 'a> {
     fn cells<'r>(&self, record: &Record<'r>) -> Cells<'r> {
-        Cells { rest: Some(record.bytes), delimiter: self.delimiter, quoted: record.quoted }
+        let (delimiter, quoted) = (self.delimiter, record.quoted);
+        Cells { rest: Some(record.bytes), delimiter, quoted, left_open: false }
+    }
+
+    /// A private record is a line: whatever stands in it, the next ones are not touched.
+    fn records(&self) -> Records<'_, 'a> {
+        Records::new(self.input, (!self.input.forgiving).then_some(self.delimiter))
+    }
+
+    /// Whether nothing can be made of a record, which is then a row without values.
+    fn is_unreadable(&self, record: &Record, width: usize) -> bool {
+        let mut cells = self.cells(record);
+        let mut count = 0;
+        while let Some(cell) = cells.next() {
+            if std::str::from_utf8(cell.get()).is_err() {
+                return true;
+            }
+            count += 1;
+        }
+        count != width || cells.left_open
     }
 
     fn place(&self, line: u64) -> String {
@@ -271,11 +305,17 @@ impl Sheet<'_, '_> {
                 .error("the file is empty")
                 .cure("a header line with the column names and at least one row are needed"));
         };
-        let names = self
-            .cells(header)
+        let mut cells = self.cells(header);
+        let names = cells
+            .by_ref()
             .map(|cell| self.text(cell.get(), header.line).map(str::to_owned))
             .collect::<Result<Vec<_>>>()?;
         let place = self.place(header.line);
+        if cells.left_open {
+            return Err(Error::failed("a quote opened in the header is not closed in its line")
+                .at(place)
+                .cure("close it; in a private file every record is one line"));
+        }
         let headless = "put a line with the column names first, or give the names in the session: \
                         delimited(file: …, names: […])";
         if looks_like_data(&names) {
@@ -341,24 +381,20 @@ impl Sheet<'_, '_> {
         let mut late = Vec::new();
         for record in block.records() {
             let row = lines.len();
-            let mut cells = self.cells(&record);
-            for (index, column) in columns.iter_mut().enumerate() {
-                if let Column::Numbers(numbers) = column
-                    && let Some(number) = cells.next_number()
-                {
-                    numbers.push(number);
-                    continue;
+            let read = self.row(&record, columns, |column, index| {
+                late.push(LateText { column: index, rows: row });
+                *column = Column::Text(vec![String::new(); row]);
+            });
+            match read {
+                Ok(true) => {}
+                Err(_) | Ok(false) if self.input.forgiving => {
+                    for column in columns.iter_mut() {
+                        truncate(column, row);
+                        column.push_missing();
+                    }
                 }
-                let Some(cell) = cells.next() else {
-                    return Err(self.ragged(&record, width, has_header));
-                };
-                self.push(column, cell.get(), record.line, |column| {
-                    late.push(LateText { column: index, rows: row });
-                    *column = Column::Text(vec![String::new(); row]);
-                })?;
-            }
-            if cells.rest.is_some() {
-                return Err(self.ragged(&record, width, has_header));
+                Ok(false) => return Err(self.ragged(&record, width, has_header)),
+                Err(error) => return Err(error),
             }
             lines.push(record.line);
         }
@@ -366,6 +402,28 @@ impl Sheet<'_, '_> {
         // Now, while the cells are in the cache.
         *content = Fingerprint::of(names, columns);
         Ok(())
+    }
+
+    /// Adds a record's cells; whether it has one for each column. `turn` makes a column of
+    /// numbers one of text.
+    fn row(
+        &self,
+        record: &Record,
+        columns: &mut [Column],
+        mut turn: impl FnMut(&mut Column, usize),
+    ) -> Result<bool> {
+        let mut cells = self.cells(record);
+        for (index, column) in columns.iter_mut().enumerate() {
+            if let Column::Numbers(numbers) = column
+                && let Some(number) = cells.next_number()
+            {
+                numbers.push(number);
+                continue;
+            }
+            let Some(cell) = cells.next() else { return Ok(false) };
+            self.push(column, cell.get(), record.line, |column| turn(column, index))?;
+        }
+        Ok(cells.rest.is_none() && !cells.left_open)
     }
 
     /// Adds a cell; `turn` makes a column of numbers one of text.
@@ -436,6 +494,10 @@ impl Sheet<'_, '_> {
         let rows = late.iter().map(|late| late.rows).max().unwrap_or(0);
         let mut read = 0;
         for (row, record) in block.records().take(rows).enumerate() {
+            read += 1;
+            if self.input.forgiving && self.is_unreadable(&record, columns.len()) {
+                continue;
+            }
             for (index, cell) in self.cells(&record).enumerate() {
                 let wanted = |late: &LateText| late.column == index && row < late.rows;
                 if late.iter().any(wanted)
@@ -444,7 +506,6 @@ impl Sheet<'_, '_> {
                     self.text(cell.get(), record.line)?.clone_into(&mut texts[first + row]);
                 }
             }
-            read += 1;
         }
         Ok(read)
     }
@@ -459,7 +520,7 @@ impl Sheet<'_, '_> {
         if late.is_empty() {
             return Ok(());
         }
-        let mut records = Records::new(self.input, Some(self.delimiter));
+        let mut records = self.records();
         for _ in 0..self.preamble + usize::from(has_header) {
             records.next()?;
         }
@@ -513,15 +574,16 @@ fn check_names(names: &[String], place: &str) -> Result<()> {
             "name it in the header, or remove the column",
         );
     }
-    let mut seen = HashSet::new();
-    let mut twice: Vec<_> = names.iter().filter(|name| !seen.insert(*name)).collect();
-    if !twice.is_empty() {
-        twice.dedup();
-        twice.truncate(5);
-        return refused(
-            format!("more than one column is called {}", names::quoted(&twice)),
-            "give every column a name of its own",
-        );
+    let mut seen = HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        // A file without a header has a record here: no name is quoted.
+        if let Some(first) = seen.insert(name, at) {
+            return refused(
+                format!("columns {} and {} have the same name", first + 1, at + 1),
+                "give every column a name of its own",
+            )
+            .map_err(|error| error.quoting(name));
+        }
     }
     Ok(())
 }
@@ -717,7 +779,7 @@ mod tests {
         let table = read("1!2\n", &["a", "b"], Some('!')).ok().unwrap();
         assert_eq!(numbers(&table, "b"), [2.0]);
         let error = refusal("25, 0, x, 0\n38, 0, y, 0\n");
-        assert!(error.contains("called '0'") && error.contains("delimited(file"), "{error}");
+        assert!(error.contains("columns 2 and 4") && error.contains("delimited(file"), "{error}");
     }
 
     #[test]
@@ -760,7 +822,7 @@ mod tests {
 
     #[test]
     fn headers_need_distinct_names() {
-        assert!(refusal("a,b,a,b\n1,2,3,4\n").contains("more than one column is called 'a', 'b'"));
+        assert!(refusal("a,b,a,b\n1,2,3,4\n").contains("columns 1 and 3 have the same name"));
         assert!(refusal("a,,c\n1,2,3\n").starts_with("t.csv:1: column 2 has no name"));
         assert!(refusal("\n3.5,7\n1,2\n").starts_with("t.csv:2: expected column names"));
         assert_eq!(numbers(&table("0,1\n5,6\n"), "1"), [6.0]);

@@ -53,6 +53,8 @@ pub struct Input<'a> {
     /// The first bytes, unpacked.
     start: Vec<u8>,
     packed: bool,
+    /// A record that cannot be read becomes one without values (see [`super::read_private`]).
+    pub forgiving: bool,
     progress: Mutex<&'a mut dyn Progress>,
     /// How far the file has been read, at the most.
     reached: AtomicU64,
@@ -98,6 +100,7 @@ impl<'a> Input<'a> {
             length,
             start: Vec::new(),
             packed: false,
+            forgiving: false,
             progress: Mutex::new(progress),
             reached: AtomicU64::new(0),
             given: AtomicU64::new(0),

@@ -34,29 +34,42 @@ fn parse_pair(word: &str) -> Option<(u32, f64)> {
 pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     let mut records = Records::new(input, None);
     let (mut labels, mut lines) = (Vec::new(), Vec::new());
+    // Records that are none of this format.
+    let mut unread = Vec::new();
     let (mut ends, mut indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(record) = records.next()? {
-        let text = record.text(input)?.split('#').next().unwrap_or_default();
+        let text = match record.text(input) {
+            // Not a line of this format, whatever it is.
+            Err(_) if input.forgiving => "?",
+            text => text?,
+        };
+        let text = text.split('#').next().unwrap_or_default();
         let mut words = text.split_ascii_whitespace();
         let Some(label) = words.next() else { continue };
-        labels.push(
-            finite(label).ok_or_else(|| {
-                flaw(input, &record, &format!("expected a label, found '{label}'"))
-            })?,
-        );
-        for word in words.filter(|word| !word.starts_with("qid:")) {
-            let (index, value) = parse_pair(word).ok_or_else(|| {
-                flaw(input, &record, &format!("expected index:value, found '{word}'"))
-            })?;
-            if width.is_some_and(|width| index as usize >= width) {
-                return Err(flaw(
-                    input,
-                    &record,
-                    &format!("index {index} does not fit a width of {}", width.unwrap_or(0)),
-                ));
+        let start = indices.len();
+        let pairs = || -> Result<f64> {
+            let wrong = |what: &str, word: &str| flaw(input, &record, what).quoting(word);
+            let label = finite(label).ok_or_else(|| wrong("expected a label", label))?;
+            for word in words.filter(|word| !word.starts_with("qid:")) {
+                let (index, value) =
+                    parse_pair(word).ok_or_else(|| wrong("expected index:value", word))?;
+                if let Some(width) = width.filter(|&width| index as usize >= width) {
+                    return Err(wrong(&format!("an index does not fit a width of {width}"), word));
+                }
+                indices.push(index);
+                values.push(value);
             }
-            indices.push(index);
-            values.push(value);
+            Ok(label)
+        };
+        match pairs() {
+            Ok(label) => labels.push(label),
+            Err(_) if input.forgiving => {
+                indices.truncate(start);
+                values.truncate(start);
+                unread.push(labels.len());
+                labels.push(f64::NAN);
+            }
+            Err(error) => return Err(error),
         }
         ends.push(indices.len());
         lines.push(record.line);
@@ -77,12 +90,16 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     }
     let single = values.iter().all(|&value| f64::from(value as f32) == value);
     let dense = dense as usize;
+    let places = |row: &usize| row * width..(row + 1) * width;
     let values = if single {
-        Values::F32(scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| {
-            value as f32
-        }))
+        let convert = |value| value as f32;
+        let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, convert);
+        unread.iter().for_each(|row| all[places(row)].fill(f32::NAN));
+        Values::F32(all)
     } else {
-        Values::F64(scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| value))
+        let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| value);
+        unread.iter().for_each(|row| all[places(row)].fill(f64::NAN));
+        Values::F64(all)
     };
     let vectors =
         Vectors::new(width, values).ok_or_else(|| input.error("rows of different lengths"))?;

@@ -94,9 +94,41 @@ pub fn read(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Resu
     finish(&input, table(&input, &extension(path), reading))
 }
 
+/// Reads a file of private records.
+///
+/// Nobody but the curator may learn from what happens that one of the records is unlike the
+/// others. So no single record makes the reading fail, and none changes what columns there
+/// are: one that cannot be read is a row in which every value is missing. What can be
+/// wrong with a record is, by format:
+///
+/// * *text tables*: too few or too many cells, text that is not UTF-8, a quote that is not
+///   closed. **A record is a line that is not empty**: a line end inside quotes ends it, or
+///   one quote that is left open would swallow the records that follow it;
+/// * *LIBSVM, ARFF*: a line that is none of the format, an index beyond the width. The width
+///   must be declared, for the largest index of the file is a record's own;
+/// * *Parquet*: text that is not UTF-8, infinite numbers, lists of another length than most;
+/// * *arrays*: infinite numbers, integers that a double cannot hold, text that is not Unicode.
+///
+/// What concerns the file as a whole still fails: its header, its compression, its kind, a
+/// line of more than 64 MiB. In a text table without a header the first record decides what
+/// separates cells, unless `delimiter` says it, and lines before it that look like comments
+/// (`#`, `%`, `|` and nothing that separates cells) are taken for such.
+pub fn read_private(path: &Path, reading: &Reading, progress: &mut dyn Progress) -> Result<Table> {
+    let mut input = Input::open(path, progress)?;
+    input.forgiving = true;
+    finish(&input, table(&input, &extension(path), reading))
+}
+
 /// Reads a file that explains itself.
 pub fn read_plainly(path: &Path) -> Result<Table> {
     read(path, &Reading::Plain, &mut Unwatched)
+}
+
+/// Reads a file to see its columns, before anybody has said whether it is private: a
+/// record that cannot be read is in nobody's way.
+pub fn read_for_columns(path: &Path) -> Result<Table> {
+    read_plainly(path)
+        .or_else(|error| read_private(path, &Reading::Plain, &mut Unwatched).map_err(|_| error))
 }
 
 /// Reads bytes that are in memory; `origin` serves as their file's name.
@@ -106,22 +138,30 @@ pub fn read_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
 }
 
+/// The same of private records (see [`read_private`]).
+pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Result<Table> {
+    let mut nobody = Unwatched;
+    let mut input = Input::of_bytes(origin, bytes, &mut nobody)?;
+    input.forgiving = true;
+    finish(&input, table(&input, &extension(Path::new(origin)), reading))
+}
+
 /// What a file is.
 pub fn format(path: &Path) -> Result<Format> {
     let mut nobody = Unwatched;
     detect(&Input::open(path, &mut nobody)?, &extension(path))
 }
 
-/// Reads files that belong together row by row: column name → file with one array.
+/// Files that belong together row by row: column name → file with one array.
 pub fn read_together(
     files: &BTreeMap<String, PathBuf>,
-    progress: &mut dyn Progress,
+    mut read: impl FnMut(&Path) -> Result<Table>,
 ) -> Result<Table> {
     let mut names = Vec::new();
     let mut columns = Vec::new();
     let mut origins = Vec::new();
     for (name, path) in files {
-        let mut table = read(path, &Reading::Plain, progress)?;
+        let mut table = read(path)?;
         let (Some(column), 0) = (table.columns.pop(), table.columns.len()) else {
             return Err(Error::failed("expected one array, found a table of several columns")
                 .at(table.origin.clone())
@@ -164,7 +204,11 @@ fn extension(path: &Path) -> String {
 }
 
 fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
-    let format = detect(input, extension)?;
+    let format = match (detect(input, extension)?, reading) {
+        // Who says that it is LIBSVM text need not rely on its first record.
+        (Format::Csv, Reading::Sparse(_)) => Format::Libsvm,
+        (format, _) => format,
+    };
     let arrays: &[String] = match reading {
         Reading::Arrays(arrays) => arrays,
         _ => &[],
@@ -195,6 +239,9 @@ fn table(input: &Input, extension: &str, reading: &Reading) -> Result<Table> {
         Format::Idx => idx::read(input),
         Format::Safetensors => safetensors::read(input, arrays),
         Format::Cifar => cifar::read(input),
+        Format::Libsvm if input.forgiving => Err(input
+            .error("the width of its vectors is not declared, and its largest index is private")
+            .cure("name it with its width: source: sparse(file: …, width: …)")),
         Format::Libsvm => libsvm::read(input, None),
         Format::Arff => arff::read(input),
     }

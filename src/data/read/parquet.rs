@@ -4,7 +4,11 @@
 //! text (dates as `2008-04-17`, as a CSV file would have them); lists of numbers
 //! become vectors if they are all equally long. Columns that are none of these
 //! are left out, with a remark.
+//!
+//! Of private records (see [`super::read_private`]) no single cell leaves a column out: one
+//! that is no value of its type is missing, and so is a list of another length than most.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 
 use half::f16;
@@ -51,14 +55,15 @@ pub fn read(input: &Input) -> Result<Table> {
         .enumerate()
         .map(|(leaf, column)| {
             let alone = leaves_of[roots[leaf]] == 1;
-            Builder::new(column, schema.get_column_root(leaf).name(), alone, rows)
+            let root = schema.get_column_root(leaf).name();
+            Builder::new(column, root, alone, rows, input.forgiving)
         })
         .collect();
     read_groups(input, &metadata, builders.iter_mut().enumerate().collect())?;
     // Integers too large for a double are identifiers, most likely: text.
     let mut identifiers = Vec::new();
     for (leaf, builder) in builders.iter_mut().enumerate().filter(|(_, it)| it.inexact) {
-        *builder = Builder::text(std::mem::take(&mut builder.name), rows);
+        *builder = Builder::text(std::mem::take(&mut builder.name), rows, input.forgiving);
         identifiers.push((leaf, builder));
     }
     read_groups(input, &metadata, identifiers)?;
@@ -209,6 +214,8 @@ struct Lists {
     current: usize,
     /// Rows before the first with any number.
     empty: usize,
+    /// Of private records: the length of each, of which the commonest is the width.
+    lengths: Option<Vec<usize>>,
 }
 
 struct Builder {
@@ -219,15 +226,22 @@ struct Builder {
     left_out: Option<&'static str>,
     /// An integer was too large for a double.
     inexact: bool,
+    forgiving: bool,
 }
 
 impl Builder {
-    fn text(name: String, rows: usize) -> Self {
+    fn text(name: String, rows: usize, forgiving: bool) -> Self {
         let cells = Cells::Text(Vec::with_capacity(rows));
-        Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false }
+        Self { name, meaning: Meaning::Text, cells, left_out: None, inexact: false, forgiving }
     }
 
-    fn new(column: &ColumnDescriptor, root: &str, alone: bool, rows: usize) -> Self {
+    fn new(
+        column: &ColumnDescriptor,
+        root: &str,
+        alone: bool,
+        rows: usize,
+        forgiving: bool,
+    ) -> Self {
         let name = column.path().parts().join(".");
         let meaning = meaning(column);
         if column.max_rep_level() > 0 {
@@ -250,7 +264,8 @@ impl Builder {
             } else {
                 Values::F64(Vec::new())
             };
-            let lists = Lists { values, width: None, open: false, current: 0, empty: 0 };
+            let lengths = forgiving.then(Vec::new);
+            let lists = Lists { values, width: None, open: false, current: 0, empty: 0, lengths };
             let cells = Cells::Lists(lists);
             return Self {
                 name: root.to_owned(),
@@ -258,15 +273,16 @@ impl Builder {
                 cells,
                 left_out,
                 inexact: false,
+                forgiving,
             };
         }
         let cells = match meaning {
             Meaning::Number | Meaning::Decimal(_) | Meaning::Half => {
                 Cells::Numbers(Vec::with_capacity(rows))
             }
-            _ => return Self { meaning, ..Self::text(name, rows) },
+            _ => return Self { meaning, ..Self::text(name, rows, forgiving) },
         };
-        Self { name, meaning, cells, left_out: None, inexact: false }
+        Self { name, meaning, cells, left_out: None, inexact: false, forgiving }
     }
 
     /// Adds one group's rows.
@@ -402,9 +418,11 @@ impl Builder {
                 self.number(half.map(|half| f16::from_le_bytes(half).to_f64()), begins);
             }
             Meaning::Decimal(_) => {
-                if bytes.is_some_and(|bytes| bytes.len() > 16) {
+                let long = |bytes: &&[u8]| bytes.len() > 16;
+                if bytes.as_ref().is_some_and(long) && !self.forgiving {
                     self.left_out = Some("decimals of more than 16 bytes");
                 }
+                let bytes = bytes.filter(|bytes| !(self.forgiving && long(bytes)));
                 // Big-endian, in two's complement.
                 let integer = bytes.map(|bytes| {
                     let sign = if bytes.first().is_some_and(|&byte| byte >= 0x80) { -1 } else { 0 };
@@ -417,6 +435,7 @@ impl Builder {
             }
             _ => match bytes.map(std::str::from_utf8).transpose() {
                 Ok(text) => self.push_text(text.map(|text| text.trim().to_owned())),
+                Err(_) if self.forgiving => self.push_text(None),
                 Err(_) => self.left_out = Some("bytes that are not text"),
             },
         }
@@ -434,8 +453,25 @@ impl Builder {
             return Err(why);
         }
         match self.cells {
+            Cells::Numbers(cells) if self.forgiving => {
+                let mut values = Values::F64(cells);
+                values.forget_infinite(1);
+                Ok(Column::Numbers(values.into_f64()))
+            }
             Cells::Numbers(cells) => Ok(Column::Numbers(cells)),
             Cells::Text(cells) => Ok(Column::Text(cells)),
+            Cells::Lists(Lists { values, lengths: Some(lengths), .. }) => {
+                let width = commonest(&lengths).ok_or("all its lists are empty")?;
+                let mut values = match values {
+                    Values::F32(values) => Values::F32(even(&values, &lengths, width, f32::NAN)),
+                    Values::F64(values) => Values::F64(even(&values, &lengths, width, f64::NAN)),
+                };
+                values.forget_infinite(width);
+                Vectors::new(width, values)
+                    .filter(|vectors| vectors.len() == rows)
+                    .map(Column::Vectors)
+                    .ok_or("it lacks rows")
+            }
             Cells::Lists(lists) => {
                 let width = lists.width.ok_or("all its lists are empty")?;
                 Vectors::new(width, lists.values)
@@ -463,6 +499,10 @@ impl Lists {
     fn end_row(&mut self) -> bool {
         let length = std::mem::take(&mut self.current);
         if !std::mem::take(&mut self.open) {
+            return true;
+        }
+        if let Some(lengths) = &mut self.lengths {
+            lengths.push(length);
             return true;
         }
         match self.width {
@@ -493,6 +533,31 @@ impl Lists {
         }
         true
     }
+}
+
+/// The length that most lists have which have any number; of equals the longest.
+fn commonest(lengths: &[usize]) -> Option<usize> {
+    let mut counts = BTreeMap::new();
+    for length in lengths.iter().filter(|&&length| length > 0) {
+        *counts.entry(*length).or_insert(0_usize) += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(length, _)| length)
+}
+
+/// Lists one after the other as vectors of one width; those of another length are missing.
+fn even<T: Copy>(values: &[T], lengths: &[usize], width: usize, missing: T) -> Vec<T> {
+    let mut even = Vec::with_capacity(lengths.len() * width);
+    let mut rest = values;
+    for &length in lengths {
+        let (list, others) = rest.split_at(length.min(rest.len()));
+        rest = others;
+        if list.len() == width {
+            even.extend_from_slice(list);
+        } else {
+            even.extend(std::iter::repeat_n(missing, width));
+        }
+    }
+    even
 }
 
 struct Levels {

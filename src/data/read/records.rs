@@ -212,6 +212,10 @@ impl<'i, 'a> Blocks<'i, 'a> {
         bytes.truncate(end);
         if let Some(at) = memchr(0, &bytes[before..]) {
             let line = self.line + line_ends(&bytes[..before + at]);
+            // Behind the first line it is one record's fault.
+            if self.input.forgiving && line > 1 {
+                return Ok(());
+            }
             return Err(self
                 .error(line, "a NUL byte: this is a binary file, not text")
                 .cure("give a text file, or one in a format that halflight knows"));
