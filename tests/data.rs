@@ -362,7 +362,7 @@ fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
 
     let json = stdout(&halflight(
         directory.path(),
-        &["data", "inspect", "people.csv", "other.csv", "--json"],
+        &["data", "inspect", "people.csv", "other.csv", "--json", "--include-curator"],
     ));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["tables"][0]["columns"][1]["missing"], 1);
@@ -370,6 +370,43 @@ fn inspect_explains_files_shows_values_only_when_asked_and_writes_nothing() {
     assert_eq!(differing[1]["verdict"], "only_in_first");
     assert_eq!(differing[4]["verdict"], "only_in_second");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+/// Nobody has said whether a file is private: what a single record decides is not in JSON.
+#[test]
+fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
+    let people = "name,age,income,k\nanna,30,low,1\nbert,,high,1\ncleo,50,high,1\n";
+    let garbled = people.replace("bert,,high,1", "x,y,,7,,9");
+    let directory = directory(&[("people.csv", people), ("garbled.csv", &garbled)]);
+    let inspect = |arguments: &[&str]| {
+        let all = [&["data", "inspect"], arguments, &["--json"]].concat();
+        let json = stdout(&halflight(directory.path(), &all));
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()
+    };
+    let mut tables = ["people.csv", "garbled.csv"].map(|file| {
+        let table = inspect(&[file])["tables"][0].clone();
+        let mut fields: Vec<_> = table.as_object().unwrap().keys().cloned().collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["columns", "origin", "role", "rows", "warnings"]);
+        assert_eq!(table["columns"][1], serde_json::json!({"name": "age", "kind": "numbers"}));
+        table
+    });
+    tables.iter_mut().for_each(|table| table["origin"] = "".into());
+    assert_eq!(tables[0], tables[1]);
+
+    let public = inspect(&["people.csv", "--public", "people.csv"]);
+    assert_eq!(public["tables"][1]["columns"][1]["missing"], 1);
+    assert_eq!(public["tables"][1]["role"], "public");
+    assert!(public["compatibility"].as_array().unwrap().is_empty());
+    let asked = inspect(&["garbled.csv", "--include-curator"]);
+    let problems = asked["tables"][0]["problems"].to_string();
+    assert!(problems.contains("garbled.csv:3 (this row has 6 cells"), "{problems}");
+    let text = stdout(&halflight(directory.path(), &["data", "inspect", "people.csv"]));
+    assert!(text.contains("1 missing ◆") && text.contains("Nobody has said"), "{text}");
+    let text = stdout(&halflight(directory.path(), &["data", "inspect", "--public", "people.csv"]));
+    assert!(text.contains("1 missing") && !text.contains('◆'), "{text}");
+    let refused = halflight(directory.path(), &["data", "inspect", "--public", "garbled.csv"]);
+    assert!(!refused.status.success());
 }
 
 #[test]

@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::reading::Watched;
-use super::{print_json, print_line};
+use super::{look, print_json, print_line};
 use crate::data::inspect::{Inspection, remarks_on_columns};
-use crate::data::read::{self, Reading};
-use crate::data::{Compatibility, DatasetDefinition, Source, Table};
+use crate::data::read::{self, Reading, Unwatched};
+use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::assembly::{Assembly, assemble};
 use crate::error::{Error, Result};
 use crate::privacy::{CuratorOnly, Watch};
@@ -37,37 +37,53 @@ enum DataCommand {
 
 /// What files hold, what could be their label, what is wrong with them, and how to use them.
 ///
-/// Nothing is written anywhere. The counts are exact: of a private file they are
-/// for your eyes. Of several files it says, too, whether their columns agree; of
+/// Nothing is written but, with --show-values, a line in the ledger that knows a private
+/// dataset. The counts are exact: of a private file they are for your eyes (◆), and in the
+/// JSON only with --include-curator. Whether a file is private, nobody knows who is not
+/// told: --public names those that are not. Of several files it says, too, whether their columns agree; of
 /// a session, what becomes of each of its datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  halflight data inspect private.csv public.parquet
+  halflight data inspect private.csv --public public.parquet
   halflight data inspect session.ron --json")]
 struct Inspect {
     /// Data files, or one session (.ron).
-    #[arg(required = true)]
+    #[arg(required_unless_present = "public")]
     files: Vec<PathBuf>,
+
+    /// A further data file, which is public: its numbers are for everybody. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    public: Vec<PathBuf>,
 
     /// Show ranges and common values, too.
     #[arg(long)]
     show_values: bool,
 
-    /// Print JSON.
+    /// Print JSON; exact numbers of what is not public only with --include-curator.
     #[arg(long)]
     json: bool,
+
+    /// Put exact numbers of files that may be private into the JSON.
+    #[arg(long, requires = "json")]
+    include_curator: bool,
 }
+
+/// What the ledger says of a look at values.
+const LOOKED: &str = "unprotected look: ranges and common values of the columns";
 
 impl Data {
     pub fn execute(&self) -> Result<()> {
         let DataCommand::Inspect(inspect) = &self.command;
+        let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
         let report = match inspect.files.as_slice() {
-            [path] if path.extension().is_some_and(|extension| extension == "ron") => {
-                inspect.session(path)?
-            }
-            files => inspect.tables(files)?,
+            [path] if is_session(path) && inspect.public.is_empty() => inspect.session(path)?,
+            _ => inspect.tables()?,
         };
-        if inspect.json { print_json(&report.json()?) } else { report.print() }
+        if inspect.json {
+            print_json(&report.json(inspect.include_curator)?)
+        } else {
+            report.print()
+        }
     }
 }
 
@@ -82,6 +98,8 @@ struct Report {
 struct Inspected {
     inspection: Inspection,
     definition: DatasetDefinition,
+    /// `None` of a file of which nobody has said it.
+    role: Option<Role>,
     /// The definition is ours, to start from.
     suggested: bool,
     warnings: Vec<String>,
@@ -102,11 +120,17 @@ struct Clipped {
 }
 
 impl Inspect {
-    fn tables(&self, files: &[PathBuf]) -> Result<Report> {
+    fn tables(&self) -> Result<Report> {
         let mut report = Report::default();
         let mut first: Option<Table> = None;
-        for path in files {
-            let table = read::read(path, &Reading::Plain, &mut Watched::default())?;
+        let unknown = self.files.iter().map(|path| (path, None));
+        let public = self.public.iter().map(|path| (path, Some(Role::Public)));
+        for (path, role) in unknown.chain(public) {
+            let table = read::read(path, &Reading::Plain, &mut Watched::default())
+                .or_else(|error| readable(path, role, error))?;
+            if self.show_values && role.is_none() {
+                look::note_file(path, Source::File, LOOKED)?;
+            }
             let inspection = Inspection::of(&table, self.show_values)?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
             let source = Source::File(path.display().to_string());
@@ -114,6 +138,7 @@ impl Inspect {
             report.tables.push(Inspected {
                 inspection,
                 definition,
+                role,
                 suggested: true,
                 warnings: Vec::new(),
             });
@@ -134,10 +159,14 @@ impl Inspect {
         let mut all = Vec::new();
         for definition in &session.datasets {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+            if self.show_values {
+                look::note(&loaded, &workspace, LOOKED)?;
+            }
             let inspection = self.inspect(&loaded, &watch)?;
             report.tables.push(Inspected {
                 inspection,
                 definition: loaded.definition.clone(),
+                role: Some(loaded.definition.role),
                 suggested: false,
                 warnings: loaded.warnings.clone(),
             });
@@ -169,14 +198,45 @@ impl Inspect {
     }
 }
 
+/// A private file may have records that cannot be read; the error says where the first is.
+fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
+    if role == Some(Role::Public) {
+        return Err(error);
+    }
+    let Ok(mut table) = read::read_private(path, &Reading::Plain, &mut Unwatched) else {
+        return Err(error);
+    };
+    let place = error.place().unwrap_or_default();
+    table.remarks.push(format!(
+        "there are records that cannot be read, such as {place} ({}): in a private dataset they \
+         count for nothing, a public one is refused",
+        error.what()
+    ));
+    Ok(table)
+}
+
 impl Report {
-    fn json(&self) -> Result<Value> {
+    fn is_public(&self, origin: &str) -> bool {
+        let mut tables = self.tables.iter();
+        tables.any(|table| table.is_public() && table.inspection.origin == origin)
+    }
+
+    fn json(&self, curator: bool) -> Result<Value> {
         let failed =
             |error: serde_json::Error| Error::failed(format!("cannot write JSON: {error}"));
         let mut tables = Vec::new();
         for table in &self.tables {
-            let mut value = serde_json::to_value(&table.inspection).map_err(failed)?;
-            value["definition"] = json!(file::to_ron(&table.definition)?);
+            let whole = curator || table.is_public();
+            let mut value = if whole {
+                serde_json::to_value(&table.inspection).map_err(failed)?
+            } else {
+                table.schema()
+            };
+            value["role"] = json!(table.role);
+            // One that is suggested depends on what stands in the cells.
+            if whole || !table.suggested {
+                value["definition"] = json!(file::to_ron(&table.definition)?);
+            }
             value["warnings"] = json!(table.warnings);
             tables.push(value);
         }
@@ -186,9 +246,13 @@ impl Report {
             }),
             Err(error) => json!({"name": plan.name, "problem": error.to_string()}),
         });
+        let known = |it: &&Compatibility| {
+            curator || (self.is_public(&it.first) && self.is_public(&it.second))
+        };
+        let compatibility: Vec<_> = self.compatibility.iter().filter(known).collect();
         Ok(json!({
             "tables": tables,
-            "compatibility": serde_json::to_value(&self.compatibility).map_err(failed)?,
+            "compatibility": serde_json::to_value(&compatibility).map_err(failed)?,
             "plans": plans.collect::<Vec<_>>(),
         }))
     }
@@ -214,7 +278,18 @@ impl Report {
                 Err(error) => print_line(&format!("plan '{}': {error}", plan.name))?,
             }
         }
-        print_line("◆ These numbers are exact: of a private file they are for your eyes only.")
+        let unknown = self.tables.iter().any(|table| table.role.is_none());
+        let private = self.tables.iter().any(|table| table.role == Some(Role::Private));
+        if unknown {
+            print_line(
+                "◆ These numbers are exact. Nobody has said whether the files are private: if one \
+                 is, they are for your eyes only. --public FILE names one that is not.",
+            )?;
+        }
+        if private {
+            print_line("◆ These numbers are exact and for your eyes only.")?;
+        }
+        Ok(())
     }
 }
 
@@ -234,7 +309,27 @@ impl std::fmt::Display for Clipped {
 }
 
 impl Inspected {
+    fn is_public(&self) -> bool {
+        self.role == Some(Role::Public)
+    }
+
+    /// What is no matter of a single record: how many there are, and the columns.
+    fn schema(&self) -> Value {
+        let columns = self.inspection.columns.iter();
+        let columns = columns.map(|column| json!({"name": column.name, "kind": column.most}));
+        json!({
+            "origin": self.inspection.origin,
+            "rows": self.inspection.rows,
+            "columns": columns.collect::<Vec<_>>(),
+        })
+    }
+
     fn print(&self) -> Result<()> {
+        let exact = |text: &str| match text {
+            "" => String::new(),
+            _ if self.is_public() => text.to_owned(),
+            _ => format!("{text} ◆"),
+        };
         let Inspection { origin, rows, columns, problems, label_candidates, .. } = &self.inspection;
         let title = if self.suggested { origin } else { &self.definition.name };
         print_line(&format!("{title}: {rows} rows, {} columns", columns.len()))?;
@@ -244,8 +339,10 @@ impl Inspected {
             let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
             let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
             let remark = remarks.get(column.name.as_str()).cloned();
-            let facts = [distinct, missing, column.values.clone(), remark];
-            let facts: Vec<_> = facts.into_iter().flatten().collect();
+            let facts = [distinct, missing, column.values.clone()];
+            let facts = exact(&facts.into_iter().flatten().collect::<Vec<_>>().join("  "));
+            let facts = [facts, remark.unwrap_or_default()];
+            let facts = facts.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>();
             let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
             print_line(line.trim_end())?;
         }
@@ -257,14 +354,14 @@ impl Inspected {
             problems.iter().partition(|problem| problem.column.is_some());
         for problem in of_columns.iter().take(MOST_COLUMNS) {
             let column = problem.column.as_deref().unwrap_or_default();
-            print_line(&format!("  ! {column}: {}", problem.what))?;
+            print_line(&exact(&format!("  ! {column}: {}", problem.what)))?;
         }
         if of_columns.len() > MOST_COLUMNS {
             let more = of_columns.len() - MOST_COLUMNS;
             print_line(&format!("  ! and {more} columns more; --json lists them all"))?;
         }
         for problem in general {
-            print_line(&format!("  ! {}", problem.what))?;
+            print_line(&exact(&format!("  ! {}", problem.what)))?;
         }
         for warning in &self.warnings {
             print_line(&format!("  ! {warning}"))?;
@@ -277,7 +374,7 @@ impl Inspected {
                 Some(classes) => format!("{} with {classes} classes", candidate.task),
                 None => candidate.task.to_string(),
             };
-            print_line(&format!("  label? {}: {task}", candidate.column))?;
+            print_line(&exact(&format!("  label? {}: {task}", candidate.column)))?;
         }
         let ron = file::to_ron(&self.definition)?;
         print_line(&format!("  to use it, among the `datasets` of a session:\n{ron}\n"))

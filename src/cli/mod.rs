@@ -24,6 +24,7 @@
 //! | [`voice`] | what is said on standard error, and how much of it |
 //! | [`progress`], [`reading`], [`steps`] | how far a long work is, a file, a run |
 //! | [`signals`] | Ctrl-C and friends |
+//! | [`look`] | looks at exact numbers, written into the ledger |
 //!
 //! Results go to standard output, progress and messages to standard error.
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
@@ -33,6 +34,7 @@ mod completions;
 mod data;
 mod demo;
 mod ledger;
+mod look;
 mod man;
 mod methods;
 mod open;
@@ -149,7 +151,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            voice::complain(format_args!("error: {error}"));
+            voice::complain(format_args!("error: {}", voice::words(&error)));
             exit_code(&error)
         }
     }

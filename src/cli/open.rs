@@ -37,7 +37,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let mut session = Session::default();
     for (index, path) in files.iter().enumerate() {
         let role = if index == 0 { crate::data::Role::Private } else { crate::data::Role::Public };
-        let table = crate::data::read::read_plainly(path)?;
+        let table = crate::data::read::read_for_columns(path)?;
         let columns = crate::session::dataset::column_kinds(&table);
         let mut definition = engine::desk::suggest(&path.display().to_string(), &columns, role);
         while session.datasets.iter().any(|other| other.name == definition.name) {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::progress::Progress;
 use super::reading::Watched;
-use super::{print_json, print_line, print_text, voice};
+use super::{look, print_json, print_line, print_text, voice};
 use crate::data::read::{self, Format, Reading};
-use crate::data::{Column, Missing, Table, write};
+use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Watch;
@@ -23,7 +23,9 @@ use crate::session::{Predictions, Records, SavedModel, Session, Workspace, datas
 /// `halflight data inspect` reads. Columns are found by name; others may be there. Where
 /// a column of the model is missing or has another shape, nothing is predicted.
 ///
-/// A prediction tells about its row: of private rows it is as private as they are.
+/// A prediction tells about its row: of private rows it is as private as they are. Counts and
+/// scores of rows that may be private are marked ◆, and a score of a dataset that a ledger
+/// knows is written into it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight predict .halflight/runs/RUN new.csv -o predictions.csv
@@ -64,10 +66,21 @@ pub struct Predict {
     #[arg(long)]
     score: bool,
 
+    /// The rows are public: what is counted about them is for everybody.
+    #[arg(long, conflicts_with = "dataset")]
+    public: bool,
+
     /// Print a summary as JSON; with the predictions themselves where no file is written.
     #[arg(long)]
     json: bool,
+
+    /// Put what is counted about rows that may be private into the JSON, score included.
+    #[arg(long, requires = "json")]
+    include_curator: bool,
 }
+
+/// What the ledger says of a score.
+const SCORED: &str = "unprotected look: exact score of a model on the records";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Rule {
@@ -91,6 +104,8 @@ struct Outcome {
     columns: Vec<(String, Column)>,
     predictions: Predictions,
     score: Option<Score>,
+    /// Whether counts and scores are for everybody.
+    public: bool,
 }
 
 impl Predict {
@@ -107,7 +122,7 @@ impl Predict {
         }
         let outcome = match &self.dataset {
             Some(name) => self.of_dataset(&model, name)?,
-            None => self.of_table(&model, self.read(&model)?)?,
+            None => self.of_file(&model)?,
         };
         Self::remark(&outcome);
         let Some(format) = format else { return self.print(&model, &outcome) };
@@ -116,11 +131,11 @@ impl Predict {
             return print_json(&self.summary(&model, &outcome));
         }
         print_line(&format!(
-            "{} predictions in {}",
-            outcome.predictions.rows - outcome.predictions.without,
+            "predictions of {} rows in {}",
+            outcome.predictions.rows,
             self.output.display()
         ))?;
-        outcome.score.iter().try_for_each(|score| print_line(&words(score)))
+        outcome.score.iter().try_for_each(|score| print_line(&outcome.words(score)))
     }
 
     /// `None` for standard output. Refuses a file that is there before anything is read.
@@ -137,7 +152,7 @@ impl Predict {
         Ok(Some(format))
     }
 
-    fn read(&self, model: &SavedModel) -> Result<Table> {
+    fn of_file(&self, model: &SavedModel) -> Result<Outcome> {
         if self.data.extension().is_some_and(|extension| extension == "ron") {
             return Err(Error::usage("which dataset of the session is to be predicted?")
                 .at(self.data.display().to_string())
@@ -145,11 +160,20 @@ impl Predict {
         }
         // The largest index of a LIBSVM file says little about the model's vectors.
         let width = model.preparation.vector_width("x");
-        let reading = match width {
-            Some(width) if read::format(&self.data)? == Format::Libsvm => Reading::Sparse(width),
-            _ => Reading::Plain,
+        let sparse = match width {
+            Some(width) if read::format(&self.data)? == Format::Libsvm => Some(width),
+            _ => None,
         };
-        read::read(&self.data, &reading, &mut Watched::default())
+        let reading = sparse.map_or(Reading::Plain, Reading::Sparse);
+        let table = read::read(&self.data, &reading, &mut Watched::default())?;
+        if self.score && !self.public {
+            let source = |file| match sparse {
+                Some(width) => Source::Sparse { file, width },
+                None => Source::File(file),
+            };
+            look::note_file(&self.data, source, SCORED)?;
+        }
+        self.of_table(model, table, self.public)
     }
 
     /// Exact predictions of private records are computed under an open watch, like every
@@ -162,18 +186,22 @@ impl Predict {
         for warning in &loaded.warnings {
             voice::tell(format_args!("note: {warning}"));
         }
+        if self.score {
+            look::note(&loaded, &workspace, SCORED)?;
+        }
         match loaded.records {
-            Records::Public(table) => self.of_table(model, *table),
+            Records::Public(table) => self.of_table(model, *table, true),
             Records::Private(private) => {
                 let watch = Watch::open();
-                let seen = private.curator(&watch, |table| self.of_table(model, table.clone()));
+                let seen =
+                    private.curator(&watch, |table| self.of_table(model, table.clone(), false));
                 let seen = seen.as_ref().and_then(|seen| seen.reveal(&watch));
                 seen.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))
             }
         }
     }
 
-    fn of_table(&self, model: &SavedModel, table: Table) -> Result<Outcome> {
+    fn of_table(&self, model: &SavedModel, table: Table, public: bool) -> Result<Outcome> {
         let origin = table.origin.clone();
         let rename: BTreeMap<_, _> = self.rename.iter().cloned().collect();
         let table = model.under_its_names(table, &rename)?;
@@ -197,27 +225,28 @@ impl Predict {
             }
             columns.push((name, column));
         }
-        Ok(Outcome { origin, columns, predictions, score })
+        Ok(Outcome { origin, columns, predictions, score, public })
     }
 
     /// What a reader of the predictions should know.
     fn remark(outcome: &Outcome) {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
+        let mark = if outcome.public { "" } else { " ◆" };
         if *without > 0 {
             voice::tell(format_args!(
-                "note: {without} of {rows} rows lack a value and have no prediction"
+                "note: {without} of {rows} rows lack a value and have no prediction{mark}"
             ));
         }
         if *clipped > 0 {
             voice::tell(format_args!(
                 "note: {clipped} of {rows} rows lie beyond the bound that the model was trained \
-                 under and were moved to it"
+                 under and were moved to it{mark}"
             ));
         }
         for (column, count) in unknown {
             voice::tell(format_args!(
                 "note: in {count} of {rows} rows '{column}' has a value that the model does not \
-                 know; it counts as 'other'"
+                 know; it counts as 'other'{mark}"
             ));
         }
     }
@@ -240,7 +269,7 @@ impl Predict {
         }
         let csv = write::bytes(write::Format::Csv, &outcome.columns)?;
         print_text(&csv)?;
-        outcome.score.iter().for_each(|score| voice::tell(words(score)));
+        outcome.score.iter().for_each(|score| voice::tell(outcome.words(score)));
         Ok(())
     }
 
@@ -255,11 +284,14 @@ impl Predict {
             "label": preparation.label_name(),
             "data": outcome.origin,
             "rows": rows,
-            "without_prediction": without,
-            "clipped": clipped,
-            "unknown_values": unknown,
             "output": (self.output != Path::new("-")).then_some(&self.output),
         });
+        if !outcome.public && !self.include_curator {
+            return summary;
+        }
+        summary["without_prediction"] = json!(without);
+        summary["clipped"] = json!(clipped);
+        summary["unknown_values"] = json!(unknown);
         if let Some(score) = &outcome.score {
             summary["curator_only_score"] = json!({
                 "measure": score.name(), "value": score.value, "rows": score.rows,
@@ -269,11 +301,18 @@ impl Predict {
     }
 }
 
-fn words(score: &Score) -> String {
-    format!(
-        "{} on {} rows: {} ◆ (exact: if these rows are private, so is this number)",
-        score.words(),
-        score.rows,
-        crate::plot::number::compact(score.value)
-    )
+impl Outcome {
+    fn words(&self, score: &Score) -> String {
+        let mark = if self.public {
+            ""
+        } else {
+            " ◆ (exact: if these rows are private, so is this number)"
+        };
+        format!(
+            "{} on {} rows: {}{mark}",
+            score.words(),
+            score.rows,
+            crate::plot::number::compact(score.value)
+        )
+    }
 }

@@ -52,6 +52,9 @@ pub struct ColumnFacts {
     pub name: String,
     /// "numbers", "text" or "vectors of … numbers".
     pub kind: String,
+    /// The same as most cells say, so that no single record decides it.
+    #[serde(skip)]
+    pub most: String,
     pub missing: usize,
     /// How many different values there are; not counted for vectors.
     pub distinct: Option<usize>,
@@ -192,8 +195,15 @@ impl Found {
         };
         let values = values.as_deref().filter(|_| show_values);
         let values = values.map(|values| summary(column, values));
-        let facts =
-            ColumnFacts { name: name.clone(), kind: column.kind(), missing, distinct, values };
+        let most = if column.is_mostly_numbers() { "numbers".to_owned() } else { column.kind() };
+        let facts = ColumnFacts {
+            name: name.clone(),
+            kind: column.kind(),
+            most,
+            missing,
+            distinct,
+            values,
+        };
         Self { facts, problem, candidate }
     }
 }
