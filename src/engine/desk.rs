@@ -46,9 +46,12 @@ pub enum Request {
     Inspect(String),
     /// What lies in a directory; relative to the data of the workspace.
     Browse(PathBuf),
-    /// The first rows of a file, as far as they are quickly read. Only the newest
-    /// of several waiting is answered.
-    Glance(PathBuf),
+    /// Columns of a file, as far as they are quickly read, and its first cells where they
+    /// are public or somebody looks. Only the newest of several waiting is answered.
+    Glance {
+        file: PathBuf,
+        look: Option<Watch>,
+    },
     /// Rows of a private dataset, for the curator's eyes.
     Peek {
         dataset: String,
@@ -286,7 +289,7 @@ fn overtaken(request: &Request, later: &[Errand]) -> bool {
         let Errand::Asked(other) = other else { return false };
         match request {
             Request::Preview { .. } => matches!(**other, Request::Preview { .. }),
-            Request::Glance(_) => matches!(**other, Request::Glance(_)),
+            Request::Glance { .. } => matches!(**other, Request::Glance { .. }),
             Request::Archive => matches!(**other, Request::Archive),
             _ => false,
         }
@@ -349,7 +352,7 @@ impl Clerk {
                 }
             }
             Request::Inspect(file) => {
-                let table = data::read::read_plainly(&self.workspace.resolve(&file))?;
+                let table = data::read::read_for_columns(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
                 // A session travels with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
@@ -362,8 +365,8 @@ impl Clerk {
                 let listing = shelf::list(&self.workspace.base().join(directory))?;
                 self.tray.put(Report::Listing(listing));
             }
-            Request::Glance(file) => {
-                let schema = shelf::glance(&file);
+            Request::Glance { file, look } => {
+                let schema = shelf::glance(&file, self.role_of(&file), look.as_ref());
                 self.tray.put(Report::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
@@ -445,6 +448,20 @@ impl Clerk {
     }
 
     /// Reads in a thread of its own, so that a large file holds up nothing else.
+    /// What the session says of a file; private, if one of its datasets is.
+    fn role_of(&self, file: &Path) -> Option<Role> {
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let wanted = canonical(file);
+        let definitions = self.loaded.values().map(|loaded| &loaded.definition);
+        let of_file = definitions.filter(|definition| {
+            let mut files = definition.source.files().into_iter();
+            files.any(|file| canonical(&self.workspace.resolve(file)) == wanted)
+        });
+        let roles: Vec<Role> = of_file.map(|definition| definition.role).collect();
+        let private = roles.iter().find(|role| **role == Role::Private);
+        private.or(roles.first()).copied()
+    }
+
     fn load(&mut self, definition: DatasetDefinition) {
         let name = definition.name.clone();
         let reading = Arc::new(AtomicBool::new(false));

@@ -8,17 +8,20 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::job::INSECURE;
-use crate::data::Table;
 use crate::data::read::{self, Format, Reading};
+use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{Account, RunRecord};
+use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::session::dataset::{ColumnKind, column_kinds};
 
 /// Rows of a private dataset that the curator is shown at once.
 pub const MOST_ROWS: usize = 500;
 /// Beyond this many runs a plan is cheap enough not to be counted.
 pub const MOST_RUNS: u64 = 1024;
+/// Rows of a file that are shown before it is a dataset.
+const GLANCED: usize = 20;
 /// How much of a text file is read to guess at its columns.
 const GLANCE: u64 = 64 * 1024;
 /// Other files make sense as a whole only; beyond this size they are not glanced at.
@@ -78,16 +81,44 @@ impl Rows {
 }
 
 /// What the beginning of a file says about its columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Schema {
     pub columns: Vec<ColumnKind>,
-    pub rows: Rows,
+    pub rows: usize,
     /// The whole file was looked at, not only its beginning.
     pub whole: bool,
+    pub cells: Cells,
 }
 
-/// A quick look at the beginning of a text file.
-pub fn glance(path: &Path) -> Result<Schema> {
+/// The first cells of a file, as far as they may be seen.
+#[derive(Debug, Clone)]
+pub enum Cells {
+    /// Nobody has said that they are public.
+    Hidden,
+    Public(Rows),
+    /// Somebody wanted to look.
+    Exact(CuratorOnly<Rows>),
+}
+
+impl Schema {
+    /// Cells are public where the file's role is. A file of which nothing is known yet may
+    /// be private, or a copy of one that is.
+    fn of(table: Table, whole: bool, role: Option<Role>, look: Option<&Watch>) -> Self {
+        let (columns, rows) = (column_kinds(&table), table.rows());
+        let first = |table: &Table| Rows::of(table, GLANCED);
+        let cells = match (role, look) {
+            (Some(Role::Public), _) => Cells::Public(first(&table)),
+            (_, Some(watch)) => {
+                Private::new(table).curator(watch, first).map_or(Cells::Hidden, Cells::Exact)
+            }
+            _ => Cells::Hidden,
+        };
+        Self { columns, rows, whole, cells }
+    }
+}
+
+/// A quick look at the beginning of a text file that has this role, if it has one.
+pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
@@ -100,15 +131,17 @@ pub fn glance(path: &Path) -> Result<Schema> {
             return Err(Error::usage(format!("{} of {} MB", format.name(), size >> 20))
                 .cure("press Enter to read it and see its columns"));
         }
-        let table = read::read_plainly(path)?;
-        let columns = column_kinds(&table);
-        return Ok(Schema { columns, rows: Rows::of(&table, 20), whole: true });
+        let table = read::read_for_columns(path)?;
+        return Ok(Schema::of(table, true, role, look));
     }
     if !whole && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
         bytes.truncate(end + 1);
     }
-    let table = read::read_bytes(&path.display().to_string(), &bytes, &Reading::Plain)?;
-    Ok(Schema { columns: column_kinds(&table), rows: Rows::of(&table, 20), whole })
+    let name = path.display().to_string();
+    let table = read::read_bytes(&name, &bytes, &Reading::Plain).or_else(|error| {
+        read::read_private_bytes(&name, &bytes, &Reading::Plain).map_err(|_| error)
+    })?;
+    Ok(Schema::of(table, whole, role, look))
 }
 
 /// How many more runs with these events fit into the account's budget, up to
@@ -316,13 +349,33 @@ mod tests {
     }
 
     #[test]
+    fn a_glance_shows_cells_of_public_files_and_others_only_to_an_open_look() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("small.csv");
+        std::fs::write(&path, "age,word\n61,secret\n47,two,too many\n").unwrap();
+        let cells = |role, look| glance(&path, role, look).unwrap().cells;
+        let (open, sealed) = (Watch::open(), Watch::sealed());
+        assert!(
+            matches!(cells(Some(Role::Public), None), Cells::Public(rows) if rows.rows.len() == 2)
+        );
+        for role in [None, Some(Role::Private)] {
+            assert!(matches!(cells(role, None), Cells::Hidden));
+            assert!(matches!(cells(role, Some(&sealed)), Cells::Hidden));
+            let Cells::Exact(rows) = cells(role, Some(&open)) else { panic!("{role:?}") };
+            assert_eq!(rows.reveal(&open).unwrap().rows[0], ["61", "secret"]);
+            assert!(rows.reveal(&sealed).is_none());
+        }
+        assert!(open.has_peeked() && !sealed.has_peeked());
+    }
+
+    #[test]
     fn a_glance_reads_whole_lines_of_the_beginning() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("long.csv");
         let rows: Vec<String> = (0..20_000).map(|row| format!("{row},word{row}")).collect();
         std::fs::write(&path, format!("number,word\n{}\n", rows.join("\n"))).unwrap();
-        let schema = glance(&path).unwrap();
-        assert!(!schema.whole && schema.rows.rows.len() == 20);
+        let schema = glance(&path, None, None).unwrap();
+        assert!(!schema.whole && schema.rows > 1000);
         assert!(schema.columns[0].numeric && !schema.columns[1].numeric);
         std::fs::create_dir(directory.path().join("zoo")).unwrap();
         let listing = list(directory.path()).unwrap();

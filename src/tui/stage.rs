@@ -19,7 +19,7 @@ use crate::engine::assembly::assemble;
 use crate::engine::desk::{News, Preview};
 use crate::engine::job::{Progress, Scores};
 use crate::engine::ranking::{Findings, RankingSummary};
-use crate::engine::shelf::{Digest, Entry, Listing, Rows, Schema};
+use crate::engine::shelf::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
@@ -374,17 +374,23 @@ pub fn listing() -> Listing {
     }
 }
 
+/// The first rows of the file that has this schema.
+pub fn rows() -> Rows {
+    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    Rows {
+        header: ["age", "ward", "stay"].map(str::to_owned).to_vec(),
+        rows: vec![row(["61", "north", "3.5"]), row(["47", "south", "1"])],
+        total: 2,
+    }
+}
+
 pub fn schema() -> Schema {
     let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric, width: 1 };
-    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
     Schema {
         columns: vec![column("age", true), column("ward", false), column("stay", true)],
-        rows: Rows {
-            header: vec!["age".to_owned(), "ward".to_owned(), "stay".to_owned()],
-            rows: vec![row(["61", "north", "3.5"]), row(["47", "south", "1"])],
-            total: 2,
-        },
+        rows: 2,
         whole: true,
+        cells: Cells::Hidden,
     }
 }
 
@@ -399,7 +405,7 @@ pub fn browsing() -> App {
 
 pub fn peeking() -> App {
     let mut app = loaded();
-    app.data.peeked = Some(("winter".to_owned(), exact(schema().rows)));
+    app.data.peeked = Some(("winter".to_owned(), exact(rows())));
     app.focus_on(Pane::Rows);
     app
 }
@@ -437,7 +443,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "data_failed",
             with(loaded(), &|app| {
-                let error = Error::failed("expected a number, found 'x'")
+                let error = Error::failed("expected a number, found text")
                     .at("a.csv:17, column 'temp'")
                     .cure("mark the column as categorical");
                 app.complain(&error);

@@ -1,6 +1,6 @@
 //! Keys in windows over a screen, and what their answers mean.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{act, data, export, go_to, plan, prompt, queue, rank, select, session};
 use crate::engine::Request;
@@ -76,10 +76,18 @@ pub(super) fn files_key(app: &mut App, mut files: Box<Files>, key: KeyEvent) -> 
         return take_file(app, files);
     }
     let before = files.file();
-    files.picker.handle(key);
-    let now = files.file().filter(|file| before.as_ref() != Some(file));
+    let look = key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL);
+    if look && app.watch.is_sealed() {
+        app.say(Level::Warning, "the view is sealed: v on a screen opens it");
+    } else if !look {
+        files.picker.handle(key);
+    }
+    let now = files.file();
+    let moved = now != before;
     app.popup = Some(Popup::Files(files));
-    now.map(|file| Effect::ask(Request::Glance(file))).into_iter().collect()
+    let look = (look && !app.watch.is_sealed()).then(|| app.watch.clone());
+    let now = now.filter(|_| moved || look.is_some());
+    now.map(|file| Effect::ask(Request::Glance { file, look })).into_iter().collect()
 }
 
 /// Enters a directory, or describes a file.

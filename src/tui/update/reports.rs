@@ -70,7 +70,7 @@ pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {
                 let files = Files::new(&listing);
                 let first = files.file();
                 app.popup = Some(Popup::Files(Box::new(files)));
-                let glance = first.map(|file| Effect::ask(Request::Glance(file)));
+                let glance = first.map(|file| Effect::ask(Request::Glance { file, look: None }));
                 return glance.into_iter().collect();
             }
         }

@@ -102,10 +102,9 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
         0 => Report::Listing(stage::listing()),
         1 => Report::Glance { file: "x.csv".into(), schema: Ok(stage::schema()) },
         2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
-        3 => Report::Peeked {
-            dataset: "winter".to_owned(),
-            rows: Some(stage::exact(stage::schema().rows)),
-        },
+        3 => {
+            Report::Peeked { dataset: "winter".to_owned(), rows: Some(stage::exact(stage::rows())) }
+        }
         4 => Report::Archive(
             (0..number).map(|it| archived(it, 1.0, &[3.0, f64::NAN, 2.0])).collect(),
         ),

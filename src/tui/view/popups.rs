@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Wrap};
 
 use super::{Hits, bold, table};
-use crate::engine::shelf::Schema;
+use crate::engine::shelf::{Cells, Schema};
 use crate::tui::app::{App, Pane, one_line};
 use crate::tui::dataset_form::{DatasetForm, Shown};
 use crate::tui::fuzzy;
@@ -174,37 +174,54 @@ fn browse(app: &App, frame: &mut Frame, body: Rect, files: &Files, hits: &mut Hi
         }
         None => {}
     }
-    let words = "Enter opens a folder or takes a file, Esc leaves";
+    let hidden = glance.is_some_and(|(_, look)| {
+        look.as_ref().is_ok_and(|schema| matches!(schema.cells, Cells::Hidden))
+    });
+    let words = if hidden && !app.watch.is_sealed() {
+        "Enter opens a folder or takes a file, Ctrl-o shows cells ◆, Esc leaves"
+    } else {
+        "Enter opens a folder or takes a file, Esc leaves"
+    };
     frame.render_widget(Line::styled(words, app.theme.muted), keys);
 }
 
 fn first_look(app: &App, frame: &mut Frame, area: Rect, schema: &Schema) {
     let text = schema.columns.iter().filter(|column| !column.numeric).count();
     let rows = if schema.whole {
-        format!("{} rows", schema.rows.total)
+        format!("{} rows", schema.rows)
     } else {
-        format!("more than {} rows", schema.rows.total)
+        format!("more than {} rows", schema.rows)
+    };
+    let (cells, style) = match &schema.cells {
+        Cells::Hidden => (None, app.theme.muted),
+        Cells::Public(rows) => (Some(rows), app.theme.muted),
+        Cells::Exact(rows) => (rows.reveal(&app.watch), app.theme.curator),
     };
     let columns = schema.columns.len();
     let mut lines = vec![Line::styled(
         format!("{rows}, {columns} columns, {text} of them text"),
         app.theme.accent,
     )];
+    match (&schema.cells, cells) {
+        (Cells::Exact(_), Some(_)) => {
+            lines.push(Line::styled("◆ cells, for your eyes only", style));
+        }
+        (Cells::Public(_), _) => {}
+        _ => lines.push(Line::styled("cells are hidden: the file may be private", style)),
+    }
     let names = schema.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0).min(24);
     for (index, column) in schema.columns.iter().enumerate() {
         let kind = if column.numeric { "number" } else { "text  " };
-        let values: Vec<&str> = schema
-            .rows
-            .rows
+        let values: Vec<&str> = cells
             .iter()
-            .take(4)
+            .flat_map(|rows| rows.rows.iter().take(4))
             .filter_map(|row| row.get(index).map(String::as_str))
             .collect();
         let name: String = column.name.chars().take(names).collect();
         lines.push(Line::from(vec![
             Span::styled(format!("{name:<names$} "), app.theme.text),
             Span::styled(format!("{kind}  "), app.theme.muted),
-            Span::styled(values.join(", "), app.theme.muted),
+            Span::styled(values.join(", "), style),
         ]));
     }
     frame.render_widget(Paragraph::new(lines), area);
