@@ -151,6 +151,82 @@ fn a_sealed_run_computes_no_exact_number_and_its_ledger_says_so() {
     assert!(ledger.contains("\"peeked\":false"), "{ledger}");
 }
 
+/// Lines of a file, one of them replaced.
+fn replace_line(directory: &Path, file: &str, line: usize, text: &str) {
+    let path = directory.join(file);
+    let before = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = before.lines().collect();
+    lines[line - 1] = text;
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn an_error_names_line_and_column_and_quotes_the_cell_only_in_an_open_view() {
+    let directory = workspace();
+    replace_line(directory.path(), "public.csv", 17, "SECRET,0.5,1");
+    let text = |arguments: &[&str]| {
+        let output = halflight(directory.path(), &[&["run", "session.ron"], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(!stdout(&output).contains("SECRET"));
+        stderr(&output)
+    };
+    let (open, sealed) = (text(&[]), text(&["--sealed"]));
+    for text in [&open, &sealed] {
+        assert!(text.contains("public.csv:17, column 'x': expected a number"), "{text}");
+    }
+    assert!(open.contains("◆ found there: 'SECRET'"), "{open}");
+    assert!(!sealed.contains("SECRET") && !sealed.contains('◆'), "{sealed}");
+}
+
+/// What a run says, without what is another each time.
+fn said(output: &Output) -> Vec<String> {
+    let text = stderr(output) + &stdout(output);
+    let lines = text.lines().filter(|line| {
+        !["granted", " in ", "written", "ledger and runs"].iter().any(|it| line.contains(it))
+    });
+    // ε, δ and records stay; the released error on public records is of fresh noise.
+    let lines = lines.filter(|line| !line.contains("private model"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_private_record_that_cannot_be_used_stops_nothing_and_shows_nowhere() {
+    let clean = workspace();
+    let expected = said(&halflight(clean.path(), &["run", "session.ron", "--sealed"]));
+    let garbage =
+        ["SECRET,1,2", "1,2,SECRET", "SECRET", "1,2,3,SECRET", "\"SECRET,1,2", "SECRET\"\",\"1,2"];
+    for (at, garbage) in garbage.iter().enumerate() {
+        let directory = workspace();
+        replace_line(directory.path(), "private.csv", 100 + at, garbage);
+        let output = halflight(directory.path(), &["run", "session.ron", "--sealed"]);
+        assert!(output.status.success(), "{garbage}: {}", stderr(&output));
+        assert_eq!(said(&output), expected, "{garbage}");
+        let mut folders = vec![directory.path().join(".halflight")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                let bytes = std::fs::read(entry.path()).unwrap();
+                let held = bytes.windows(6).any(|window| window == b"SECRET");
+                assert!(!held, "{garbage}: {}", entry.path().display());
+            }
+        }
+    }
+    // The curator is told how many there are, and where the first of them is.
+    let directory = workspace();
+    for line in 100..140 {
+        replace_line(directory.path(), "private.csv", line, "SECRET");
+    }
+    let open = halflight(directory.path(), &["run", "session.ron"]);
+    let text = stderr(&open);
+    assert!(open.status.success() && !text.contains("SECRET"), "{text}");
+    assert!(text.contains("◆") && text.contains("private training records are empty"), "{text}");
+    let inspect = halflight(directory.path(), &["data", "inspect", "private.csv"]);
+    assert!(stdout(&inspect).contains("private.csv:100 (this row has 1 cell"), "{inspect:?}");
+}
+
 #[test]
 fn a_run_repeats_from_its_own_directory_and_spends_from_the_same_budget() {
     let directory = workspace();
@@ -207,11 +283,11 @@ fn renaming_reordering_or_cutting_the_private_file_does_not_refresh_its_budget()
 #[test]
 fn broken_input_is_refused_with_file_place_and_cure() {
     let cases: [(&str, &str, &[&str]); 9] = [
-        ("x,z,y\n1,2\n", "", &["private.csv", "2"]),
+        ("x,z,y\n1,2\n", "public", &["public.csv", "2"]),
         ("x,z,y\n", "", &["private.csv"]),
         ("", "", &["private.csv"]),
-        ("x,z,y\n1,2,3\n1,NaN,3\n4,5,6\n", "", &["private.csv:3", "'z'"]),
-        ("x,z,y\n1,2,3\n1,,3\n4,5,6\n", "", &["private.csv:3", "'z'"]),
+        ("x,z,y\n1,2,3\n1,NaN,3\n4,5,6\n", "public", &["public.csv:3", "'z'"]),
+        ("x,z,y\n1,2,3\n1,,3\n4,5,6\n", "public", &["public.csv:3", "'z'"]),
         ("x,x,y\n1,2,3\n", "", &["private.csv", "'x'"]),
         ("x,z,q\n1,2,3\n1,2,3\n", "", &["'y'", "private.csv"]),
         ("x,z,y\n1,2,3\n2,3,4\n", "session.ron:4:", &["session.ron:"]),
@@ -219,12 +295,14 @@ fn broken_input_is_refused_with_file_place_and_cure() {
     ];
     for (number, (file, change, wanted)) in cases.into_iter().enumerate() {
         let directory = workspace();
-        std::fs::write(directory.path().join("private.csv"), file).unwrap();
+        // What is wrong with a single private record stops nothing.
+        let name = if change == "public" { "public.csv" } else { "private.csv" };
+        std::fs::write(directory.path().join(name), file).unwrap();
         match change {
             "filter" => {
                 edit(directory.path(), "role: private,", "role: private, filter: \"season == 1\",");
             }
-            "" => {}
+            "" | "public" => {}
             _ => edit(directory.path(), "role: private,", "rle: private,"),
         }
         let output = halflight(directory.path(), &["run", "session.ron"]);

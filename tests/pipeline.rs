@@ -99,11 +99,13 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     let inspected = place.json("data inspect", &["data", "inspect", "bikes.csv", "--json"]);
     assert_eq!(inspected["tables"][0]["rows"], 8645);
     place.json("data inspect", &["data", "inspect", "session.ron", "--show-values", "--json"]);
+    let asked = ["data", "inspect", "session.ron", "--show-values", "--json", "--include-curator"];
+    place.json("data inspect", &asked);
     let run = place.run();
 
     // A run directory and its model.ron mean the same; so do CSV, Parquet and JSON.
     let arguments = ["predict", &run, "bikes.csv", "--score", "--json", "-o", "out.csv"];
-    let summary = place.json("predict", &arguments);
+    let summary = place.json("predict", &[&arguments[..], &["--public"]].concat());
     assert_eq!((&summary["rows"], &summary["without_prediction"]), (&8645.into(), &0.into()));
     let rmse = summary["curator_only_score"]["value"].as_f64().unwrap();
     assert!(rmse > 0.0 && rmse < 130.0, "{rmse}");
@@ -130,6 +132,8 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     let rows = winter["columns"]["prediction"].as_array().unwrap().len();
     assert_eq!(winter["rows"], rows);
     assert_eq!(rows, count(&read(place.path("work/bikes.csv"))));
+    let asked = [&arguments[..], &["--force", "--include-curator"]].concat();
+    assert_eq!(place.json("predict", &asked)["curator_only_score"]["value"], rmse);
 
     let left = read(Path::new(&run).join("report.html"));
     assert!(left.contains("Released numbers only") && !left.contains('◆'));
@@ -200,6 +204,52 @@ fn the_validator_of_these_tests_finds_what_is_wrong() {
     ] {
         assert!(flaw(text).unwrap().contains(wanted), "{text}");
     }
+}
+
+/// Exact numbers of private rows are marked, asked for by name, and in the ledger before.
+#[test]
+fn a_score_and_a_look_at_values_of_private_rows_are_in_the_ledger_and_in_json_only_when_asked() {
+    let place = Place::new();
+    let looks = || {
+        let book = place.json("ledger", &["ledger", "--json"]);
+        let entries = book["accounts"][0]["unprotected"].as_array().cloned().unwrap_or_default();
+        entries.len()
+    };
+    // Before the ledger has met the dataset there is no account to write into.
+    place.text(&["data", "inspect", "session.ron", "--show-values"]);
+    assert!(!place.path("work/.halflight").exists());
+    let run = place.run();
+    assert_eq!(looks(), 0);
+    let text = place.text(&["data", "inspect", "session.ron", "--show-values"]);
+    assert!(text.contains(" ◆") && text.contains("for your eyes only"), "{text}");
+    assert_eq!(looks(), 1);
+    place.text(&["data", "inspect", "session.ron"]);
+    place.text(&["data", "inspect", "bikes.csv"]);
+    assert_eq!(looks(), 1);
+    place.text(&["data", "inspect", "bikes.csv", "--show-values"]);
+    assert_eq!(looks(), 2, "the private rows are among those of this file");
+
+    let winter =
+        ["predict", &run, "session.ron", "--dataset", "winter", "-o", "out.csv", "--force"];
+    let json = [&winter[..], &["--score", "--json"]].concat();
+    let summary = place.json("predict", &json);
+    for exact in ["without_prediction", "clipped", "unknown_values", "curator_only_score"] {
+        assert!(summary.get(exact).is_none(), "{exact}");
+    }
+    assert_eq!(looks(), 3);
+    let whole = place.json("predict", &[&json[..], &["--include-curator"]].concat());
+    assert!(whole["curator_only_score"]["value"].as_f64().unwrap() > 0.0);
+    assert_eq!(looks(), 4);
+    let text = place.text(&[&winter[..], &["--score"]].concat());
+    assert!(text.contains('◆'), "{text}");
+    place.text(&["predict", &run, "bikes.csv", "--score", "-o", "out.csv", "--force"]);
+    assert_eq!(looks(), 6);
+    // Predictions alone, and what is public, are no looks.
+    place.text(&winter);
+    let summer = ["predict", &run, "session.ron", "--dataset", "other seasons", "--score"];
+    let output = place.halflight(&summer);
+    assert!(output.status.success() && !stderr(&output).contains('◆'), "{}", stderr(&output));
+    assert_eq!(looks(), 6);
 }
 
 #[test]

@@ -186,6 +186,44 @@ fn dead_run() -> (tempfile::TempDir, PathBuf) {
     }
 }
 
+#[test]
+fn a_run_that_was_started_sealed_stays_sealed() {
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/bikeshare/session.ron");
+    let (directory, run) = loop {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::copy(&assets, directory.path().join("session.ron")).unwrap();
+        let plan = ["--plan", "winter from the other seasons", "--sealed", "--pace", "200"];
+        let mut command = command(directory.path(), &[&["run", "session.ron"], &plan[..]].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let runs = directory.path().join(".halflight/runs");
+        if runs.exists() && ledger(directory.path()).first().is_some_and(is_open) {
+            let run = run_directory(directory.path());
+            if (5..55).contains(&frames(&run).len()) {
+                break (directory, run);
+            }
+        }
+    };
+    let resume = |arguments: &[&str]| {
+        let all = [&["run", "--resume", run.to_str().unwrap()], arguments].concat();
+        halflight(directory.path(), &all)
+    };
+    let refused = resume(&["--json", "--include-curator"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    assert!(text(&refused).contains("started sealed"), "{}", text(&refused));
+    // Nobody says --sealed.
+    let resumed = resume(&[]);
+    assert!(resumed.status.success(), "{}", text(&resumed));
+    let told = String::from_utf8_lossy(&resumed.stdout).into_owned() + &text(&resumed);
+    assert!(!told.contains('◆') && told.contains("; sealed"), "{told}");
+    let exact = std::fs::read_to_string(run.join("curator.jsonl")).unwrap_or_default();
+    assert!(!exact.contains("private_error"), "{exact}");
+    let book = std::fs::read_to_string(directory.path().join(".halflight/ledger.jsonl")).unwrap();
+    assert!(book.contains("\"peeked\":false") && !book.contains("\"peeked\":true"), "{book}");
+}
+
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

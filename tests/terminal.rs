@@ -142,6 +142,56 @@ fn the_saved_session_runs_again_headless() {
     }
 }
 
+/// Opens the browser and moves to the file.
+fn browse_to(screen: &mut Screen, file: &str) {
+    screen.press("a");
+    screen.wait_for("Add a dataset");
+    screen.press(file);
+    screen.wait_for("2 rows");
+}
+
+#[test]
+fn the_file_browser_shows_cells_of_public_files_and_others_only_to_an_open_look() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write("ours.csv", "age,ward\n61.5,HIDDEN\n47.5,WARD\n");
+    write("copied.csv", "age,ward\n61.5,HIDDEN\n47.5,WARD\n");
+    write("theirs.csv", "age,ward\n33.5,OPEN\n44.5,OPEN\n");
+    let mut screen = Screen::start(directory.path(), &["ours.csv", "theirs.csv"], 120, 34);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    for file in ["ours", "copied"] {
+        browse_to(&mut screen, file);
+        screen.wait_for("cells are hidden");
+        assert!(!screen.text().contains("HIDDEN"), "{}", screen.text());
+        screen.press("\x0f");
+        screen.wait_for("HIDDEN");
+        assert!(screen.text().contains("◆ cells, for your eyes only"), "{}", screen.text());
+        screen.press(ESC);
+        screen.wait_until("the browser to close", |text| !text.contains("Add a dataset"));
+    }
+    browse_to(&mut screen, "theirs");
+    screen.wait_for("OPEN");
+    screen.press(ESC);
+    screen.wait_until("the browser to close", |text| !text.contains("Add a dataset"));
+    screen.press("v");
+    screen.wait_for("sealed");
+    for file in ["ours", "copied"] {
+        browse_to(&mut screen, file);
+        screen.wait_for("cells are hidden");
+        screen.press("\x0f");
+        screen.wait_for("the view is sealed");
+        assert!(!screen.text().contains("HIDDEN"), "{}", screen.text());
+        screen.press(ESC);
+        screen.wait_until("the browser to close", |text| !text.contains("Add a dataset"));
+    }
+    screen.press("q");
+    screen.wait_until("an end or a question", |text| {
+        !text.contains("Datasets") || text.contains("eave")
+    });
+    screen.press("y");
+    screen.wait_for_end();
+}
+
 #[test]
 fn a_terminal_that_is_too_small_gets_a_message_and_a_larger_one_the_screen() {
     let directory = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::{look, print_json, print_line};
+use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::read::{self, Reading, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
@@ -162,7 +163,12 @@ impl Inspect {
             if self.show_values {
                 look::note(&loaded, &workspace, LOOKED)?;
             }
-            let inspection = self.inspect(&loaded, &watch)?;
+            let mut inspection = self.inspect(&loaded, &watch)?;
+            if definition.role == Role::Private
+                && let Some(what) = first_unread(&definition.source, &workspace)
+            {
+                inspection.note(what);
+            }
             report.tables.push(Inspected {
                 inspection,
                 definition: loaded.definition.clone(),
@@ -206,19 +212,39 @@ fn readable(path: &Path, role: Option<Role>, error: Error) -> Result<Table> {
     let Ok(mut table) = read::read_private(path, &Reading::Plain, &mut Unwatched) else {
         return Err(error);
     };
-    let place = error.place().unwrap_or_default();
-    table.remarks.push(format!(
-        "there are records that cannot be read, such as {place} ({}): in a private dataset they \
-         count for nothing, a public one is refused",
-        error.what()
-    ));
+    table.remarks.push(unread(&error));
     Ok(table)
+}
+
+/// Where a record stands that its reader could not read, and why.
+fn unread(error: &Error) -> String {
+    format!(
+        "there are records that cannot be read, such as {} ({}): in a private dataset they count \
+         for nothing, a public one is refused",
+        error.place().unwrap_or_default(),
+        error.what()
+    )
+}
+
+/// The first such record of a private dataset's file.
+fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
+    let (file, reading) = match source {
+        Source::File(file) => (file, Reading::Plain),
+        Source::Sparse { file, width } => (file, Reading::Sparse(*width)),
+        Source::Delimited { file, delimiter, names } => {
+            let dialect = Dialect { delimiter: *delimiter, names: names.clone() };
+            (file, Reading::Delimited(dialect))
+        }
+        _ => return None,
+    };
+    let read = read::read(&workspace.resolve(file), &reading, &mut Unwatched);
+    read.err().map(|error| unread(&error))
 }
 
 impl Report {
     fn is_public(&self, origin: &str) -> bool {
         let mut tables = self.tables.iter();
-        tables.any(|table| table.is_public() && table.inspection.origin == origin)
+        tables.all(|table| table.is_public() || table.inspection.origin != origin)
     }
 
     fn json(&self, curator: bool) -> Result<Value> {

@@ -137,6 +137,11 @@ impl Inspection {
         })
     }
 
+    /// Another problem of the table as a whole.
+    pub fn note(&mut self, what: String) {
+        self.problems.push(Problem { column: None, what, unusable: false });
+    }
+
     /// A definition to start from: the best label, and what cannot be a feature
     /// left out. Private, until somebody says otherwise.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {

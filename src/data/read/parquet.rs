@@ -707,3 +707,20 @@ fn clock_text(since_midnight: i64, per_second: i64) -> String {
     let time = time.and_then(|since| Time::midnight().checked_add(since).ok());
     time.map_or_else(|| since_midnight.to_string(), |time| time.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_another_length_than_most_is_missing() {
+        let lengths = [2, 3, 2, 0, 2];
+        assert_eq!(commonest(&lengths), Some(2));
+        assert_eq!(commonest(&[1, 4, 0]), Some(4));
+        assert_eq!(commonest(&[0]), None);
+        let values: Vec<f32> = (1..=9).map(|x| x as f32).collect();
+        let even = even(&values, &lengths, 2, f32::NAN);
+        let even: Vec<String> = even.iter().map(f32::to_string).collect();
+        assert_eq!(even, ["1", "2", "NaN", "NaN", "6", "7", "NaN", "NaN", "8", "9"]);
+    }
+}
