@@ -31,6 +31,7 @@ use crate::session::{Predictions, Records, SavedModel, Session, Workspace, datas
   halflight predict .halflight/runs/RUN new.csv -o predictions.csv
   halflight predict .halflight/runs/RUN new.parquet --keep id --score -o predictions.parquet
   halflight predict model.ron session.ron --dataset winter")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Predict {
     /// Run directory, or its model.ron.
     model: PathBuf,

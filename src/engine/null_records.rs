@@ -55,6 +55,7 @@ fn plan(method: &str) -> PlanDefinition {
         holdout: 0.2,
         seed: 1,
         start: None,
+        start_is_public: false,
         allow_large_delta: false,
     }
 }
@@ -101,8 +102,9 @@ fn held_out(assembly: &Assembly) -> usize {
 
 /// Which records differ; each must be null in the second.
 fn nulls(first: &Dataset, second: &Dataset) -> usize {
-    let columns =
-        |features: &Matrix| features.column_iter().map(|x| x.into_owned()).collect::<Vec<_>>();
+    let columns = |features: &Matrix| {
+        features.column_iter().map(nalgebra::Matrix::into_owned).collect::<Vec<_>>()
+    };
     let (before, after) = (columns(&first.features), columns(&second.features));
     assert_eq!(before.len(), after.len());
     let mut count = 0;

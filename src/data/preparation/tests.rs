@@ -181,7 +181,8 @@ fn a_flawed_cell_is_named_with_line_column_and_cure() {
         ("abc", "expected a number, found text"),
     ] {
         let text = format!("a,y\n1,2\n\n{cell},3\nx,4\n");
-        let fitted = Preparation::fit(&table(&text), &definition("y"), &Default::default());
+        let fitted =
+            Preparation::fit(&table(&text), &definition("y"), &PreparationSettings::default());
         let for_curator = fitted.unwrap_err().for_curator();
         let quote = format!("found there: '{}'", cell.trim_matches('"'));
         assert!(cell.is_empty() || for_curator.ends_with(&quote), "{for_curator}");

@@ -281,7 +281,7 @@ impl<'a> Sheet<'_, 'a> {
     fn is_unreadable(&self, record: &Record, width: usize) -> bool {
         let mut cells = self.cells(record);
         let mut count = 0;
-        while let Some(cell) = cells.next() {
+        for cell in cells.by_ref() {
             if std::str::from_utf8(cell.get()).is_err() {
                 return true;
             }

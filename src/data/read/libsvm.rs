@@ -94,11 +94,15 @@ pub fn read(input: &Input, width: Option<usize>) -> Result<Table> {
     let values = if single {
         let convert = |value| value as f32;
         let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, convert);
-        unread.iter().for_each(|row| all[places(row)].fill(f32::NAN));
+        for row in &unread {
+            all[places(row)].fill(f32::NAN);
+        }
         Values::F32(all)
     } else {
         let mut all = scatter(vec![0.0; dense], width, &ends, &indices, &values, |value| value);
-        unread.iter().for_each(|row| all[places(row)].fill(f64::NAN));
+        for row in &unread {
+            all[places(row)].fill(f64::NAN);
+        }
         Values::F64(all)
     };
     let vectors =
