@@ -225,6 +225,11 @@ fn a_private_record_that_cannot_be_used_stops_nothing_and_shows_nowhere() {
     assert!(text.contains("◆") && text.contains("private training records are empty"), "{text}");
     let inspect = halflight(directory.path(), &["data", "inspect", "private.csv"]);
     assert!(stdout(&inspect).contains("private.csv:100 (this row has 1 cell"), "{inspect:?}");
+    let inspect = halflight(directory.path(), &["data", "inspect", "session.ron"]);
+    assert!(stdout(&inspect).contains("private.csv:100 (this row has 1 cell"), "{inspect:?}");
+    std::fs::write(directory.path().join("private.csv"), "x,z,y\n1,\"2\n\",3\n4,5,6\n").unwrap();
+    let inspect = stdout(&halflight(directory.path(), &["data", "inspect", "session.ron"]));
+    assert!(inspect.contains("public file it has 2 rows") && inspect.contains("a record, 3"));
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn unread(error: &Error) -> String {
     )
 }
 
-/// The first such record of a private dataset's file.
+/// What a private dataset's file has of such records.
 fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
     let (file, reading) = match source {
         Source::File(file) => (file, Reading::Plain),
@@ -237,8 +237,18 @@ fn first_unread(source: &Source, workspace: &Workspace) -> Option<String> {
         }
         _ => return None,
     };
-    let read = read::read(&workspace.resolve(file), &reading, &mut Unwatched);
-    read.err().map(|error| unread(&error))
+    let path = workspace.resolve(file);
+    let public = match read::read(&path, &reading, &mut Unwatched) {
+        Ok(table) => table.rows(),
+        Err(error) => return Some(unread(&error)),
+    };
+    let private = read::read_private(&path, &reading, &mut Unwatched).ok()?.rows();
+    (public != private).then(|| {
+        format!(
+            "there are cells of several lines: as a public file it has {public} rows, as a private \
+             one, of which every line is a record, {private}; take the line ends out of the cells"
+        )
+    })
 }
 
 impl Report {
