@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::book::{Book, RunRecord};
+use super::account::RunRecord;
+use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::{Disk, Exclusive};
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};

@@ -3,7 +3,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`entry`] | what one line says |
-//! | [`book`] | what the lines add up to: accounts, budgets, spends, refusals |
+//! | [`book`] | what the lines add up to: all accounts |
+//! | [`account`] | one of them: its runs, and what they come to |
+//! | [`admission`] | whether a further run fits into its budget |
 //! | [`chain`] | how lines are written, chained by hash, and read back with suspicion |
 //! | [`disk`] | the files, their locks, and the order in which they are synced |
 //! | [`handle`] | [`Ledger`]: every decision, taken under the lock |
@@ -44,13 +46,18 @@
 //! them ([`Ledger::grant_carried`]): whoever carries one out, on whatever machine, writes
 //! nothing here, and until its result is collected it counts in full.
 
+pub mod account;
+mod admission;
 pub mod book;
 mod chain;
 mod disk;
 pub mod entry;
 mod handle;
+#[cfg(test)]
+mod samples;
 
-pub use book::{Account, Book, RunRecord, RunState};
+pub use account::{Account, RunRecord, RunState};
+pub use book::Book;
 pub(crate) use chain::sha256;
 pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
 pub use handle::{Ledger, Unfinished};

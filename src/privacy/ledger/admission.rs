@@ -1,0 +1,368 @@
+//! Whether a run may be granted, and how much more would fit.
+
+use super::account::Account;
+use super::entry::{Budget, Grant};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Adjacency, Composition, Event, Target, round_up};
+
+impl Account {
+    /// Would these further events stay within the budget? The refusal names the
+    /// numbers and the largest ε (at `target.delta`) that would still fit.
+    pub fn admit(&self, events: &[Event], target: Target) -> Result<()> {
+        let id = &self.id.0;
+        let budget = self.open_budget()?;
+        let Some(all) = self.spent_with(events, budget.delta)? else { return Ok(()) };
+        if all.epsilon <= budget.epsilon {
+            return Ok(());
+        }
+        let spent = self.spent(budget.delta)?.map_or_else(
+            || "nothing is spent so far".to_owned(),
+            |spent| format!("ε = {} is spent so far", at_least(spent.epsilon)),
+        );
+        let fitting = self.largest_epsilon(target.delta)?.map(at_most).filter(|text| text != "0");
+        let (fits, cure) = match fitting {
+            Some(epsilon) => (
+                format!(
+                    "the largest ε of one more run at δ = {:e} that fits is {epsilon}",
+                    target.delta
+                ),
+                format!("ask for ε = {epsilon} or less, or raise the budget"),
+            ),
+            None => (
+                format!("no further run at δ = {:e} fits", target.delta),
+                "raise the budget: that weakens the promise made to the people in the data"
+                    .to_owned(),
+            ),
+        };
+        Err(Error::refused(format!(
+            "this run (ε = {}, δ = {:e}) would overspend the budget of account {id}, ε = {} at δ = {:e}: {spent}, this run would make it ε = {}; {fits}",
+            target.epsilon,
+            target.delta,
+            budget.epsilon,
+            budget.delta,
+            at_least(all.epsilon),
+        ))
+        .cure(cure))
+    }
+
+    /// Would all of these runs together? None of them is chosen by what another puts out, but
+    /// they add up as if they were: this is how they will count.
+    pub fn admit_all(&self, grants: &[Grant]) -> Result<()> {
+        if let [only] = grants {
+            return self.admit(&only.events, only.target);
+        }
+        let budget = self.open_budget()?;
+        let total = |grants: &[Grant]| -> Result<f64> {
+            let events: Vec<Event> = grants.iter().flat_map(|it| it.events.clone()).collect();
+            Ok(self.with_events(&events, 1)?.gate(budget.delta)?.epsilon)
+        };
+        let all = total(grants)?;
+        if all <= budget.epsilon {
+            return Ok(());
+        }
+        let (mut fitting, mut too_many) = (0, grants.len());
+        while too_many - fitting > 1 {
+            let middle = usize::midpoint(fitting, too_many);
+            if total(&grants[..middle])? <= budget.epsilon {
+                fitting = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        let left = match fitting {
+            0 => "not even the first fits".to_owned(),
+            fitting => format!("the first {fitting} fit"),
+        };
+        Err(Error::refused(format!(
+            "these {} runs together would overspend the budget of account {}, ε = {} at δ = {:e}: \
+             everything spent and they come to ε = {}; {left}",
+            grants.len(),
+            self.id.0,
+            budget.epsilon,
+            budget.delta,
+            at_least(all)
+        ))
+        .cure("ask for fewer runs or a smaller ε in each, or raise the budget"))
+    }
+
+    /// The budget, where anything may be spent at all.
+    fn open_budget(&self) -> Result<Budget> {
+        let id = &self.id.0;
+        if self.unknown_past {
+            return Err(Error::refused(format!(
+                "lines of the ledger were lost: nobody knows what was spent on account {id}"
+            ))
+            .cure(format!("accept the unknown past with `halflight ledger accept {id}`")));
+        }
+        self.budget.ok_or_else(|| {
+            Error::refused(format!("account {id} has no budget")).cure(format!(
+                "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
+            ))
+        })
+    }
+
+    /// Largest per-run ε at `delta` that the rest of the budget admits as one
+    /// more Gaussian run; 0 when nothing is left, `None` without a budget.
+    pub fn largest_epsilon(&self, delta: f64) -> Result<Option<f64>> {
+        check_delta(delta)?;
+        let Some(budget) = self.budget else { return Ok(None) };
+        let events = self.charged_events();
+        let spent = if events.is_empty() {
+            Composition::gaussian(0.0, Adjacency::ReplaceOne)
+        } else {
+            Composition::of(&events)?
+        };
+        let fits = |mu: f64| -> Result<bool> {
+            Ok(spent.with_mu(mu).gate(budget.delta)?.epsilon <= budget.epsilon)
+        };
+        // `low` fits and `high` does not; what is spent fits, or nothing more does.
+        let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
+        if !events.is_empty() && !fits(low)? {
+            return Ok(Some(0.0));
+        }
+        while fits(high)? {
+            low = high;
+            high *= 2.0;
+        }
+        // Less than that is nothing.
+        while high - low > 1e-12 * high && high > 1e-12 {
+            let middle = 0.5 * (low + high);
+            if fits(middle)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let mu = ((low - spent.mu) * (low + spent.mu)).sqrt();
+        if mu == 0.0 {
+            return Ok(Some(0.0));
+        }
+        Ok(Some(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower))
+    }
+}
+
+pub(super) fn check_delta(delta: f64) -> Result<()> {
+    if delta > 0.0 && delta < 1.0 {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{delta} is no value for δ")).cure("give a number between 0 and 1"))
+}
+
+/// Enough decimals for three significant digits, and three at least.
+fn decimals(epsilon: f64) -> usize {
+    if epsilon > 0.0 && epsilon < 0.1 {
+        (2.0 - epsilon.log10().floor()).min(12.0) as usize
+    } else {
+        3
+    }
+}
+
+/// Decimal text that is not smaller.
+fn at_least(epsilon: f64) -> String {
+    round_up(epsilon, decimals(epsilon))
+}
+
+/// Decimal text that is not larger; `0` when nothing of it is left.
+fn at_most(epsilon: f64) -> String {
+    let decimals = decimals(epsilon);
+    let step = 10f64.powi(-(decimals as i32));
+    let text = format!("{:.decimals$}", (epsilon / step).floor() * step);
+    match text.parse::<f64>() {
+        Ok(value) if value > epsilon => format!("{:.decimals$}", value - step),
+        Ok(value) if value <= 0.0 => "0".to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Entry;
+    use super::super::samples::{book, budget, dataset, event, grant, one_account};
+    use super::*;
+    use crate::error::Kind;
+    use crate::privacy::accountant::{
+        Allotment, Mechanism, PlannedMechanism, PlannedRelease, calibrate,
+    };
+
+    #[test]
+    fn without_a_budget_or_with_an_unknown_past_nothing_is_admitted() {
+        let target = Target { epsilon: 0.1, delta: 1e-6 };
+        let mut book = book([dataset("a", "/a.csv", "c", "v")]);
+        let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
+        assert_eq!(error.kind(), Kind::Refused);
+        assert!(error.to_string().contains("no budget"));
+        assert!(error.cure_text().unwrap().contains("ledger budget a"));
+        book.apply("t", budget("a", 1.0, 1e-5)).unwrap();
+        assert!(book.accounts[0].admit(&[event(0.01, 1)], target).is_ok());
+        book.apply("t", Entry::Damage { lost_after: 2, why: "x".to_owned() }).unwrap();
+        let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
+        assert!(error.cure_text().unwrap().contains("ledger accept a"));
+    }
+
+    #[test]
+    fn what_is_admitted_is_what_composes_within_the_budget() {
+        let mut book = one_account(1.0, 1e-5);
+        let target = Target { epsilon: 0.5, delta: 1e-6 };
+        let mut runs = 0;
+        while book.accounts[0].admit(&[event(0.05, 4)], target).is_ok() {
+            runs += 1;
+            book.apply("t", grant(&format!("r{runs}"), "a", vec![event(0.05, 4)])).unwrap();
+        }
+        // A Gaussian of this mu is (1, 1e-5)-DP and no larger one is.
+        let limit = 0.268_054_f64;
+        assert_eq!(runs, (limit * limit / (4.0 * 0.05 * 0.05)) as usize);
+        assert!(book.accounts[0].spent(1e-5).unwrap().unwrap().epsilon <= 1.0);
+    }
+
+    /// A run by itself is a plan fixed in advance; several are added up by the gate, whose
+    /// number is larger.
+    #[test]
+    fn several_runs_are_admitted_by_the_sum_that_survives_adaptive_choices() {
+        let minibatch = Event {
+            mechanism: Mechanism::SubsampledGaussian {
+                sensitivity: 1.0,
+                sigma: 1.5,
+                grid: 0.0,
+                coordinates: 4,
+                rate: 0.01,
+            },
+            adjacency: Adjacency::ZeroOut,
+            ..event(1.0, 300)
+        };
+        let events = [minibatch.clone()];
+        let target = Target { epsilon: 1.0, delta: 1e-5 };
+        let alone = Composition::of(&events).unwrap().guarantee(1e-5).unwrap().epsilon;
+        let twice = Composition::of(&[minibatch.clone(), minibatch.clone()]).unwrap();
+        let (shown, gate) = (twice.guarantee(1e-5).unwrap(), twice.gate(1e-5).unwrap());
+        assert!(shown.epsilon < gate.epsilon);
+
+        let mut between = one_account(0.5 * (shown.epsilon + gate.epsilon), 1e-5);
+        between.accounts[0].admit(&events, target).unwrap();
+        between.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        assert_eq!(between.accounts[0].spent(1e-5).unwrap().unwrap().epsilon, alone);
+        assert!(between.accounts[0].admit(&events, target).is_err());
+
+        let mut enough = one_account(gate.epsilon, 1e-5);
+        enough.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        enough.accounts[0].admit(&events, target).unwrap();
+        enough.apply("t", grant("s", "a", events.to_vec())).unwrap();
+        assert_eq!(enough.accounts[0].spent(1e-5).unwrap(), Some(gate));
+        // What is left, as one more Gaussian run.
+        assert!(enough.accounts[0].largest_epsilon(1e-5).unwrap().unwrap() < 1e-3);
+    }
+
+    #[test]
+    fn a_refusal_says_what_was_spent_and_what_would_fit() {
+        let mut book = one_account(1.0, 1e-5);
+        book.apply("t", grant("r", "a", vec![event(0.2, 1)])).unwrap();
+        let account = &book.accounts[0];
+        let target = Target { epsilon: 0.9, delta: 1e-6 };
+        let error = account.admit(&[event(0.25, 1)], target).unwrap_err();
+        let fits = account.largest_epsilon(1e-6).unwrap().unwrap();
+        let shown = at_most(fits);
+        assert!(
+            shown.parse::<f64>().unwrap() <= fits && shown.parse::<f64>().unwrap() > 0.9 * fits
+        );
+        let spent = at_least(account.spent(1e-5).unwrap().unwrap().epsilon);
+        let text = error.to_string();
+        for part in [
+            "this run (ε = 0.9, δ = 1e-6)",
+            "budget of account a, ε = 1 at δ = 1e-5",
+            &format!("ε = {spent} is spent so far"),
+            "this run would make it ε = 1.2",
+            &format!("the largest ε of one more run at δ = 1e-6 that fits is {shown}"),
+            &format!("what to do: ask for ε = {shown} or less"),
+        ] {
+            assert!(text.contains(part), "'{part}' is not in: {text}");
+        }
+    }
+
+    #[test]
+    fn a_full_account_says_that_nothing_fits() {
+        let mut book = one_account(1.0, 1e-5);
+        book.apply("t", grant("r", "a", vec![event(0.25, 1)])).unwrap();
+        book.apply("t", budget("a", 0.5, 1e-5)).unwrap();
+        let account = &book.accounts[0];
+        assert_eq!(account.largest_epsilon(1e-6).unwrap(), Some(0.0));
+        let target = Target { epsilon: 1e-3, delta: 1e-6 };
+        let error = account.admit(&[event(1e-4, 1)], target).unwrap_err();
+        assert!(error.to_string().contains("no further run at δ = 1e-6 fits"), "{error}");
+    }
+
+    #[test]
+    fn the_largest_epsilon_fits_and_a_little_more_does_not() {
+        for spent in [None, Some(0.01), Some(0.2), Some(0.26)] {
+            let mut book = one_account(1.0, 1e-5);
+            if let Some(mu) = spent {
+                book.apply("t", grant("r", "a", vec![event(mu, 1)])).unwrap();
+            }
+            let account = &book.accounts[0];
+            for delta in [1e-5, 1e-7] {
+                let epsilon = account.largest_epsilon(delta).unwrap().unwrap();
+                assert!(epsilon > 0.0);
+                let admitted = |epsilon: f64| {
+                    // The largest mu that is (epsilon, delta)-DP by itself.
+                    let (mut low, mut high) = (1e-9, 10.0);
+                    for _ in 0..200 {
+                        let mu: f64 = 0.5 * (low + high);
+                        let one = Composition::of(&[event(mu, 1)]).unwrap();
+                        if one.delta(epsilon).unwrap() <= delta { low = mu } else { high = mu }
+                    }
+                    account.admit(&[event(low, 1)], Target { epsilon, delta }).is_ok()
+                };
+                assert!(admitted(epsilon * (1.0 - 1e-6)), "{spent:?} {delta}");
+                assert!(!admitted(epsilon * (1.0 + 1e-6)), "{spent:?} {delta}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_asks_for_all_that_fits_is_admitted() {
+        let asked = |epsilon: f64| {
+            let release = PlannedRelease {
+                label: "gradient",
+                what: "a gradient".to_owned(),
+                mechanism: PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 50 },
+                count: 60,
+                noise: Allotment::Share(1.0),
+                adjacency: Adjacency::ReplaceOne,
+            };
+            calibrate(&[release], Target { epsilon, delta: 1e-5 }).unwrap()
+        };
+        let whole = one_account(1.0, 1e-5);
+        let all = asked(1.0);
+        whole.accounts[0].admit(&all.events, all.target).unwrap();
+
+        let mut half = one_account(1.0, 1e-5);
+        half.apply("t", grant("r", "a", asked(0.5).events)).unwrap();
+        let account = &half.accounts[0];
+        let fits = at_most(account.largest_epsilon(1e-5).unwrap().unwrap());
+        let rest = asked(fits.parse().unwrap());
+        account.admit(&rest.events, rest.target).unwrap();
+        let too_much = asked(fits.parse::<f64>().unwrap() + 0.002);
+        assert!(account.admit(&too_much.events, too_much.target).is_err());
+    }
+
+    #[test]
+    fn without_spends_the_largest_epsilon_at_the_budgets_delta_is_the_budget() {
+        let book = one_account(1.0, 1e-5);
+        let epsilon = book.accounts[0].largest_epsilon(1e-5).unwrap().unwrap();
+        assert!((epsilon - 1.0).abs() < 1e-9, "{epsilon}");
+        assert_eq!(
+            self::book([dataset("a", "/a", "c", "v")]).accounts[0].largest_epsilon(1e-5),
+            Ok(None)
+        );
+        assert!(book.accounts[0].largest_epsilon(0.0).is_err());
+    }
+
+    #[test]
+    fn shown_numbers_are_rounded_to_the_safe_side() {
+        for value in [1.0, 0.3, 0.123_456, 0.099_999, 3.2e-5, 7.000_000_1, 12.345_67, 1e-11] {
+            let low: f64 = at_most(value).parse().unwrap();
+            let high: f64 = at_least(value).parse().unwrap();
+            assert!(low <= value && value <= high, "{low} {value} {high}");
+            assert!(high - low <= 0.11 * value, "{low} {value} {high}");
+        }
+        assert_eq!((at_most(0.0), at_most(1e-14)), ("0".to_owned(), "0".to_owned()));
+    }
+}

@@ -1,0 +1,73 @@
+//! Entries and books for the tests of this folder.
+
+use super::book::Book;
+use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
+use crate::privacy::accountant::{Adjacency, Event, Mechanism, Target};
+
+pub fn id(name: &str) -> AccountId {
+    AccountId(name.to_owned())
+}
+
+pub fn run(name: &str) -> RunId {
+    RunId(name.to_owned())
+}
+
+pub fn event(mu: f64, count: u64) -> Event {
+    Event {
+        label: "gradient".to_owned(),
+        what: "a gradient".to_owned(),
+        mechanism: Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 1 },
+        count,
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
+    Entry::Grant(Grant {
+        run: run(name),
+        account: id(account),
+        method: "moment-release".to_owned(),
+        target: Target { epsilon: 1.0, delta: 1e-6 },
+        events,
+        allow_large_delta: false,
+    })
+}
+
+pub fn dataset(account: &str, origin: &str, content: &str, view: &str) -> Entry {
+    Entry::Dataset { account: id(account), dataset: record(origin, content, view) }
+}
+
+pub fn record(origin: &str, content: &str, view: &str) -> DatasetRecord {
+    DatasetRecord {
+        name: "hospital".to_owned(),
+        origin: origin.to_owned(),
+        content: content.to_owned(),
+        view: view.to_owned(),
+        rows: 100,
+    }
+}
+
+pub fn budget(account: &str, epsilon: f64, delta: f64) -> Entry {
+    Entry::Budget { account: id(account), budget: Budget { epsilon, delta } }
+}
+
+pub fn block(name: &str, event: usize, count: u64) -> Entry {
+    Entry::Block { run: run(name), event, count }
+}
+
+pub fn settle(name: &str, used: &[u64]) -> Entry {
+    let (used, outcome) = (used.to_vec(), Outcome::Stopped);
+    Entry::Settle { run: run(name), used, outcome, peeked: false }
+}
+
+pub fn book(entries: impl IntoIterator<Item = Entry>) -> Book {
+    let mut book = Book::default();
+    for entry in entries {
+        book.apply("2026-11-21T12:00:00Z", entry).unwrap();
+    }
+    book
+}
+
+pub fn one_account(epsilon: f64, delta: f64) -> Book {
+    book([dataset("a", "/a.csv", "c", "v"), budget("a", epsilon, delta)])
+}
