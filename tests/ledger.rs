@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use halflight::error::Kind;
 use halflight::privacy::accountant::{Adjacency, Event, Mechanism, Target};
 use halflight::privacy::ledger::{
-    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, RunState,
+    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Noise, Outcome, RunId, RunState,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-const BUDGET: Budget = Budget { epsilon: 1.0, delta: 1e-5 };
+const BUDGET: Budget = Budget::new(1.0, 1e-5);
 
 fn dataset(origin: &str, content: &str, view: &str) -> DatasetRecord {
     DatasetRecord {
@@ -60,6 +60,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
             adjacency: Adjacency::ReplaceOne,
         }],
         allow_large_delta: false,
+        noise: Noise::Secret,
     }
 }
 
@@ -120,7 +121,7 @@ fn put(directory: &TempDir, bytes: &[u8], head: &str) -> Ledger {
 }
 
 fn flagged(book: &Book) -> bool {
-    !book.warnings.is_empty() && book.accounts.iter().all(|account| account.unknown_past)
+    !book.warnings.is_empty() && book.accounts.iter().all(|account| account.unknown_past())
 }
 
 /// Every hash recomputed and every link followed; the number of lines.
@@ -232,7 +233,7 @@ fn a_cut_tail_never_hides_a_confirmed_line() {
             let mut book = ledger.book().unwrap();
             if whole < confirmed {
                 assert!(!book.warnings.is_empty(), "cut at {end}");
-                assert!(book.accounts.iter().all(|account| account.unknown_past));
+                assert!(book.accounts.iter().all(|account| account.unknown_past()));
                 let error = ledger.register(&dataset("/new", "c9", "v9")).unwrap_err();
                 assert_eq!(error.kind(), Kind::Refused);
             } else {
@@ -275,7 +276,7 @@ fn a_torn_line_is_left_alone_until_the_next_entry_sets_it_aside() {
     let mut ledger = put(&directory, &bytes[..bytes.len() - 20], &heads[lines - 1]);
     let book = ledger.book().unwrap();
     assert!(book.warnings[0].contains("unfinished line"), "{book:?}");
-    assert!(book.accounts.iter().all(|account| !account.unknown_past));
+    assert!(book.accounts.iter().all(|account| !account.unknown_past()));
     assert_eq!(read(&directory), &bytes[..bytes.len() - 20]);
 
     ledger.reserve(&run("second"), 0, 2).unwrap();
@@ -365,7 +366,7 @@ fn after_a_repair_without_a_good_line_every_new_account_has_an_unknown_past() {
     fs::write(file(directory.path()), b"").unwrap();
     ledger.repair().unwrap();
     let account = ledger.register(&hospital()).unwrap();
-    assert!(ledger.book().unwrap().account(&account).unwrap().unknown_past);
+    assert!(ledger.book().unwrap().account(&account).unwrap().unknown_past());
 }
 
 #[test]
@@ -393,7 +394,7 @@ fn neither_renaming_nor_filtering_nor_editing_a_file_refreshes_its_budget() {
 
 #[test]
 fn a_dataset_that_is_in_two_accounts_ties_them() {
-    let (_directory, mut ledger, a) = hospital_workspace(Budget { epsilon: 2.0, delta: 1e-6 });
+    let (_directory, mut ledger, a) = hospital_workspace(Budget::new(2.0, 1e-6));
     let b = ledger.register(&dataset("/data/clinic.csv", "c2", "v2")).unwrap();
     let c = ledger.register(&dataset("/data/ward.csv", "c3", "v3")).unwrap();
     ledger.set_budget(&b, BUDGET).unwrap();
@@ -405,7 +406,7 @@ fn a_dataset_that_is_in_two_accounts_ties_them() {
     assert_eq!(book.accounts.len(), 1);
     let account = book.account(&b).unwrap();
     assert_eq!(account.former, [b, c]);
-    assert_eq!(account.budget, Some(Budget { epsilon: 1.0, delta: 1e-6 }));
+    assert_eq!(account.budget, Some(Budget::new(1.0, 1e-6)));
     assert_eq!(account.charged_events().iter().map(|event| event.count).sum::<u64>(), 5);
     assert_eq!(account.datasets.len(), 4);
 }
@@ -671,7 +672,7 @@ fn four_processes_lose_nothing_and_never_overspend_together() {
 
 #[test]
 fn a_process_killed_at_any_moment_has_announced_all_that_it_drew() {
-    let (directory, mut ledger, _) = hospital_workspace(Budget { epsilon: 10.0, delta: 1e-5 });
+    let (directory, mut ledger, _) = hospital_workspace(Budget::new(10.0, 1e-5));
     let mut deaths_while_drawing = 0;
     for number in 0..20_u64 {
         let name = format!("r{number}");
@@ -692,7 +693,7 @@ fn a_process_killed_at_any_moment_has_announced_all_that_it_drew() {
 
         let drawn = fs::metadata(&drawn).map_or(0, |file| file.len());
         let book = ledger.book().unwrap();
-        assert!(book.accounts.iter().all(|account| !account.unknown_past), "{:?}", book.warnings);
+        assert!(book.accounts.iter().all(|account| !account.unknown_past()), "{:?}", book.warnings);
         assert_eq!(open(&directory).book().unwrap(), book);
         let Some(record) = book.run(&run(&name)) else {
             assert_eq!(drawn, 0);
@@ -782,7 +783,7 @@ proptest! {
                     prop_assert!(ledger.book().unwrap().account(&id).is_some());
                 }
                 Operation::Budget { account: index, epsilon } => {
-                    ledger.set_budget(&account(index), Budget { epsilon, delta: 1e-5 }).unwrap();
+                    ledger.set_budget(&account(index), Budget::new(epsilon, 1e-5)).unwrap();
                 }
                 Operation::Grant { account: index, mu, count } => {
                     let name = format!("r{}", drawn.len());

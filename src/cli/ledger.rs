@@ -9,7 +9,7 @@ use super::{print_json, print_line, voice};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Book, RunId, RunState};
+use crate::privacy::ledger::{Account, AccountId, Book, Budget, Noise, RunId, RunState, Standing};
 use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
 
@@ -37,19 +37,30 @@ enum What {
     /// Accounts, budgets and entries (the default).
     #[command(after_help = "Example:\n  halflight ledger show --json")]
     Show,
-    /// Check every line's hash; exit code 1 where the ledger is damaged.
+    /// Check every line's hash, and the run directories against the lines; exit code 1 where the
+    /// ledger is damaged, was rolled back or replaced.
     #[command(after_help = "Example:\n  halflight ledger verify --json")]
     Verify,
-    /// Set the budget of an account.
+    /// Set the budget of an account; δ must be below 1/n.
     #[command(after_help = "Example:\n  halflight ledger budget acc-0123456789 4 1e-5")]
-    Budget { account: String, epsilon: f64, delta: f64 },
+    Budget {
+        account: String,
+        epsilon: f64,
+        delta: f64,
+        /// Allow δ of 1/n and more, at which publishing single records would satisfy the
+        /// budget; ledger and certificates repeat it for ever.
+        #[arg(long)]
+        allow_large_delta: bool,
+    },
     /// Settle a run whose process is gone at what it had announced.
     #[command(after_help = "Example:\n  halflight ledger settle 20260131-235959-moment_release-00")]
     Settle { run: String },
-    /// Set a damaged ledger aside and go on with its good lines.
+    /// Set a damaged ledger aside and go on with its good lines. That lines are missing is
+    /// remembered for ever; what certificates of lost runs prove is charged.
     #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
-    /// Accept that nobody knows what an account spent in lost lines.
+    /// Accept that an account has no total (lines were lost, or noise came from a known seed)
+    /// and grant further runs; it is repeated beside every number for ever.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
     Accept { account: String },
 }
@@ -64,8 +75,12 @@ impl LedgerCommand {
         match self.what.as_ref().unwrap_or(&What::Show) {
             What::Show => self.show(&mut ledger),
             What::Verify => self.verify(&mut ledger),
-            What::Budget { account, epsilon, delta } => {
-                let budget = crate::privacy::Target { epsilon: *epsilon, delta: *delta };
+            What::Budget { account, epsilon, delta, allow_large_delta } => {
+                let budget = Budget {
+                    epsilon: *epsilon,
+                    delta: *delta,
+                    allow_large_delta: *allow_large_delta,
+                };
                 ledger.set_budget(&AccountId(account.clone()), budget)?;
                 self.show(&mut ledger)
             }
@@ -107,7 +122,7 @@ impl LedgerCommand {
     }
 
     fn verify(&self, ledger: &mut Ledger) -> Result<()> {
-        let book = ledger.book()?;
+        let book = ledger.examine()?;
         if self.json {
             print_json(&json!({
                 "ledger": ledger.path(), "damaged": book.damaged, "warnings": book.warnings,
@@ -127,7 +142,7 @@ impl LedgerCommand {
     }
 
     fn show(&self, ledger: &mut Ledger) -> Result<()> {
-        let book = ledger.book()?;
+        let book = ledger.examine()?;
         if self.json {
             let accounts = book.accounts.iter().map(as_json).collect::<Result<Vec<_>>>()?;
             return print_json(&json!({
@@ -140,7 +155,11 @@ impl LedgerCommand {
             print_line(&format!("  warning: {warning}"))?;
         }
         if book.accounts.is_empty() {
-            print_line("  nothing was spent here yet")?;
+            print_line(if book.damaged {
+                "  nobody knows what was spent here"
+            } else {
+                "  nothing was spent here yet"
+            })?;
         }
         book.accounts.iter().try_for_each(|account| print_line(&as_text(account)?))?;
         dead_runs(&book, ledger).into_iter().try_for_each(|line| print_line(&line))
@@ -170,38 +189,55 @@ fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
 fn names(account: &Account) -> String {
     let mut names: Vec<&str> = account.datasets.iter().map(|it| it.name.as_str()).collect();
     names.dedup();
-    names.join(", ")
+    if names.is_empty() { "records that lost lines named".to_owned() } else { names.join(", ") }
 }
 
 fn as_text(account: &Account) -> Result<String> {
     let mut lines = vec![format!("{} ({})", account.id.0, names(account))];
-    if account.unknown_past {
+    if account.unknown_past() {
         lines.push(
             "  UNKNOWN PAST: lines were lost; launches are refused until accepted".to_owned(),
         );
+    } else if account.waits_for_acceptance() {
+        lines.push("  NO TOTAL: launches are refused until that is accepted".to_owned());
     }
     let at = account.budget.map_or(1e-6, |budget| budget.delta);
-    let spent = account.spent(at)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
-    match account.budget {
-        Some(budget) => lines.push(format!(
-            "  spent ε {spent} of {} at δ {:e}, {}",
-            budget.epsilon,
-            budget.delta,
-            account.adjacency().words()
-        )),
-        None => lines.push(format!("  spent ε {spent} at δ {at:e}; no budget set")),
-    }
-    if let Some(words) = account.beside_the_total() {
-        lines.push(format!("  and {words}"));
-    }
+    let total = account.total(at)?;
+    let (words, adjacency) = (total.words(), account.adjacency().words());
+    lines.push(match (account.budget, total.standing) {
+        (Some(budget), Standing::AtMost) => {
+            format!("  spent {words} of {} at δ {at:e}, {adjacency}", budget.epsilon)
+        }
+        (Some(budget), Standing::AtLeast) => {
+            let epsilon = budget.epsilon;
+            format!("  spent {words}; of a budget of ε {epsilon}, at δ {at:e}, {adjacency}")
+        }
+        (Some(budget), Standing::Nothing) => {
+            format!("  {words}; the budget is ε {} at δ {at:e}", budget.epsilon)
+        }
+        (None, Standing::Nothing) => format!("  {words}; no budget set"),
+        (None, _) => format!("  spent {words} at δ {at:e}; no budget set"),
+    });
+    lines.extend(total.remark.map(|remark| format!("  {remark}")));
+    lines.extend(account.large_delta().map(|words| format!("  note: {words}")));
+    lines.extend(account.beside_the_total().map(|words| format!("  and {words}")));
+    lines.extend(account.gaps().iter().map(|gap| format!("  gap: {}", gap.words())));
     for run in &account.runs {
         let delta = run.grant.target.delta;
-        let spent = run.spent(delta)?.map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
+        let spent = match run.grant.noise {
+            Noise::Secret => {
+                let spent = run.spent(delta)?;
+                spent
+                    .map_or_else(|| "ε 0".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
+            }
+            Noise::KnownSeed(_) => "no guarantee".to_owned(),
+        };
+        let large = if run.grant.allow_large_delta { " (large δ allowed)" } else { "" };
         lines.push(format!(
-            "  {} {} {}: ε {spent} of {} at δ {delta:e}, {}",
+            "  {} {} {}: {spent} of {} at δ {delta:e}{large}, {}",
             run.time,
             run.grant.run.0,
-            run.grant.method,
+            run.grant.method_words(),
             run.grant.target.epsilon,
             state(run.state)
         ));
@@ -212,6 +248,7 @@ fn as_text(account: &Account) -> Result<String> {
 fn state(state: RunState) -> String {
     match state {
         RunState::Open => "open: counts in full".to_owned(),
+        RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
         RunState::Settled { outcome, peeked } => {
             let word = serde_json::to_value(outcome).unwrap_or_default();
             let word = word.as_str().unwrap_or_default().to_owned();
@@ -222,11 +259,16 @@ fn state(state: RunState) -> String {
 
 fn as_json(account: &Account) -> Result<Value> {
     let at = account.budget.map_or(1e-6, |budget| budget.delta);
+    let total = account.total(at)?;
     let runs = account.runs.iter().map(|run| {
+        let secret = run.grant.noise == Noise::Secret;
+        let spent = if secret { run.spent(run.grant.target.delta)? } else { None };
         Ok(json!({
-            "run": run.grant.run, "time": run.time, "method": run.grant.method,
-            "target": run.grant.target, "spent": run.spent(run.grant.target.delta)?,
+            "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
+            "target": run.grant.target, "spent": spent,
             "charged": run.charged, "state": state(run.state),
+            "secret_noise": secret, "allow_large_delta": run.grant.allow_large_delta,
+            "granted_in_line": run.granted, "settled_in_line": run.settled,
         }))
     });
     let unprotected: Vec<Value> = account
@@ -234,11 +276,23 @@ fn as_json(account: &Account) -> Result<Value> {
         .iter()
         .map(|entry| json!({ "time": entry.time, "what": entry.what, "epsilon": Value::Null }))
         .collect();
+    let gaps = account.gaps().iter().map(|gap| {
+        json!({
+            "what": gap.words(), "lost_lines": gap.is_lost_lines(),
+            "line": gap.noticed.as_ref().map(|(_, line)| line),
+            "accepted": gap.accepted.as_ref().map(|accepted| &accepted.time),
+        })
+    });
     Ok(json!({
         "account": account.id, "datasets": names(account), "budget": account.budget,
-        "spent": account.spent(at)?, "unknown_past": account.unknown_past,
+        "spent": total.known.as_ref().filter(|_| total.standing != Standing::Nothing),
+        "spent_is": total.standing.name(),
+        "total": total.words(),
+        "remark": total.remark, "large_delta": account.large_delta(),
+        "gaps": gaps.collect::<Vec<_>>(),
+        "unknown_past": account.unknown_past(),
         "unprotected": unprotected,
-        "largest_epsilon": account.largest_epsilon(at)?,
+        "largest_epsilon": account.largest_epsilon(at)?.filter(|_| account.closed().is_none()),
         "runs": runs.collect::<Result<Vec<_>>>()?,
     }))
 }

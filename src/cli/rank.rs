@@ -41,6 +41,11 @@ pub struct Rank {
     #[arg(long, requires = "private")]
     delta: Option<f64>,
 
+    /// Allow δ of 1/n and more, at which publishing single records would satisfy the guarantee;
+    /// the ledger says so for ever.
+    #[arg(long, requires = "private")]
+    allow_large_delta: bool,
+
     /// What is released privately, and how.
     #[arg(long, value_enum, default_value = "permute-and-flip", requires = "private")]
     mechanism: Mechanism,
@@ -105,7 +110,9 @@ impl Rank {
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.stop())?;
         let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
-        let job = RankingJob { session, datasets, workspace, watch, control, manner };
+        let allow_large_delta = self.allow_large_delta;
+        let job =
+            RankingJob { session, datasets, workspace, watch, control, manner, allow_large_delta };
         let mut progress = None;
         let summary = rank(&job, &mut |moment| match moment {
             RankingMoment::Begun { total, remarks } => {

@@ -15,6 +15,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::privacy::ledger::delta;
 use crate::privacy::{Calibrated, Private};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
@@ -185,12 +186,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     warnings.extend(clipping(&public, &plan.preparation));
     warnings.extend(left_out(private, &used));
     warnings.extend(lineage.as_ref().map(Lineage::note));
-    if plan.allow_large_delta && plan.target.delta >= 1.0 / private.rows as f64 {
-        warnings.push(format!(
-            "δ = {} is at least 1/n = {:.1e}: publishing a few records outright would satisfy it",
-            plan.target.delta,
-            1.0 / private.rows as f64
-        ));
+    if delta::is_large(plan.target.delta, private.rows as u64) {
+        warnings.push(delta::warning(plan.target.delta, private.rows as u64));
     }
     let taken_as_public = TakenAsPublic {
         datasets: plan.public.clone(),
@@ -323,18 +320,11 @@ fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> 
 
 /// δ ≥ 1/n would be satisfied by publishing a random record.
 fn check_delta(plan: &PlanDefinition, rows: usize) -> Result<()> {
-    let limit = 1.0 / rows as f64;
-    if plan.target.delta >= limit && !plan.allow_large_delta {
-        return Err(Error::refused(format!(
-            "δ = {} is not below 1/n = {limit:.2e} for the {rows} private records of '{}'",
-            plan.target.delta, plan.private
-        ))
-        .cure(format!(
-            "choose δ ≤ {:.0e}, or set allow_large_delta: true (the certificate will say so)",
-            limit / 10.0
-        )));
+    if plan.allow_large_delta {
+        return Ok(());
     }
-    Ok(())
+    let allow = "set allow_large_delta: true (the certificate will say so)";
+    delta::check(plan.target.delta, rows as u64, &format!("'{}'", plan.private), allow)
 }
 
 fn stream(seed: u64, purpose: u64) -> u64 {

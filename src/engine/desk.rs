@@ -22,7 +22,7 @@ use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId};
+use crate::privacy::ledger::{Account, AccountId, Book, Budget, Gap, RunId, Standing};
 use crate::privacy::{Calibrated, CuratorOnly, Guarantee, Watch};
 use crate::session::dataset::{self, ColumnKind, Loaded};
 use crate::session::preferences::Places;
@@ -180,6 +180,8 @@ pub struct Preview {
     pub calibrated: Calibrated,
     pub account: AccountId,
     pub budget: Option<Budget>,
+    /// Whether what is spent is a total.
+    pub standing: Standing,
     /// Everything charged so far and with this plan, at the budget's δ.
     pub spent: Option<Guarantee>,
     pub after: Option<Guarantee>,
@@ -440,7 +442,15 @@ impl Clerk {
                 let names = names.chain(session.ranking.private_name(&session).ok());
                 let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
                 let workspace = self.workspace.clone();
-                let job = RankingJob { session, datasets, workspace, watch, control, manner };
+                let job = RankingJob {
+                    session,
+                    datasets,
+                    workspace,
+                    watch,
+                    control,
+                    manner,
+                    allow_large_delta: false,
+                };
                 self.rank(id, job);
             }
         }
@@ -563,22 +573,27 @@ impl Clerk {
         let book = self.workspace.book()?;
         let mut account = match book.find(record) {
             Some(account) => account.clone(),
-            None => Account::unopened(record, book.lines_lost),
+            None => Account::unopened(record, &book),
         };
         account.budget = account.budget.or(session.budgets.get(&plan.private).copied());
         let events = &assembly.calibrated.events;
         let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
+        let total = account.total(at)?;
+        let mut warnings = assembly.warnings;
+        warnings.extend(account.gaps().iter().map(Gap::words));
+        warnings.extend(account.large_delta().into_iter().chain(total.remark));
         Ok(Preview {
             shape: assembly.problem.shape.clone(),
             releases: assembly.plan,
             account: account.id.clone(),
             budget: account.budget,
-            spent: account.spent(at)?,
+            standing: total.standing,
+            spent: total.known,
             fits: shelf::how_many_fit(&account, events),
             after: account.spent_with(events, at).ok().flatten(),
             refusal: account.admit(events, plan.target).err(),
             calibrated: assembly.calibrated,
-            warnings: assembly.warnings,
+            warnings,
             plan,
         })
     }

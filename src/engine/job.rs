@@ -14,7 +14,7 @@ use crate::data::{Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Book, Grant, Outcome, RunId};
+use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Noise, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{
     Calibrated, CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript,
@@ -24,9 +24,6 @@ use crate::session::certificate::{self, Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
 use crate::session::signature;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
-
-/// In the ledger, between a method and the seed of noise that is no secret.
-pub const INSECURE: &str = "with insecure noise seed";
 
 /// A run to be made, with everything it needs.
 #[derive(Debug, Clone)]
@@ -158,13 +155,11 @@ fn launch(
     let grant = Grant {
         run: run.clone(),
         account: account.clone(),
-        method: insecure_noise_seed.map_or_else(
-            || job.plan.method.clone(),
-            |seed| format!("{} {INSECURE} {seed}", job.plan.method),
-        ),
+        method: job.plan.method.clone(),
         target: job.plan.target,
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
+        noise: Noise::of_seed(insecure_noise_seed),
     };
     let ready = job.prepare(&directory, &run, insecure_noise_seed).and_then(|transcript| {
         let generator = match insecure_noise_seed {
@@ -442,7 +437,7 @@ fn renamed_columns(plan: &PlanDefinition, loaded: &[&Loaded]) -> BTreeMap<String
 }
 
 /// Opens an account with the session's budget where the ledger has none.
-pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Target>) -> Result<()> {
+pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budget>) -> Result<()> {
     let Some(budget) = wish else { return Ok(()) };
     let book = ledger.book()?;
     let known = book.accounts.iter().find(|known| known.id == *account);

@@ -22,7 +22,7 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Outcome, RunId};
+use crate::privacy::ledger::{Grant, Noise, Outcome, RunId, delta};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
@@ -51,6 +51,8 @@ pub struct RankingJob {
     pub watch: Watch,
     pub control: Control,
     pub manner: Manner,
+    /// Allows δ ≥ 1/n.
+    pub allow_large_delta: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -191,6 +193,11 @@ fn privately(
     target: Target,
     tell: &mut dyn FnMut(RankingMoment),
 ) -> Result<RankingSummary> {
+    if !job.allow_large_delta {
+        let (rows, whose) = (private.rows as u64, format!("'{}'", private.definition.name));
+        let allow = "allow it by name: --allow-large-delta (the ledger will say so)";
+        delta::check(target.delta, rows, &whose, allow)?;
+    }
     let calibrated = calibrate(&[work.plan()?], target)?;
     let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
     let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
@@ -206,7 +213,8 @@ fn privately(
         method: work.method().to_owned(),
         target,
         events: calibrated.events.clone(),
-        allow_large_delta: false,
+        allow_large_delta: job.allow_large_delta,
+        noise: Noise::Secret,
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?);
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();

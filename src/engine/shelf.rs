@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::job::INSECURE;
 use crate::data::read::{self, Format, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
-use crate::privacy::ledger::{Account, RunRecord};
+use crate::privacy::ledger::{Account, Gap, Noise, RunRecord, RunState, Standing, Total};
 use crate::privacy::{CuratorOnly, Private, Watch};
 use crate::session::dataset::{ColumnKind, column_kinds};
 
@@ -172,19 +171,22 @@ pub fn how_many_fit(account: &Account, events: &[Event]) -> Option<u64> {
 pub struct Digest {
     /// δ at which everything here is stated: the budget's.
     pub delta: f64,
-    /// ε of everything charged; `None` where it cannot be computed.
-    pub spent: Option<f64>,
-    /// ε under each adjacency; `None` where not every entry holds for it.
+    /// Of everything charged; `None` where it cannot be computed.
+    pub total: Option<Total>,
+    /// ε under each adjacency of what is charged; `None` where not every entry holds for it.
     pub totals: [(Adjacency, Option<f64>); 2],
-    /// ε of the largest further run at this δ.
+    /// ε of the largest further run at this δ; `None` where none is granted.
     pub largest: Option<f64>,
+    /// Why none is.
+    pub closed: Option<String>,
     /// One for each run of the account.
     pub entries: Vec<EntryDigest>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EntryDigest {
-    /// ε of what this run is charged, at its own δ; `None` where unknown.
+    /// ε of what this run is charged, at its own δ; `None` where unknown, or where its noise is
+    /// no secret.
     pub spent: Option<f64>,
     pub charged: u64,
     pub planned: u64,
@@ -197,18 +199,26 @@ impl Digest {
             spent: run
                 .spent(run.grant.target.delta)
                 .ok()
+                .filter(|_| run.grant.noise == Noise::Secret)
                 .map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon)),
             charged: run.charged.iter().sum(),
             planned: run.grant.events.iter().map(|event| event.count).sum(),
         };
-        let totals = totals(account, delta);
+        let closed = account.closed();
         Self {
             delta,
-            spent: totals[1].1,
-            totals,
-            largest: account.largest_epsilon(delta).ok().flatten(),
+            total: account.total(delta).ok(),
+            totals: totals(account, delta),
+            largest: account.largest_epsilon(delta).ok().flatten().filter(|_| closed.is_none()),
+            closed: closed.map(|error| error.what().to_owned()),
             entries: account.runs.iter().map(entry).collect(),
         }
+    }
+
+    /// ε to draw beside a budget; not a number where there is no total.
+    pub fn gauge(&self) -> f64 {
+        let total = self.total.as_ref().filter(|total| total.standing != Standing::Nothing);
+        total.map_or(f64::NAN, Total::epsilon)
     }
 }
 
@@ -233,36 +243,39 @@ const NOT_COVERED: [&str; 3] = [
 /// What everything on an account guarantees together, for those who may ask.
 pub fn certificate(account: &Account) -> Result<String> {
     let delta = account.budget.map_or(1e-6, |budget| budget.delta);
-    let insecure = account.runs.iter().any(|run| run.grant.method.contains(INSECURE));
+    let total = account.total(delta)?;
     let totals = totals(account, delta).map(|(adjacency, epsilon)| {
-        let epsilon = epsilon.filter(|_| !insecure).map(|epsilon| round_up(epsilon, 4));
-        json!({"holds_for": adjacency.words(), "epsilon_at_most": epsilon, "delta": delta})
+        let epsilon = epsilon.map(|epsilon| round_up(epsilon, 4));
+        let under = |standing| epsilon.clone().filter(|_| total.standing == standing);
+        json!({
+            "holds_for": adjacency.words(), "delta": delta,
+            "epsilon_at_most": under(Standing::AtMost),
+            "epsilon_at_least": under(Standing::AtLeast),
+        })
     });
     let entries: Vec<_> = account
         .runs
         .iter()
         .map(|run| {
             json!({
-                "run": run.grant.run, "time": run.time, "method": run.grant.method,
+                "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),
                 "granted": run.grant.target, "charged": run.charged_events(),
+                "noise": run.grant.noise, "allow_large_delta": run.grant.allow_large_delta,
+                "recovered": run.state == RunState::Recovered,
+                "granted_in_line": run.granted, "settled_in_line": run.settled,
             })
         })
         .collect();
-    let mut not_covered = NOT_COVERED.to_vec();
-    if insecure {
-        not_covered.push(
-            "anything: a run's noise came from a seed that is no secret (see its entry), so no \
-             total holds; nothing of that run may be passed on",
-        );
-    }
     let certificate = json!({
         "halflight": env!("CARGO_PKG_VERSION"),
         "account": account.id,
         "budget": account.budget,
+        "total": format!("everything together, at δ = {delta:e}: {}", total.words()),
         "totals": totals,
-        "past_is_known": !account.unknown_past,
+        "past_is_known": !account.gaps().iter().any(Gap::is_lost_lines),
+        "gaps": account.gaps().iter().map(Gap::words).collect::<Vec<_>>(),
         "entries": entries,
-        "not_covered": not_covered,
+        "not_covered": not_covered(account, &total),
         "outside_every_guarantee": account.unprotected.iter().map(|entry| {
             json!({"time": entry.time, "what": entry.what, "epsilon": "unstated"})
         }).collect::<Vec<_>>(),
@@ -272,12 +285,29 @@ pub fn certificate(account: &Account) -> Result<String> {
         .map_err(|error| Error::failed(format!("the certificate cannot be written: {error}")))
 }
 
+/// What the totals of an account promise to nobody.
+fn not_covered(account: &Account, total: &Total) -> Vec<String> {
+    let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
+    if account.gaps().iter().any(|gap| !gap.is_lost_lines()) {
+        list.push(
+            "anything: a run's noise came from a seed that is no secret (see `gaps`), so no \
+             total holds; nothing of that run may be passed on"
+                .to_owned(),
+        );
+    }
+    let lost = account.gaps().iter().filter(|gap| gap.is_lost_lines());
+    list.extend(lost.map(Gap::missing));
+    list.extend(account.large_delta());
+    list.extend(total.remark.clone());
+    list
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::privacy::Target;
     use crate::privacy::accountant::Mechanism;
-    use crate::privacy::ledger::{DatasetRecord, Grant, RunId, RunState};
+    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, Ledger, RunId};
 
     fn account(epsilon: f64) -> Account {
         let dataset = DatasetRecord {
@@ -287,8 +317,8 @@ mod tests {
             view: "b".to_owned(),
             rows: 100,
         };
-        let mut account = Account::unopened(&dataset, false);
-        account.budget = Some(Target { epsilon, delta: 1e-6 });
+        let mut account = Account::unopened(&dataset, &Book::default());
+        account.budget = Some(Budget::new(epsilon, 1e-6));
         account
     }
 
@@ -304,7 +334,7 @@ mod tests {
 
     #[test]
     fn as_many_runs_fit_as_the_budget_bears_and_one_more_does_not() {
-        let (account, events) = (account(2.0), [event(20.0)]);
+        let (mut account, events) = (account(2.0), [event(20.0)]);
         let fitting = how_many_fit(&account, &events).unwrap();
         assert!(fitting > 1 && fitting < MOST_RUNS, "{fitting}");
         let total = |count: u64| {
@@ -314,7 +344,8 @@ mod tests {
         assert!(total(fitting) <= 2.0 && total(fitting + 1) > 2.0);
         assert_eq!(how_many_fit(&account, &[event(1e-3)]), Some(0));
         assert_eq!(how_many_fit(&account, &[event(1e6)]), Some(MOST_RUNS));
-        assert_eq!(how_many_fit(&Account { budget: None, ..account }, &events), None);
+        account.budget = None;
+        assert_eq!(how_many_fit(&account, &events), None);
     }
 
     #[test]
@@ -323,29 +354,46 @@ mod tests {
         assert!(text.contains("\"totals\"") && !text.contains("ages"), "{text}");
     }
 
+    /// A ledger with one granted run of this noise.
+    fn spent_from(directory: &Path, noise: Noise) -> Account {
+        let mut ledger = Ledger::open(directory).unwrap();
+        let id = ledger.register(&account(2.0).datasets[0]).unwrap();
+        ledger.set_budget(&id, Budget::new(2.0, 1e-6)).unwrap();
+        let grant = Grant {
+            run: RunId("r".to_owned()),
+            account: id.clone(),
+            method: "m".to_owned(),
+            target: Target { epsilon: 1.0, delta: 1e-6 },
+            events: vec![event(20.0)],
+            allow_large_delta: false,
+            noise,
+        };
+        ledger.grant(grant).unwrap();
+        ledger.book().unwrap().account(&id).unwrap().clone()
+    }
+
     #[test]
     fn a_run_with_a_known_seed_leaves_an_account_without_totals() {
-        let mut account = account(2.0);
-        let record = |method: &str| RunRecord {
-            time: String::new(),
-            grant: Grant {
-                run: RunId("r".to_owned()),
-                account: account.id.clone(),
-                method: method.to_owned(),
-                target: Target { epsilon: 1.0, delta: 1e-6 },
-                events: vec![event(20.0)],
-                allow_large_delta: false,
-            },
-            reserved: vec![1],
-            charged: vec![1],
-            state: RunState::Open,
-        };
-        let (secret, known) = (record("m"), record(&format!("m {INSECURE} 7")));
-        account.runs = vec![secret];
+        let directory = tempfile::tempdir().unwrap();
+        let account = spent_from(directory.path(), Noise::Secret);
         assert!(!certificate(&account).unwrap().contains("\"epsilon_at_most\": null"));
-        account.runs.push(known);
-        let text = certificate(&account).unwrap();
-        assert!(text.contains("\"epsilon_at_most\": null") && text.contains("no total holds"));
+        assert!(Digest::of(&account).gauge() > 0.0 && Digest::of(&account).largest.is_some());
+
+        let directory = tempfile::tempdir().unwrap();
+        let mut account = spent_from(directory.path(), Noise::KnownSeed(7));
+        let digest = Digest::of(&account);
+        assert!(digest.gauge().is_nan() && digest.largest.is_none());
+        assert_eq!(digest.entries[0].spent, None);
+        for accepted in [false, true] {
+            let text = certificate(&account).unwrap();
+            assert!(text.contains("\"epsilon_at_most\": null"), "{text}");
+            assert!(text.contains("no total: run r used noise from a known seed"), "{text}");
+            assert!(!accepted || text.contains("(seed 7); in line 3 since"), "{text}");
+            let mut ledger = Ledger::open(directory.path()).unwrap();
+            let _ = ledger.accept(&account.id, "only a test");
+            account = ledger.book().unwrap().account(&account.id).unwrap().clone();
+        }
+        assert!(Digest::of(&account).closed.is_none(), "accepted: further runs are granted");
     }
 
     #[test]

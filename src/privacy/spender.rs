@@ -80,7 +80,7 @@ impl Spender {
         transcript: Transcript,
         generator: NoiseGenerator,
     ) -> Result<Self> {
-        let Unfinished { grant, reserved, drawn } = unfinished;
+        let Unfinished { grant, reserved, drawn, .. } = unfinished;
         let kept = transcript.counts(grant.events.len())?;
         let lost: Option<Vec<u64>> =
             drawn.iter().zip(&kept).map(|(drawn, kept)| drawn.checked_sub(*kept)).collect();
@@ -427,7 +427,7 @@ mod tests {
     use crate::privacy::accountant::{
         Adjacency, Allotment, PlannedMechanism, PlannedRelease, Target, calibrate,
     };
-    use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
+    use crate::privacy::ledger::{Budget, DatasetRecord, Grant, Noise};
     use crate::privacy::mechanism::{DiscreteLaplace, NoisyMaximum};
     use crate::privacy::{Private, Released};
 
@@ -618,7 +618,7 @@ mod tests {
             rows: 1000,
         };
         let account = ledger.register(&record).unwrap();
-        ledger.set_budget(&account, Budget { epsilon: 2.0, delta: 1e-5 }).unwrap();
+        ledger.set_budget(&account, Budget::new(2.0, 1e-5)).unwrap();
         let gaussian = PlannedMechanism::Gaussian { l2_sensitivity: 1.0, coordinates: 1 };
         let plan = [planned("mean", gaussian, 50)];
         let calibrated = calibrate(&plan, TARGET).unwrap();
@@ -630,6 +630,7 @@ mod tests {
             target: TARGET,
             events: calibrated.events.clone(),
             allow_large_delta: false,
+            noise: Noise::Secret,
         };
         ledger.grant(grant).unwrap();
         (ledger, run, calibrated)

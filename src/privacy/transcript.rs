@@ -43,7 +43,7 @@ use sha2::{Digest, Sha256};
 use super::ledger::RunId;
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8] = b"halflight transcript 1\n";
+pub(super) const MAGIC: &[u8] = b"halflight transcript 1\n";
 /// Event and count.
 const HEAD: usize = 8;
 const SEAL: usize = 8;

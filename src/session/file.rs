@@ -14,6 +14,7 @@ use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Target;
+use crate::privacy::ledger::Budget;
 
 pub const VERSION: u32 = 1;
 
@@ -29,7 +30,7 @@ pub struct Session {
     /// Budgets of private datasets, by name. They open an account that has none
     /// yet; once the ledger holds a budget, the ledger decides.
     #[serde(default)]
-    pub budgets: BTreeMap<String, Target>,
+    pub budgets: BTreeMap<String, Budget>,
     #[serde(default)]
     pub plans: Vec<PlanDefinition>,
     /// How the public datasets are ranked.

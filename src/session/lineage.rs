@@ -188,7 +188,7 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
 fn known_to_ledger(directory: &Path, run: &RunId) -> Result<Option<(String, Vec<Event>)>> {
     let book: Book = Workspace::of(directory)?.book()?;
     let record = book.run(run);
-    Ok(record.map(|record| (record.grant.method.clone(), record.charged_events())))
+    Ok(record.map(|record| (record.grant.method_words(), record.charged_events())))
 }
 
 fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {

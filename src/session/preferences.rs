@@ -6,6 +6,7 @@
 //! |---|---|
 //! | config | `$XDG_CONFIG_HOME/halflight/config.ron`, else `~/.config/halflight/config.ron` |
 //! | themes | `themes/NAME.ron` beside it |
+//! | what is remembered of ledgers | `ledgers/` beside it, for nobody else |
 //! | state | `$XDG_STATE_HOME/halflight/state.ron`, else `~/.local/state/halflight/state.ron` |
 
 use std::fs;
@@ -72,6 +73,11 @@ impl Places {
 
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.ron")
+    }
+
+    /// What this user's programs remember of ledgers, wherever these lie.
+    pub fn ledgers(&self) -> PathBuf {
+        self.config.join("ledgers")
     }
 
     /// The config; without a file the defaults.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::preferences::Places;
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::ledger::{Book, RunId};
@@ -61,12 +62,21 @@ impl Workspace {
         crate::files::close_to_others(&self.folder);
         crate::files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
-        Ledger::open(&self.folder)
+        self.existing_ledger()
     }
 
-    /// What the ledger says, to look at: makes nothing.
+    /// The ledger of a workspace that there is. It is held against what this user's programs
+    /// remember of it.
+    pub fn existing_ledger(&self) -> Result<Ledger> {
+        match Places::of_environment() {
+            Some(places) => Ledger::open_witnessed(&self.folder, &places.ledgers()),
+            None => Ledger::open(&self.folder),
+        }
+    }
+
+    /// What the ledger says, to look at: makes nothing in the workspace.
     pub fn book(&self) -> Result<Book> {
-        if self.folder.is_dir() { Ledger::open(&self.folder)?.book() } else { Ok(Book::default()) }
+        if self.folder.is_dir() { self.existing_ledger()?.book() } else { Ok(Book::default()) }
     }
 
     pub fn run_directory(&self, run: &RunId) -> PathBuf {

@@ -230,7 +230,7 @@ pub const BINDINGS: &[Binding] = &[
     show(LEDGER, &["b"], A::SetBudget, "budget", "set the budget of the private dataset"),
     show(LEDGER, &["w"], A::Certify, "certificate", "write a certificate of everything spent"),
     show(LEDGER, &["s"], A::SettleDead, "settle", "settle a run whose process is gone"),
-    also(LEDGER, &["A"], A::AcceptPast, "accept past", "accept an unknown past after damage"),
+    also(LEDGER, &["A"], A::AcceptPast, "accept", "go on without a total: after lost lines, after noise from a known seed"),
     also(LEDGER, &["R"], A::Repair, "repair", "set a damaged ledger aside and go on"),
     show(Any, &["?"], A::Help, "help", "keys of this screen; type to search"),
     show(Any, &[":"], A::Palette, "commands", "command palette: find any command by name, words or key"),

@@ -8,7 +8,7 @@ use super::picker::{Files, Picker};
 use super::widgets::field::Field as TextField;
 use crate::engine::desk::JobId;
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::ledger::{AccountId, Budget, RunId};
 
 #[derive(Debug)]
 pub enum Popup {
@@ -130,16 +130,23 @@ impl ExportForm {
     }
 }
 
-/// "ε δ" as typed, with a comma or a blank between.
-pub fn parse_budget(text: &str) -> Result<crate::privacy::Target> {
-    let parts: Vec<f64> = text
+/// Typed behind a budget whose δ is 1/n or more.
+pub const ALLOW: &str = "allow-large-delta";
+
+/// "ε δ" as typed, with a comma or a blank between, and what allows a large δ.
+pub fn parse_budget(text: &str) -> Result<Budget> {
+    let (numbers, allow_large_delta) = match text.trim_end().strip_suffix(ALLOW) {
+        Some(numbers) => (numbers, true),
+        None => (text, false),
+    };
+    let parts: Vec<f64> = numbers
         .split([' ', ','])
         .filter(|part| !part.is_empty())
         .map(|part| part.parse().unwrap_or(f64::NAN))
         .collect();
     match parts[..] {
         [epsilon, delta] if epsilon > 0.0 && epsilon.is_finite() && delta > 0.0 && delta < 1.0 => {
-            Ok(crate::privacy::Target { epsilon, delta })
+            Ok(Budget { epsilon, delta, allow_large_delta })
         }
         _ => {
             Err(Error::usage(format!("'{text}' is not a budget"))
@@ -154,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_budget_is_two_numbers() {
-        assert_eq!(parse_budget("4 1e-5").unwrap().delta, 1e-5);
+        assert_eq!(parse_budget("4 1e-5").unwrap(), Budget::new(4.0, 1e-5));
+        assert!(parse_budget("4, .5 allow-large-delta").unwrap().allow_large_delta);
         for bad in ["4", "4 2", "x 1e-5", "-1 1e-5", "inf 1e-5", ""] {
             assert!(parse_budget(bad).is_err(), "{bad}");
         }

@@ -24,7 +24,8 @@ use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
 use crate::privacy::ledger::{
-    Account, AccountId, Book, DatasetRecord, Grant, Outcome, RunId, RunRecord, RunState,
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Noise, Outcome,
+    RunId, RunRecord, RunState, Standing,
 };
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
 use crate::rank::ReleasedLine;
@@ -82,6 +83,7 @@ fn first_preview() -> Preview {
         releases: assembly.plan,
         account: AccountId("new account".to_owned()),
         budget: session.budgets.get(&plan.private).copied(),
+        standing: Standing::AtMost,
         spent: None,
         after: Some(assembly.calibrated.guarantee.clone()),
         fits: Some(9),
@@ -319,9 +321,9 @@ pub fn book() -> (Book, Vec<Digest>) {
         view: "v".to_owned(),
         rows: 2068,
     };
-    let mut account = Account::unopened(&dataset, false);
+    let mut account = Account::unopened(&dataset, &Book::default());
     account.id = AccountId("amber-otter-17".to_owned());
-    account.budget = Some(Target { epsilon: 4.0, delta: 1e-5 });
+    account.budget = Some(Budget::new(4.0, 1e-5));
     let record = |number: u32, charged: u64, state: RunState| RunRecord {
         time: format!("2026-01-01T00:00:0{number}Z"),
         grant: Grant {
@@ -331,7 +333,10 @@ pub fn book() -> (Book, Vec<Digest>) {
             target: Target { epsilon: 1.0, delta: 1e-6 },
             events: vec![event(60)],
             allow_large_delta: false,
+            noise: Noise::Secret,
         },
+        granted: ledger::Line { seq: u64::from(number), hash: String::new() },
+        settled: None,
         reserved: vec![60],
         charged: vec![charged],
         state,
@@ -342,7 +347,10 @@ pub fn book() -> (Book, Vec<Digest>) {
         record(2, 12, settled(Outcome::Stopped, false)),
         record(3, 60, RunState::Open),
     ];
-    let mut fresh = Account::unopened(&dataset, true);
+    let cause = Cause::Lost { after: 3, until: Some(9), why: "the chain breaks".to_owned() };
+    let noticed = Some(("2026-01-01T00:00:00Z".to_owned(), 4));
+    let gaps = vec![Gap { cause, noticed, accepted: None }];
+    let mut fresh = Account::unopened(&dataset, &Book { gaps, ..Book::default() });
     fresh.id = AccountId("cedar-lynx-02".to_owned());
     let accounts = vec![account, fresh];
     let digests = accounts.iter().map(Digest::of).collect();

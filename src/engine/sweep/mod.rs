@@ -21,9 +21,9 @@ use super::control::Control;
 use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
+use crate::privacy::ledger::{Account, Grant, Noise, Outcome, RunState};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Calibrated, Ledger, Spender, Watch};
+use crate::privacy::{Calibrated, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
@@ -72,7 +72,7 @@ impl Order<'_> {
         let book = self.workspace.book()?;
         let mut account = match book.find(record) {
             Some(account) => account.clone(),
-            None => Account::unopened(record, book.lines_lost),
+            None => Account::unopened(record, &book),
         };
         let wish = self.session.budgets.get(&self.base.private);
         account.budget = account.budget.or(wish.copied());
@@ -146,6 +146,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
         target: plan.target,
         events: planned.calibrated.events.clone(),
         allow_large_delta: plan.allow_large_delta,
+        noise: Noise::Secret,
     }
 }
 
@@ -261,7 +262,8 @@ pub fn run_here(
 /// what was never begun is settled at nothing and never will be, and what died at all of
 /// it. Where each task stands is returned.
 pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> {
-    let mut ledger = Ledger::open(&sweep.manifest.workspace)?;
+    let folder = &sweep.manifest.workspace;
+    let mut ledger = Workspace::with_folder(folder, folder).existing_ledger()?;
     let book = ledger.book()?;
     let runs = sweep.manifest.workspace.join("runs");
     crate::files::create_private_folder(&runs)

@@ -1,6 +1,8 @@
 //! What is known of one private dataset: its runs, its budget, what all of it adds up to.
 
-use super::entry::{AccountId, Budget, DatasetRecord, Grant, Outcome};
+use super::book::Book;
+use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
+use super::gap::{Acceptance, Gap};
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee};
 
@@ -8,6 +10,8 @@ use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee};
 pub enum RunState {
     /// Granted and not settled: counts in full.
     Open,
+    /// Its lines were lost; its certificate says what it drew.
+    Recovered,
     Settled {
         outcome: Outcome,
         peeked: bool,
@@ -19,6 +23,10 @@ pub enum RunState {
 pub struct RunRecord {
     pub time: String,
     pub grant: Grant,
+    /// The line that granted it, or that charged it when it was recovered.
+    pub granted: Line,
+    /// The line that settled it.
+    pub settled: Option<Line>,
     /// Draws announced so far per event; never less than what was drawn.
     pub reserved: Vec<u64>,
     /// Draws that count as spent per event: used when settled, the whole grant when open.
@@ -27,6 +35,34 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    pub(super) fn granted(time: &str, line: &Line, grant: Grant) -> Self {
+        Self {
+            time: time.to_owned(),
+            granted: line.clone(),
+            settled: None,
+            reserved: vec![0; grant.events.len()],
+            charged: grant.events.iter().map(|event| event.count).collect(),
+            state: RunState::Open,
+            grant,
+        }
+    }
+
+    /// Charges at least these events: what a certificate says is not less true because the
+    /// ledger says less.
+    pub(super) fn raise(&mut self, proven: Vec<Event>) {
+        for event in proven {
+            let same = |known: &Event| Event { count: event.count, ..known.clone() } == event;
+            match self.grant.events.iter().position(same) {
+                Some(index) => self.charged[index] = self.charged[index].max(event.count),
+                None => {
+                    self.reserved.push(event.count);
+                    self.charged.push(event.count);
+                    self.grant.events.push(event);
+                }
+            }
+        }
+    }
+
     /// What counts as spent: the granted events with their charged draws.
     pub fn charged_events(&self) -> Vec<Event> {
         let events = self.grant.events.iter().zip(&self.charged);
@@ -55,8 +91,8 @@ pub struct Account {
     pub runs: Vec<RunRecord>,
     /// What was done with exact numbers, for which no ε can be stated.
     pub unprotected: Vec<Unprotected>,
-    /// Lines were lost and nobody has accepted that yet.
-    pub unknown_past: bool,
+    /// What nobody can say about it.
+    pub(super) gaps: Vec<Gap>,
 }
 
 /// Something outside every guarantee that was done with the records.
@@ -144,7 +180,7 @@ impl Account {
     }
 
     /// An account that the ledger does not hold yet, to preview its first run.
-    pub fn unopened(dataset: &DatasetRecord, lines_lost: bool) -> Self {
+    pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
         Self {
             id: AccountId("new account".to_owned()),
             former: Vec::new(),
@@ -152,7 +188,35 @@ impl Account {
             budget: None,
             runs: Vec::new(),
             unprotected: Vec::new(),
-            unknown_past: lines_lost,
+            gaps: book.gaps.clone(),
+        }
+    }
+
+    /// Everything that makes its total less than a total, accepted or not, in the order of
+    /// the lines.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// Lines were lost and nobody has accepted that yet.
+    pub fn unknown_past(&self) -> bool {
+        self.gaps.iter().any(|gap| gap.is_lost_lines() && gap.accepted.is_none())
+    }
+
+    /// Something stands in the way of further runs until it is accepted.
+    pub fn waits_for_acceptance(&self) -> bool {
+        self.gaps.iter().any(|gap| gap.accepted.is_none())
+    }
+
+    /// n: the most records of any of its datasets, so that registering a small view of them
+    /// makes no δ smaller than 1/n.
+    pub fn records(&self) -> u64 {
+        self.datasets.iter().map(|dataset| dataset.rows).max().unwrap_or(0)
+    }
+
+    pub(super) fn accept(&mut self, time: &str, why: &str) {
+        for gap in self.gaps.iter_mut().filter(|gap| gap.accepted.is_none()) {
+            gap.accepted = Some(Acceptance { time: time.to_owned(), why: why.to_owned() });
         }
     }
 
@@ -165,6 +229,7 @@ impl Account {
             (Some(mine), Some(theirs)) => Some(Budget {
                 epsilon: mine.epsilon.min(theirs.epsilon),
                 delta: mine.delta.min(theirs.delta),
+                allow_large_delta: mine.allow_large_delta && theirs.allow_large_delta,
             }),
             (mine, theirs) => mine.or(theirs),
         };
@@ -172,6 +237,16 @@ impl Account {
         self.runs.sort_by(|a, b| a.time.cmp(&b.time));
         self.unprotected.extend(other.unprotected);
         self.unprotected.sort_by(|a, b| a.time.cmp(&b.time));
-        self.unknown_past |= other.unknown_past;
+        for gap in other.gaps {
+            let same = |mine: &&mut Gap| (&mine.cause, &mine.noticed) == (&gap.cause, &gap.noticed);
+            match self.gaps.iter_mut().find(same) {
+                // Both must have accepted it.
+                Some(mine) if gap.accepted.is_none() => mine.accepted = None,
+                Some(_) => {}
+                None => self.gaps.push(gap),
+            }
+        }
+        let line = |gap: &Gap| gap.noticed.as_ref().map_or(u64::MAX, |(_, line)| *line);
+        self.gaps.sort_by_key(line);
     }
 }

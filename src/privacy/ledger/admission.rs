@@ -1,6 +1,7 @@
 //! Whether a run may be granted, and how much more would fit.
 
 use super::account::Account;
+use super::delta;
 use super::entry::{Budget, Grant};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Composition, Event, Target, round_up};
@@ -88,17 +89,57 @@ impl Account {
     /// The budget, where anything may be spent at all.
     fn open_budget(&self) -> Result<Budget> {
         let id = &self.id.0;
-        if self.unknown_past {
+        if self.unknown_past() {
             return Err(Error::refused(format!(
                 "lines of the ledger were lost: nobody knows what was spent on account {id}"
             ))
             .cure(format!("accept the unknown past with `halflight ledger accept {id}`")));
         }
-        self.budget.ok_or_else(|| {
+        if let Some(gap) = self.gaps().iter().find(|gap| gap.accepted.is_none()) {
+            return Err(Error::refused(format!("account {id} has no total: {}", gap.missing()))
+                .cure(format!("go on without a total: `halflight ledger accept {id}`")));
+        }
+        let budget = self.budget.ok_or_else(|| {
             Error::refused(format!("account {id} has no budget")).cure(format!(
                 "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             ))
+        })?;
+        self.check_budget(&budget)?;
+        Ok(budget)
+    }
+
+    /// Why nothing is granted at all, if nothing is.
+    pub fn closed(&self) -> Option<Error> {
+        self.open_budget().err()
+    }
+
+    /// What must be repeated wherever a budget with a large δ is shown.
+    pub fn large_delta(&self) -> Option<String> {
+        let budget = self.budget?;
+        let large = delta::is_large(budget.delta, self.records());
+        large.then(|| match budget.allow_large_delta {
+            true => delta::warning(budget.delta, self.records()),
+            false => format!(
+                "the budget's δ = {} is not below 1/n = {:.2e}: nothing is granted until it is \
+                 set again, or allowed by name",
+                budget.delta,
+                delta::limit(self.records())
+            ),
         })
+    }
+
+    /// Refuses a δ at which a budget protects nobody, unless it is asked for by name.
+    pub fn check_budget(&self, budget: &Budget) -> Result<()> {
+        if budget.allow_large_delta {
+            return Ok(());
+        }
+        let whose = format!("account {}, whose budget it is for", self.id.0);
+        let allow = format!(
+            "allow it by name: `halflight ledger budget {} {} {} --allow-large-delta`, or \
+             allow_large_delta: true in the session's budget (every certificate will say so)",
+            self.id.0, budget.epsilon, budget.delta
+        );
+        delta::check(budget.delta, self.records(), &whose, &allow)
     }
 
     /// Largest per-run ε at `delta` that the rest of the budget admits as one
@@ -176,8 +217,7 @@ fn at_most(epsilon: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Entry;
-    use super::super::samples::{book, budget, dataset, event, grant, one_account};
+    use super::super::samples::{book, budget, damage, dataset, event, grant, one_account, put};
     use super::*;
     use crate::error::Kind;
     use crate::privacy::accountant::{
@@ -192,9 +232,9 @@ mod tests {
         assert_eq!(error.kind(), Kind::Refused);
         assert!(error.to_string().contains("no budget"));
         assert!(error.cure_text().unwrap().contains("ledger budget a"));
-        book.apply("t", budget("a", 1.0, 1e-5)).unwrap();
+        put(&mut book, budget("a", 1.0, 1e-5)).unwrap();
         assert!(book.accounts[0].admit(&[event(0.01, 1)], target).is_ok());
-        book.apply("t", Entry::Damage { lost_after: 2, why: "x".to_owned() }).unwrap();
+        put(&mut book, damage(2)).unwrap();
         let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
         assert!(error.cure_text().unwrap().contains("ledger accept a"));
     }
@@ -206,7 +246,7 @@ mod tests {
         let mut runs = 0;
         while book.accounts[0].admit(&[event(0.05, 4)], target).is_ok() {
             runs += 1;
-            book.apply("t", grant(&format!("r{runs}"), "a", vec![event(0.05, 4)])).unwrap();
+            put(&mut book, grant(&format!("r{runs}"), "a", vec![event(0.05, 4)])).unwrap();
         }
         // A Gaussian of this mu is (1, 1e-5)-DP and no larger one is.
         let limit = 0.268_054_f64;
@@ -238,14 +278,14 @@ mod tests {
 
         let mut between = one_account(0.5 * (shown.epsilon + gate.epsilon), 1e-5);
         between.accounts[0].admit(&events, target).unwrap();
-        between.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        put(&mut between, grant("r", "a", events.to_vec())).unwrap();
         assert_eq!(between.accounts[0].spent(1e-5).unwrap().unwrap().epsilon, alone);
         assert!(between.accounts[0].admit(&events, target).is_err());
 
         let mut enough = one_account(gate.epsilon, 1e-5);
-        enough.apply("t", grant("r", "a", events.to_vec())).unwrap();
+        put(&mut enough, grant("r", "a", events.to_vec())).unwrap();
         enough.accounts[0].admit(&events, target).unwrap();
-        enough.apply("t", grant("s", "a", events.to_vec())).unwrap();
+        put(&mut enough, grant("s", "a", events.to_vec())).unwrap();
         assert_eq!(enough.accounts[0].spent(1e-5).unwrap(), Some(gate));
         // What is left, as one more Gaussian run.
         assert!(enough.accounts[0].largest_epsilon(1e-5).unwrap().unwrap() < 1e-3);
@@ -254,7 +294,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_was_spent_and_what_would_fit() {
         let mut book = one_account(1.0, 1e-5);
-        book.apply("t", grant("r", "a", vec![event(0.2, 1)])).unwrap();
+        put(&mut book, grant("r", "a", vec![event(0.2, 1)])).unwrap();
         let account = &book.accounts[0];
         let target = Target { epsilon: 0.9, delta: 1e-6 };
         let error = account.admit(&[event(0.25, 1)], target).unwrap_err();
@@ -280,8 +320,8 @@ mod tests {
     #[test]
     fn a_full_account_says_that_nothing_fits() {
         let mut book = one_account(1.0, 1e-5);
-        book.apply("t", grant("r", "a", vec![event(0.25, 1)])).unwrap();
-        book.apply("t", budget("a", 0.5, 1e-5)).unwrap();
+        put(&mut book, grant("r", "a", vec![event(0.25, 1)])).unwrap();
+        put(&mut book, budget("a", 0.5, 1e-5)).unwrap();
         let account = &book.accounts[0];
         assert_eq!(account.largest_epsilon(1e-6).unwrap(), Some(0.0));
         let target = Target { epsilon: 1e-3, delta: 1e-6 };
@@ -294,7 +334,7 @@ mod tests {
         for spent in [None, Some(0.01), Some(0.2), Some(0.26)] {
             let mut book = one_account(1.0, 1e-5);
             if let Some(mu) = spent {
-                book.apply("t", grant("r", "a", vec![event(mu, 1)])).unwrap();
+                put(&mut book, grant("r", "a", vec![event(mu, 1)])).unwrap();
             }
             let account = &book.accounts[0];
             for delta in [1e-5, 1e-7] {
@@ -334,7 +374,7 @@ mod tests {
         whole.accounts[0].admit(&all.events, all.target).unwrap();
 
         let mut half = one_account(1.0, 1e-5);
-        half.apply("t", grant("r", "a", asked(0.5).events)).unwrap();
+        put(&mut half, grant("r", "a", asked(0.5).events)).unwrap();
         let account = &half.accounts[0];
         let fits = at_most(account.largest_epsilon(1e-5).unwrap().unwrap());
         let rest = asked(fits.parse().unwrap());

@@ -1,8 +1,11 @@
 //! What the lines of the ledger add up to.
 
+use std::collections::BTreeSet;
+
 use super::account::{Account, RunRecord, RunState, Unprotected};
 use super::admission::check_delta;
-use super::entry::{AccountId, DatasetRecord, Entry, RunId};
+use super::entry::{AccountId, DatasetRecord, Entry, Line, RunId};
+use super::gap::{Cause, Gap};
 use crate::error::{Error, Result};
 
 /// All accounts, in order of opening.
@@ -10,7 +13,9 @@ use crate::error::{Error, Result};
 pub struct Book {
     pub accounts: Vec<Account>,
     /// Lines were lost once: an account opened later may have been among them.
-    pub lines_lost: bool,
+    pub gaps: Vec<Gap>,
+    /// Runs that gave a loss away, so that they do not give it away again.
+    pub traces: BTreeSet<RunId>,
     /// The file is damaged now: nothing is granted until it is repaired.
     pub damaged: bool,
     /// What is to be said about the file: its damage, a line that a dead program left.
@@ -118,12 +123,16 @@ impl Book {
                     )));
                 }
             }
+            Entry::Resume { run } => {
+                self.open_run(run)?;
+            }
+            Entry::Recovered(grant) => check_name(&grant.run)?,
             Entry::Damage { .. } => {}
             Entry::Unprotected { account, .. } => {
                 self.place(account)?;
             }
             Entry::Accept { account, .. } => {
-                if !self.known(account)?.unknown_past {
+                if !self.known(account)?.waits_for_acceptance() {
                     return Err(Error::usage(format!(
                         "the past of account {} is known: there is nothing to accept",
                         account.0
@@ -135,20 +144,12 @@ impl Book {
     }
 
     /// Takes in the next line.
-    pub(super) fn apply(&mut self, time: &str, entry: Entry) -> Result<()> {
+    pub(super) fn apply(&mut self, line: &Line, time: &str, entry: Entry) -> Result<()> {
         self.check(&entry)?;
         match entry {
             Entry::Dataset { account, dataset } => match self.account_index(&account) {
                 Some(index) => self.accounts[index].datasets.push(dataset),
-                None => self.accounts.push(Account {
-                    id: account,
-                    former: Vec::new(),
-                    datasets: vec![dataset],
-                    budget: None,
-                    runs: Vec::new(),
-                    unprotected: Vec::new(),
-                    unknown_past: self.lines_lost,
-                }),
+                None => self.open(account, vec![dataset]),
             },
             Entry::Tie { from, into, .. } => {
                 let from = self.place(&from)?;
@@ -162,13 +163,23 @@ impl Book {
             }
             Entry::Grant(grant) => {
                 let index = self.place(&grant.account)?;
-                self.accounts[index].runs.push(RunRecord {
-                    time: time.to_owned(),
-                    reserved: vec![0; grant.events.len()],
-                    charged: grant.events.iter().map(|event| event.count).collect(),
-                    state: RunState::Open,
-                    grant,
-                });
+                self.charge(index, RunRecord::granted(time, line, grant.renewed()));
+            }
+            Entry::Resume { .. } => {}
+            Entry::Recovered(grant) => {
+                let grant = grant.renewed();
+                if let Ok(known) = self.run_mut(&grant.run) {
+                    known.raise(grant.events);
+                    return Ok(());
+                }
+                if self.account_index(&grant.account).is_none() {
+                    self.open(grant.account.clone(), Vec::new());
+                }
+                let index = self.place(&grant.account)?;
+                let mut record = RunRecord::granted(time, line, grant);
+                record.reserved.clone_from(&record.charged);
+                record.state = RunState::Recovered;
+                self.charge(index, record);
             }
             Entry::Block { run, event, count } => {
                 self.run_mut(&run)?.reserved[event] += count;
@@ -176,17 +187,31 @@ impl Book {
             Entry::Settle { run, used, outcome, peeked } => {
                 let record = self.run_mut(&run)?;
                 record.charged = used;
+                record.settled = Some(line.clone());
                 record.state = RunState::Settled { outcome, peeked };
+                if record.charged.iter().all(|draws| *draws == 0) {
+                    // It drew nothing: its noise was never used.
+                    let noise = |gap: &Gap| {
+                        gap.accepted.is_none()
+                            && matches!(&gap.cause, Cause::KnownNoise { run: of, .. } if *of == run)
+                    };
+                    self.accounts.iter_mut().for_each(|it| it.gaps.retain(|gap| !noise(gap)));
+                }
             }
-            Entry::Damage { .. } => self.lose_lines(),
+            Entry::Damage { lost_after, lost_until, why, traces } => {
+                let cause = Cause::Lost { after: lost_after, until: lost_until, why };
+                let noticed = Some((time.to_owned(), line.seq));
+                self.lose_lines(Gap { cause, noticed, accepted: None });
+                self.traces.extend(traces);
+            }
             Entry::Unprotected { account, what } => {
                 let index = self.place(&account)?;
                 let time = time.to_owned();
                 self.accounts[index].unprotected.push(Unprotected { time, what });
             }
-            Entry::Accept { account, .. } => {
+            Entry::Accept { account, why } => {
                 let index = self.place(&account)?;
-                self.accounts[index].unknown_past = false;
+                self.accounts[index].accept(time, &why);
             }
         }
         Ok(())
@@ -194,14 +219,40 @@ impl Book {
 
     /// From here on nobody knows what was spent before. The lost lines may have
     /// announced every draw of the runs that are open.
-    pub(super) fn lose_lines(&mut self) {
-        self.lines_lost = true;
+    pub(super) fn lose_lines(&mut self, gap: Gap) {
+        self.gaps.push(gap.clone());
         for account in &mut self.accounts {
-            account.unknown_past = true;
+            account.gaps.push(gap.clone());
             for run in account.runs.iter_mut().filter(|run| run.state == RunState::Open) {
                 run.reserved.clone_from(&run.charged);
             }
         }
+    }
+
+    fn open(&mut self, id: AccountId, datasets: Vec<DatasetRecord>) {
+        let gaps = self.gaps.clone();
+        self.accounts.push(Account {
+            id,
+            former: Vec::new(),
+            datasets,
+            budget: None,
+            runs: Vec::new(),
+            unprotected: Vec::new(),
+            gaps,
+        });
+    }
+
+    /// Takes a run into an account; noise that is no secret makes a gap of it.
+    fn charge(&mut self, account: usize, record: RunRecord) {
+        let account = &mut self.accounts[account];
+        if let Some(seed) = record.grant.noise.known_seed() {
+            account.gaps.push(Gap {
+                cause: Cause::KnownNoise { run: record.grant.run.clone(), seed },
+                noticed: Some((record.time.clone(), record.granted.seq)),
+                accepted: None,
+            });
+        }
+        account.runs.push(record);
     }
 
     /// As [`Self::account`]; that there is none is an error.
@@ -213,7 +264,7 @@ impl Book {
         let record = self.run(run).ok_or_else(|| no_run(run))?;
         match record.state {
             RunState::Open => Ok(record),
-            RunState::Settled { .. } => {
+            RunState::Settled { .. } | RunState::Recovered => {
                 Err(Error::refused(format!("run '{}' is settled: it may draw nothing more", run.0)))
             }
         }
@@ -262,7 +313,7 @@ fn check_name(run: &RunId) -> Result<()> {
 mod tests {
     use super::super::entry::Budget;
     use super::super::samples::{
-        block, book, budget, dataset, event, grant, id, one_account, record, settle,
+        block, book, budget, damage, dataset, event, grant, id, one_account, put, record, settle,
     };
     use super::*;
     use crate::error::Kind;
@@ -270,20 +321,20 @@ mod tests {
     #[test]
     fn an_open_run_counts_in_full_and_a_settled_one_as_reported() {
         let mut book = one_account(10.0, 1e-5);
-        book.apply("t", grant("r", "a", vec![event(0.1, 10), event(0.2, 1)])).unwrap();
+        put(&mut book, grant("r", "a", vec![event(0.1, 10), event(0.2, 1)])).unwrap();
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.2, 1)]);
-        book.apply("t", block("r", 0, 6)).unwrap();
+        put(&mut book, block("r", 0, 6)).unwrap();
         assert_eq!(book.accounts[0].runs[0].reserved, [6, 0]);
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.2, 1)]);
-        book.apply("t", settle("r", &[4, 0])).unwrap();
+        put(&mut book, settle("r", &[4, 0])).unwrap();
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 4)]);
     }
 
     #[test]
     fn draws_beyond_the_grant_or_the_announcement_are_refused() {
         let mut book = one_account(10.0, 1e-5);
-        book.apply("t", grant("r", "a", vec![event(0.1, 10)])).unwrap();
-        book.apply("t", block("r", 0, 6)).unwrap();
+        put(&mut book, grant("r", "a", vec![event(0.1, 10)])).unwrap();
+        put(&mut book, block("r", 0, 6)).unwrap();
         for bad in [
             block("r", 0, 5),
             block("r", 0, 0),
@@ -298,12 +349,12 @@ mod tests {
             grant("q", "b", vec![event(0.1, 1)]),
         ] {
             let before = book.clone();
-            assert!(book.apply("t", bad.clone()).is_err(), "{bad:?}");
+            assert!(put(&mut book, bad.clone()).is_err(), "{bad:?}");
             assert_eq!(book, before);
         }
-        book.apply("t", settle("r", &[6])).unwrap();
-        assert!(book.apply("t", block("r", 0, 1)).is_err());
-        assert!(book.apply("t", settle("r", &[6])).is_err());
+        put(&mut book, settle("r", &[6])).unwrap();
+        assert!(put(&mut book, block("r", 0, 1)).is_err());
+        assert!(put(&mut book, settle("r", &[6])).is_err());
     }
 
     #[test]
@@ -355,15 +406,15 @@ mod tests {
             into: id(into),
             why: String::new(),
         };
-        book.apply("t", tie("b", "a")).unwrap();
+        put(&mut book, tie("b", "a")).unwrap();
         assert_eq!(book.accounts.len(), 1);
         let account = book.account(&id("b")).unwrap();
         assert_eq!((&account.id, account.former.as_slice()), (&id("a"), &[id("b")][..]));
-        assert_eq!(account.budget, Some(Budget { epsilon: 1.0, delta: 1e-6 }));
+        assert_eq!(account.budget, Some(Budget::new(1.0, 1e-6)));
         assert_eq!(account.charged_events(), [event(0.1, 2), event(0.1, 3)]);
         // The former name still leads to the account, and the run to its record.
-        book.apply("t", block("s", 0, 1)).unwrap();
-        book.apply("t", grant("q", "b", vec![event(0.1, 1)])).unwrap();
+        put(&mut book, block("s", 0, 1)).unwrap();
+        put(&mut book, grant("q", "b", vec![event(0.1, 1)])).unwrap();
         assert_eq!(book.accounts[0].runs.len(), 3);
         assert!(book.check(&tie("b", "a")).is_err());
     }
@@ -374,17 +425,17 @@ mod tests {
             dataset("a", "/a.csv", "c", "v"),
             grant("r", "a", vec![event(0.1, 5)]),
             block("r", 0, 1),
-            Entry::Damage { lost_after: 3, why: "x".to_owned() },
+            damage(3),
         ]);
         assert_eq!(book.accounts[0].runs[0].reserved, [5]);
         assert!(book.check(&block("r", 0, 1)).is_err());
         let accept =
             |account: &str| Entry::Accept { account: id(account), why: "known".to_owned() };
-        book.apply("t", accept("a")).unwrap();
-        assert!(!book.accounts[0].unknown_past);
+        put(&mut book, accept("a")).unwrap();
+        assert!(!book.accounts[0].unknown_past());
         assert!(book.check(&accept("a")).is_err());
         // Whoever comes later may have been among the lost lines.
-        book.apply("t", dataset("b", "/b.csv", "d", "w")).unwrap();
-        assert!(book.accounts[1].unknown_past && !book.accounts[0].unknown_past);
+        put(&mut book, dataset("b", "/b.csv", "d", "w")).unwrap();
+        assert!(book.accounts[1].unknown_past() && !book.accounts[0].unknown_past());
     }
 }

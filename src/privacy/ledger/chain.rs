@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::book::Book;
-use super::entry::Entry;
+use super::entry::{Entry, Line};
+use super::flaw::Flaw;
 use crate::error::{Error, Result};
 
 /// `prev` of the first line.
@@ -23,22 +24,16 @@ struct Body<E> {
     entry: E,
 }
 
-/// The last line that is known to be on disk: the contents of `ledger.head`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Head {
-    pub seq: u64,
-    pub hash: String,
-}
-
-impl Head {
-    pub fn parse(text: &str) -> Option<Self> {
+/// As the contents of `ledger.head`, which names the last line that is known to be on disk.
+impl Line {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (seq, hash) = text.strip_suffix('\n')?.split_once(' ')?;
         let hexadecimal = hash.len() == GENESIS.len()
             && hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         Some(Self { seq: seq.parse().ok().filter(|_| hexadecimal)?, hash: hash.to_owned() })
     }
 
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         format!("{} {}\n", self.seq, self.hash)
     }
 }
@@ -49,7 +44,7 @@ pub(super) enum Confirmed {
     /// There is no such file.
     Nothing,
     Unreadable,
-    Until(Head),
+    Until(Line),
 }
 
 /// What comes after the good prefix.
@@ -64,14 +59,19 @@ pub(super) enum Tail {
     /// returned from writing, so nothing was drawn under this line.
     Torn,
     /// Confirmed lines are lost or changed, from this line on.
-    Damaged { line: u64, why: String },
+    Damaged {
+        line: u64,
+        why: String,
+        /// The last line that was confirmed, where it is lost.
+        until: Option<u64>,
+    },
 }
 
 /// A line that may be appended next.
 #[derive(Debug)]
 pub(super) struct Link {
     pub text: String,
-    pub head: Head,
+    pub head: Line,
 }
 
 /// What has been read: the good prefix, what it adds up to, and what follows it.
@@ -98,9 +98,9 @@ impl Reading {
         &self.tail
     }
 
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> Line {
         let hash = self.hashes.last().map_or(GENESIS, String::as_str);
-        Head { seq: self.hashes.len() as u64, hash: hash.to_owned() }
+        Line { seq: self.hashes.len() as u64, hash: hash.to_owned() }
     }
 
     /// How the good prefix ends: a file that has other bytes there is another file.
@@ -126,7 +126,7 @@ impl Reading {
     /// The next line, checked by reading it back: what cannot be read back
     /// (a NaN, say) must not get into the file.
     pub fn compose(&self, time: String, entry: &Entry) -> Result<Link> {
-        let Head { seq, hash: prev } = self.head();
+        let Line { seq, hash: prev } = self.head();
         let body = Body { seq: seq + 1, time, prev, entry };
         let unwritable = |why: String| Error::failed(format!("cannot write a ledger line: {why}"));
         let mut text = serde_json::to_string(&body).map_err(|e| unwritable(e.to_string()))?;
@@ -138,25 +138,38 @@ impl Reading {
             return Err(unwritable("it would not be read back as it was".to_owned()));
         }
         text.push('\n');
-        Ok(Link { text, head: Head { seq: seq + 1, hash } })
+        Ok(Link { text, head: Line { seq: seq + 1, hash } })
     }
 
-    /// The damage as an error, for everything that would append.
-    pub fn intact(&self, path: &Path) -> Result<()> {
-        match &self.tail {
-            Tail::Damaged { line, why } => Err(Error::refused(format!("the ledger is damaged: {why}"))
-                .at(format!("{}:{line}", path.display()))
-                .cure("run `halflight ledger repair`, then accept the unknown past with `halflight ledger accept ACCOUNT`")),
-            _ => Ok(()),
-        }
+    /// The damage, if there is any.
+    pub fn flaw(&self) -> Option<Flaw> {
+        let Tail::Damaged { line, why, until } = &self.tail else { return None };
+        let (after, traces) = (self.head().seq, Vec::new());
+        Some(Flaw { line: *line, why: why.clone(), after, until: *until, first: None, traces })
     }
 
-    /// The book with remarks about the file; after damage every past is unknown.
+    /// Hash of the first line: names the ledger, wherever it lies and however long it is.
+    pub fn first(&self) -> Option<&str> {
+        self.hashes.first().map(String::as_str)
+    }
+
+    /// Whether this line is one of the ledger.
+    pub fn holds(&self, line: &Line) -> bool {
+        let index = line.seq.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.hashes.get(index)) == Some(&line.hash)
+    }
+
+    /// The good prefix alone, as it is after a repair.
+    pub fn good_prefix(&self) -> Self {
+        Self { tail: Tail::Confirmed, ..self.clone() }
+    }
+
+    /// The book with remarks about how the file ends.
     pub fn remarked_book(&self, path: &Path) -> Book {
         let mut book = self.book.clone();
         let (file, lines) = (path.display(), self.hashes.len());
         match &self.tail {
-            Tail::Confirmed => {}
+            Tail::Confirmed | Tail::Damaged { .. } => {}
             Tail::Unconfirmed => book.warnings.push(format!(
                 "{file}:{lines}: the program that wrote this line died before it was confirmed; it counts"
             )),
@@ -164,20 +177,15 @@ impl Reading {
                 "{file}:{}: an unfinished line of a program that died while writing it; nothing was drawn under it, and the next entry sets it aside",
                 lines + 1
             )),
-            Tail::Damaged { line, why } => {
-                book.lose_lines();
-                book.damaged = true;
-                book.warnings.push(format!(
-                    "{file}:{line}: the ledger is damaged: {why}; launches are refused until `halflight ledger repair`"
-                ));
-            }
         }
         book
     }
 
     fn take(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         let (hash, body) = self.read(line)?;
-        self.book.apply(&body.time, body.entry).map_err(|error| error.what().to_owned())?;
+        let line = Line { seq: body.seq, hash: hash.clone() };
+        let applied = self.book.apply(&line, &body.time, body.entry);
+        applied.map_err(|error| error.what().to_owned())?;
         self.hashes.push(hash);
         Ok(())
     }
@@ -206,7 +214,11 @@ impl Reading {
     /// What the unread rest of the file and the head say about its end.
     fn judge(&self, rest: &[u8], flaw: &str, confirmed: &Confirmed) -> Tail {
         let good = self.head().seq;
-        let damaged = |line: u64, why: &str| Tail::Damaged { line, why: why.to_owned() };
+        let until = match confirmed {
+            Confirmed::Until(head) if head.seq > good => Some(head.seq),
+            _ => None,
+        };
+        let damaged = |line: u64, why: &str| Tail::Damaged { line, why: why.to_owned(), until };
         // Writing confirms every earlier line first, so a torn line is alone at
         // the end and comes after everything that was confirmed.
         let alone = !rest.iter().rev().skip(1).any(|byte| *byte == b'\n');
@@ -283,7 +295,7 @@ mod tests {
     }
 
     /// Text of a ledger of `count` lines, and the head after each.
-    fn ledger(count: u64) -> (String, Vec<Head>) {
+    fn ledger(count: u64) -> (String, Vec<Line>) {
         let mut reading = Reading::default();
         let (mut text, mut heads) = (String::new(), vec![reading.head()]);
         for number in 1..=count {
@@ -305,7 +317,7 @@ mod tests {
 
     fn damage(reading: &Reading) -> (u64, &str) {
         match &reading.tail {
-            Tail::Damaged { line, why } => (*line, why),
+            Tail::Damaged { line, why, .. } => (*line, why),
             other => panic!("{other:?} is no damage"),
         }
     }
@@ -417,7 +429,7 @@ mod tests {
             r#"{{"seq":1,"time":"t","prev":"{GENESIS}","entry":{{"kind":"refund","run":"a"}}"#
         );
         let hash = sha256(body.as_bytes());
-        let head = Head { seq: 1, hash: hash.clone() };
+        let head = Line { seq: 1, hash: hash.clone() };
         let reading = read(format!("{body}{}\n", seal(&hash)), &Confirmed::Until(head));
         let (line, why) = damage(&reading);
         assert_eq!(line, 1);
@@ -427,7 +439,7 @@ mod tests {
     #[test]
     fn what_json_cannot_hold_is_not_written() {
         let reading = read(ledger(1).0, &Confirmed::Until(ledger(1).1[1].clone()));
-        let budget = super::super::entry::Budget { epsilon: f64::NAN, delta: 1e-5 };
+        let budget = super::super::entry::Budget::new(f64::NAN, 1e-5);
         let entry = Entry::Budget { account: AccountId("acc-1".to_owned()), budget };
         let error = reading.compose("2026-11-21T12:00:00Z".to_owned(), &entry).unwrap_err();
         assert!(error.what().contains("cannot write a ledger line"), "{error}");
@@ -435,13 +447,13 @@ mod tests {
 
     #[test]
     fn a_head_survives_its_text_and_nothing_else_does() {
-        let head = Head { seq: 17, hash: sha256(b"abc") };
+        let head = Line { seq: 17, hash: sha256(b"abc") };
         assert_eq!(head.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!(Head::parse(&head.text()), Some(head.clone()));
+        assert_eq!(Line::parse(&head.text()), Some(head.clone()));
         let text = head.text();
         for end in 0..text.len() {
-            assert_eq!(Head::parse(&text[..end]), None);
+            assert_eq!(Line::parse(&text[..end]), None);
         }
-        assert_eq!(Head::parse(&text.to_uppercase()), None);
+        assert_eq!(Line::parse(&text.to_uppercase()), None);
     }
 }

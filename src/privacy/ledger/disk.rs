@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 
-use super::chain::{Confirmed, GENESIS, Head, Link, Reading, Tail};
-use super::entry::RunId;
+use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
+use super::entry::{Line, RunId};
 use crate::error::{Error, Result};
 use crate::files::{self, private};
 
@@ -49,6 +49,11 @@ impl Disk {
         Ok(Self { directory: directory.to_owned(), ledger: directory.join("ledger.jsonl") })
     }
 
+    /// The folder of the workspace.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     pub fn ledger(&self) -> &Path {
         &self.ledger
     }
@@ -75,7 +80,7 @@ impl Disk {
         match fs::read(&path) {
             Ok(bytes) => Ok(std::str::from_utf8(&bytes)
                 .ok()
-                .and_then(Head::parse)
+                .and_then(Line::parse)
                 .map_or(Confirmed::Unreadable, Confirmed::Until)),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(Confirmed::Nothing),
             Err(e) => Err(Error::io("read the head of the ledger", &path, &e)),
@@ -130,7 +135,7 @@ impl Disk {
     }
 
     /// Keeps the whole damaged file under another name and puts the good prefix
-    /// with one more line in its place.
+    /// with these further lines in its place.
     pub fn replace(&self, _lock: &Exclusive, reading: &Reading, link: &Link) -> Result<PathBuf> {
         let mut bytes = self.after(&Reading::default())?.unwrap_or_default();
         let aside = self.set_aside("ledger.damaged-", ".jsonl", &bytes)?;
@@ -194,7 +199,7 @@ impl Disk {
         self.directory.join("ledger.head")
     }
 
-    fn confirm(&self, head: &Head) -> Result<()> {
+    fn confirm(&self, head: &Line) -> Result<()> {
         let path = self.head();
         self.write_atomically(&path, head.text().as_bytes())
             .map_err(|e| Error::io("write the head of the ledger", &path, &e))

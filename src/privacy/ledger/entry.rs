@@ -15,8 +15,62 @@ pub struct AccountId(pub String);
 #[serde(transparent)]
 pub struct RunId(pub String);
 
+/// A line of the ledger, as certificates and heads name it: whoever has another line of this
+/// number has another ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    pub seq: u64,
+    pub hash: String,
+}
+
 /// What may be spent on one account, ever.
-pub type Budget = Target;
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    pub epsilon: f64,
+    pub delta: f64,
+    /// δ ≥ 1/n was asked for by name: the budget may be spent on publishing single records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_large_delta: bool,
+}
+
+impl Budget {
+    pub const fn new(epsilon: f64, delta: f64) -> Self {
+        Self { epsilon, delta, allow_large_delta: false }
+    }
+}
+
+/// Where the noise of a run came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Noise {
+    /// From the operating system; nobody can repeat it.
+    #[default]
+    Secret,
+    /// From a seed that somebody typed, to find faults: whoever knows it can take the noise
+    /// away, so the run guarantees nothing.
+    KnownSeed(u64),
+}
+
+impl Noise {
+    pub fn of_seed(seed: Option<u64>) -> Self {
+        seed.map_or(Self::Secret, Self::KnownSeed)
+    }
+
+    pub fn known_seed(self) -> Option<u64> {
+        match self {
+            Self::Secret => None,
+            Self::KnownSeed(seed) => Some(seed),
+        }
+    }
+
+    fn is_secret(&self) -> bool {
+        self.known_seed().is_none()
+    }
+}
+
+/// How ledgers of the first version, which had no field for it, tell of a known seed.
+const FORMERLY: &str = " with insecure noise seed ";
 
 /// How a private dataset was met. `content` is the fingerprint of the whole
 /// file, `view` that of the selected rows: datasets that share either, or that
@@ -43,6 +97,28 @@ pub struct Grant {
     pub events: Vec<Event>,
     /// δ ≥ 1/n was asked for by name.
     pub allow_large_delta: bool,
+    #[serde(default, skip_serializing_if = "Noise::is_secret")]
+    pub noise: Noise,
+}
+
+impl Grant {
+    /// The method, and what must never be passed over about its noise.
+    pub fn method_words(&self) -> String {
+        match self.noise {
+            Noise::Secret => self.method.clone(),
+            Noise::KnownSeed(seed) => format!("{}{FORMERLY}{seed}", self.method),
+        }
+    }
+
+    /// As it would be written now.
+    pub(super) fn renewed(mut self) -> Self {
+        if let Some((method, seed)) = self.method.split_once(FORMERLY)
+            && let Ok(seed) = seed.parse()
+        {
+            (self.noise, self.method) = (Noise::KnownSeed(seed), method.to_owned());
+        }
+        self
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,11 +163,24 @@ pub enum Entry {
         outcome: Outcome,
         peeked: bool,
     },
+    /// A further program takes over an open run. It draws nothing; it makes two copies of a
+    /// ledger differ as soon as both go on with the same run.
+    Resume {
+        run: RunId,
+    },
     /// Lines were lost; every account known then has an unknown past.
     Damage {
         lost_after: u64,
         why: String,
+        /// The last of the lost lines, as far as this is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost_until: Option<u64>,
+        /// Runs that left traces and that this ledger says nothing, or something else, about.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        traces: Vec<RunId>,
     },
+    /// A run of lost lines, charged with what its certificate says that it drew.
+    Recovered(Grant),
     /// Exact numbers about the records decided, or may have decided, something: an ε cannot
     /// be stated for it.
     Unprotected {

@@ -12,13 +12,18 @@ use super::account::RunRecord;
 use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::{Disk, Exclusive};
-use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
+use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
+use super::flaw::Flaw;
+use super::traces;
+use super::witness::{Note, Witness};
 use crate::error::{Error, Result};
 
 /// What the ledger knows of a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unfinished {
     pub grant: Grant,
+    /// The line that granted it.
+    pub granted: Line,
     /// Draws announced so far per event.
     pub reserved: Vec<u64>,
     /// Draws that were made, as far as this can be known: all that were announced, where
@@ -32,15 +37,38 @@ pub struct Unfinished {
 pub struct Ledger {
     disk: Disk,
     reading: Reading,
-    /// Locks that show others that these runs are alive.
-    alive: BTreeMap<RunId, File>,
+    /// What this user's programs remember of it.
+    witness: Option<Witness>,
+    /// What shows others that these runs are alive.
+    alive: BTreeMap<RunId, Mark>,
+}
+
+/// Locked as long as a run is carried out; both hold its draws so far.
+#[derive(Debug)]
+struct Mark {
+    here: File,
+    /// Beside the witness, where there is one.
+    outside: Option<File>,
+}
+
+/// The right to change the ledger, after every earlier change was seen.
+#[derive(Debug)]
+struct Turn {
+    lock: Exclusive,
+    note: Option<Note>,
 }
 
 impl Ledger {
     /// Opens (does not create) the ledger in `directory`; the file appears with the first entry.
     pub fn open(directory: &Path) -> Result<Self> {
-        let disk = Disk::new(directory)?;
-        Ok(Self { disk, reading: Reading::default(), alive: BTreeMap::new() })
+        let (disk, reading) = (Disk::new(directory)?, Reading::default());
+        Ok(Self { disk, reading, witness: None, alive: BTreeMap::new() })
+    }
+
+    /// The same, and holds it against what this user's programs remember in `memory`: a
+    /// directory outside of the workspace, which is made if there is none.
+    pub fn open_witnessed(directory: &Path, memory: &Path) -> Result<Self> {
+        Ok(Self { witness: Some(Witness::new(memory)), ..Self::open(directory)? })
     }
 
     pub fn path(&self) -> &Path {
@@ -49,8 +77,34 @@ impl Ledger {
 
     /// Everything on disk now, added up. Damage is a warning here, and an unknown past.
     pub fn book(&mut self) -> Result<Book> {
-        self.look()?;
-        Ok(self.reading.remarked_book(self.disk.ledger()))
+        self.look_for_flaws(false)
+    }
+
+    /// The same, with every certificate of a run held against the lines.
+    pub fn examine(&mut self) -> Result<Book> {
+        self.reading = Reading::default();
+        self.look_for_flaws(true)
+    }
+
+    /// What should be told once about this handle, if anything: copies cannot be noticed.
+    pub fn notice(&self) -> Option<&str> {
+        self.witness.as_ref().and_then(Witness::trouble)
+    }
+
+    fn look_for_flaws(&mut self, thorough: bool) -> Result<Book> {
+        let _lock = self.disk.lock_shared()?;
+        self.catch_up()?;
+        let mut note = self.note();
+        let flaw = self.flaw_or_traces(note.as_ref(), thorough)?;
+        if flaw.is_none() {
+            self.remember(note.as_mut(), false);
+        }
+        let mut book = self.reading.remarked_book(self.disk.ledger());
+        if let Some(flaw) = flaw {
+            flaw.show_in(&mut book, self.disk.ledger());
+        }
+        book.warnings.extend(self.notice().map(str::to_owned));
+        Ok(book)
     }
 
     /// The account of this dataset: known by content, view or origin, else opened.
@@ -59,7 +113,7 @@ impl Ledger {
         if let Some(known) = self.reading.book().account_of(dataset) {
             return Ok(known.id.clone());
         }
-        let lock = self.begin()?;
+        let mut turn = self.begin()?;
         let book = self.reading.book();
         if let Some(known) = book.account_of(dataset) {
             return Ok(known.id.clone()); // by another process, a moment ago
@@ -73,26 +127,28 @@ impl Ledger {
                         "dataset '{}' shares its {its} with {} and its {shared} with {}",
                         dataset.name, from.0, into.0
                     );
-                    self.write(&lock, &Entry::Tie { from, into: into.clone(), why })?;
+                    self.write(&mut turn, &Entry::Tie { from, into: into.clone(), why })?;
                 }
                 into
             }
         };
         let dataset = dataset.clone();
-        self.write(&lock, &Entry::Dataset { account: account.clone(), dataset })?;
+        self.write(&mut turn, &Entry::Dataset { account: account.clone(), dataset })?;
         Ok(account)
     }
 
     pub fn set_budget(&mut self, account: &AccountId, budget: Budget) -> Result<()> {
-        let lock = self.begin()?;
-        self.write(&lock, &Entry::Budget { account: self.present_id(account)?, budget })
+        let mut turn = self.begin()?;
+        self.reading.book().known(account)?.check_budget(&budget)?;
+        let account = self.present_id(account)?;
+        self.write(&mut turn, &Entry::Budget { account, budget })
     }
 
-    /// Reserves the whole run or refuses it.
-    pub fn grant(&mut self, mut grant: Grant) -> Result<()> {
+    /// Reserves the whole run or refuses it. The line that says so is returned.
+    pub fn grant(&mut self, mut grant: Grant) -> Result<Line> {
         // A launch checks the whole file again, not only what was added.
         self.reading = Reading::default();
-        let lock = self.begin()?;
+        let mut turn = self.begin_without_traces()?;
         let run = grant.run.clone();
         let book = self.reading.book();
         let account = book.known(&grant.account)?;
@@ -100,13 +156,13 @@ impl Ledger {
         grant.account = account.id.clone();
         let entry = Entry::Grant(grant);
         book.check(&entry)?;
-        let alive = self.disk.hold(&run)?.ok_or_else(|| {
+        let mark = self.hold(&run)?.ok_or_else(|| {
             Error::refused(format!("a run named '{}' is alive elsewhere", run.0))
                 .cure("give the run another name")
         })?;
-        self.write(&lock, &entry).inspect_err(|_| self.disk.forget(&run))?;
-        self.alive.insert(run, alive);
-        Ok(())
+        self.write(&mut turn, &entry).inspect_err(|_| self.forget(&run))?;
+        self.alive.insert(run, mark);
+        Ok(self.reading.head())
     }
 
     /// Reserves all of these runs, which are to be carried out where this ledger cannot be
@@ -115,7 +171,7 @@ impl Ledger {
     pub fn grant_carried(&mut self, grants: &[Grant]) -> Result<()> {
         let Some(first) = grants.first() else { return Ok(()) };
         self.reading = Reading::default();
-        let lock = self.begin()?;
+        let mut turn = self.begin_without_traces()?;
         let account = self.reading.book().known(&first.account)?;
         if grants.iter().any(|grant| grant.account != first.account) {
             return Err(Error::usage("runs that are reserved together spend from one account"));
@@ -130,18 +186,18 @@ impl Ledger {
                 std::iter::once(Entry::Grant(granted)).chain(announced)
             });
         let entries: Vec<Entry> = entries.collect();
-        self.write_all(&lock, &entries)
+        self.write_all(&mut turn, &entries)
     }
 
     /// Announces draws; returns only after they are on disk.
     pub fn reserve(&mut self, run: &RunId, event: usize, count: u64) -> Result<()> {
-        let lock = self.begin()?;
-        self.write(&lock, &Entry::Block { run: run.clone(), event, count })?;
+        let mut turn = self.begin()?;
+        self.write(&mut turn, &Entry::Block { run: run.clone(), event, count })?;
         // The handle that draws keeps the run alive, also when another one got the grant.
         if !self.alive.contains_key(run)
-            && let Some(alive) = self.disk.hold(run)?
+            && let Some(mark) = self.hold(run)?
         {
-            self.alive.insert(run.clone(), alive);
+            self.alive.insert(run.clone(), mark);
         }
         Ok(())
     }
@@ -149,35 +205,36 @@ impl Ledger {
     /// Notes how often each event was drawn, so that a program that dies between two blocks
     /// leaves no doubt about it.
     pub fn tally(&mut self, run: &RunId, drawn: &[u64]) -> Result<()> {
-        match self.alive.get(run) {
-            Some(mark) => Disk::tally(mark, drawn)
-                .map_err(|error| Error::io("note a draw", self.disk.ledger(), &error)),
-            None => Ok(()),
+        let Some(mark) = self.alive.get(run) else { return Ok(()) };
+        // What is noted outside is an aid where it can be had; nothing fails for it.
+        if let Some(outside) = &mark.outside {
+            let _ = Disk::tally(outside, drawn);
         }
+        Disk::tally(&mark.here, drawn)
+            .map_err(|error| Error::io("note a draw", self.disk.ledger(), &error))
     }
 
     /// Takes over an open run whose program is gone.
     pub fn resume(&mut self, run: &RunId) -> Result<Unfinished> {
         self.reading = Reading::default(); // as for a launch
-        let _lock = self.begin()?;
+        let mut turn = self.begin()?;
         let record = self.reading.book().open_run(run)?.clone();
-        let mark = self.disk.hold(run)?.ok_or_else(|| {
-            Error::refused(format!("run '{}' is still being carried out", run.0))
-                .cure("wait for it, or stop it where it runs")
-        })?;
-        let RunRecord { grant, reserved, .. } = record;
-        let noted = Disk::tallied(&mark).filter(|noted| {
-            noted.len() == reserved.len()
-                && noted.iter().zip(&reserved).all(|(noted, reserved)| noted <= reserved)
-        });
+        let mark = self
+            .hold(run)?
+            .ok_or_else(|| still_carried_out(run, "wait for it, or stop it where it runs"))?;
+        let RunRecord { grant, granted, reserved, .. } = record;
+        let noted = mark.tallied(&reserved);
+        // From here on a copy of this ledger is another one.
+        self.write(&mut turn, &Entry::Resume { run: run.clone() })?;
         self.alive.insert(run.clone(), mark);
         let drawn = noted.unwrap_or_else(|| reserved.clone());
-        Ok(Unfinished { grant, reserved, drawn })
+        Ok(Unfinished { grant, granted, reserved, drawn })
     }
 
     /// Whether a program carries this run out now.
     pub fn is_alive(&self, run: &RunId) -> bool {
-        self.disk.is_held(run)
+        let outside = |witness: &Witness| witness.is_held(&self.reading, run);
+        self.disk.is_held(run) || self.witness.as_ref().is_some_and(outside)
     }
 
     pub fn settle(
@@ -187,58 +244,71 @@ impl Ledger {
         outcome: Outcome,
         peeked: bool,
     ) -> Result<()> {
-        let lock = self.begin()?;
+        let mut turn = self.begin()?;
         let entry = Entry::Settle { run: run.clone(), used: used.to_vec(), outcome, peeked };
-        self.write(&lock, &entry)?;
+        self.write(&mut turn, &entry)?;
         self.alive.remove(run);
-        self.disk.forget(run);
+        self.forget(run);
         Ok(())
     }
 
     /// Writes down that exact numbers about the records are about to be looked at for a
     /// decision.
     pub fn record_unprotected(&mut self, account: &AccountId, what: &str) -> Result<()> {
-        let lock = self.begin()?;
+        let mut turn = self.begin()?;
         let account = self.present_id(account)?;
-        self.write(&lock, &Entry::Unprotected { account, what: what.to_owned() })
+        self.write(&mut turn, &Entry::Unprotected { account, what: what.to_owned() })
     }
 
     /// Settles an open run whose process is gone at what it had reserved.
     pub fn abandon(&mut self, run: &RunId) -> Result<()> {
-        let lock = self.begin()?;
+        let mut turn = self.begin()?;
         let used = self.reading.book().open_run(run)?.reserved.clone();
-        let Some(_gone) = self.disk.hold(run)? else {
-            return Err(Error::refused(format!("run '{}' is still being carried out", run.0))
-                .cure("stop it where it runs: it then settles itself"));
+        let Some(_gone) = self.hold(run)? else {
+            return Err(still_carried_out(run, "stop it where it runs: it then settles itself"));
         };
         // Nobody can say any more whether its operator acted on curator-only numbers.
         let outcome = Outcome::Abandoned;
-        self.write(&lock, &Entry::Settle { run: run.clone(), used, outcome, peeked: true })?;
-        self.disk.forget(run);
+        self.write(&mut turn, &Entry::Settle { run: run.clone(), used, outcome, peeked: true })?;
+        self.forget(run);
         Ok(())
     }
 
-    /// The curator accepts the unknown past of an account.
+    /// The curator accepts that there is no total of an account, and goes on.
     pub fn accept(&mut self, account: &AccountId, why: &str) -> Result<()> {
-        let lock = self.begin()?;
-        self.write(
-            &lock,
-            &Entry::Accept { account: self.present_id(account)?, why: why.to_owned() },
-        )
+        let mut turn = self.begin_without_traces()?;
+        let account = self.present_id(account)?;
+        self.write(&mut turn, &Entry::Accept { account, why: why.to_owned() })
     }
 
-    /// Sets a damaged ledger aside and goes on with its good prefix.
+    /// Sets a damaged ledger aside and goes on with its good prefix. It says for ever that
+    /// lines are missing, and charges what certificates of lost runs prove.
     pub fn repair(&mut self) -> Result<PathBuf> {
         let lock = self.disk.lock()?;
+        self.reading = Reading::default();
         self.catch_up()?;
-        let Tail::Damaged { why, .. } = self.reading.tail() else {
+        let mut note = self.note();
+        let Some(flaw) = self.flaw_or_traces(note.as_ref(), true)? else {
             return Err(Error::usage("the ledger is not damaged: there is nothing to repair")
                 .at(self.path().display().to_string()));
         };
-        let entry = Entry::Damage { lost_after: self.reading.head().seq, why: why.clone() };
-        let link = self.reading.compose(now(), &entry)?;
-        let aside = self.disk.replace(&lock, &self.reading, &link)?;
+        let (mut ahead, mut text, time) = (self.reading.good_prefix(), String::new(), now());
+        let mut put = |ahead: &mut Reading, entry: &Entry| -> Result<()> {
+            ahead.book().check(entry)?;
+            let link = ahead.compose(time.clone(), entry)?;
+            ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+            text += &link.text;
+            Ok(())
+        };
+        put(&mut ahead, &flaw.entry())?;
+        for trace in &flaw.traces {
+            for entry in trace.entries(ahead.book()) {
+                put(&mut ahead, &entry)?;
+            }
+        }
+        let aside = self.disk.replace(&lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.catch_up()?;
+        self.remember(note.as_mut(), true);
         Ok(aside)
     }
 
@@ -249,11 +319,75 @@ impl Ledger {
     }
 
     /// Before every change: lock, see all earlier changes, leave a damaged file alone.
-    fn begin(&mut self) -> Result<Exclusive> {
+    fn begin(&mut self) -> Result<Turn> {
         let lock = self.disk.lock()?;
         self.catch_up()?;
-        self.reading.intact(self.disk.ledger())?;
-        Ok(lock)
+        let note = self.note();
+        match self.flaw(note.as_ref()) {
+            Some(flaw) => Err(flaw.refusal(self.disk.ledger())),
+            None => Ok(Turn { lock, note }),
+        }
+    }
+
+    /// The same, and no run directory tells of lines that are lost.
+    fn begin_without_traces(&mut self) -> Result<Turn> {
+        let turn = self.begin()?;
+        let traces = traces::find(self.disk.directory(), &self.reading, false)?;
+        if traces.is_empty() {
+            return Ok(turn);
+        }
+        Err(Flaw::of_traces(self.reading.head().seq, traces).refusal(self.disk.ledger()))
+    }
+
+    fn flaw(&self, note: Option<&Note>) -> Option<Flaw> {
+        self.reading.flaw().or_else(|| note?.flaw(&self.reading))
+    }
+
+    fn flaw_or_traces(&self, note: Option<&Note>, thorough: bool) -> Result<Option<Flaw>> {
+        let traces = traces::find(self.disk.directory(), &self.reading, thorough)?;
+        Ok(match self.flaw(note) {
+            Some(flaw) => Some(Flaw { traces, ..flaw }),
+            None if traces.is_empty() => None,
+            None => Some(Flaw::of_traces(self.reading.head().seq, traces)),
+        })
+    }
+
+    /// What is noted about this ledger, locked.
+    fn note(&mut self) -> Option<Note> {
+        self.witness.as_mut()?.note(&self.reading)
+    }
+
+    /// Notes the last line. A death before this leaves an older note, which is no harm.
+    fn remember(&mut self, note: Option<&mut Note>, durable: bool) {
+        let head = self.reading.head();
+        let Some(witness) = &mut self.witness else { return };
+        match note {
+            Some(note) if durable || note.is_behind(&head) => witness.write(note, &head, durable),
+            Some(_) => {}
+            // The first line gives the ledger its name.
+            None => {
+                if let Some(mut note) = witness.note(&self.reading) {
+                    witness.write(&mut note, &head, durable);
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self, run: &RunId) -> Result<Option<Mark>> {
+        let Some(here) = self.disk.hold(run)? else { return Ok(None) };
+        let outside = match &mut self.witness {
+            Some(witness) => witness.hold(&self.reading, run),
+            None => Some(None),
+        };
+        Ok(outside.map(|outside| Mark { here, outside }))
+    }
+
+    /// Forgets the marks of a run that is over.
+    fn forget(&self, run: &RunId) {
+        self.disk.forget(run);
+        if let Some(witness) = &self.witness {
+            witness.forget(&self.reading, run);
+        }
     }
 
     fn catch_up(&mut self) -> Result<()> {
@@ -273,16 +407,17 @@ impl Ledger {
         Ok(())
     }
 
-    fn write(&mut self, lock: &Exclusive, entry: &Entry) -> Result<()> {
+    fn write(&mut self, turn: &mut Turn, entry: &Entry) -> Result<()> {
         self.reading.book().check(entry)?;
         let link = self.reading.compose(now(), entry)?;
-        self.disk.append(lock, &self.reading, &link)?;
+        self.disk.append(&turn.lock, &self.reading, &link)?;
         self.reading.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+        self.remember(turn.note.as_mut(), !matches!(entry, Entry::Block { .. }));
         Ok(())
     }
 
     /// All of these entries in one go. A program that dies meanwhile leaves some of them.
-    fn write_all(&mut self, lock: &Exclusive, entries: &[Entry]) -> Result<()> {
+    fn write_all(&mut self, turn: &mut Turn, entries: &[Entry]) -> Result<()> {
         let (mut ahead, time) = (self.reading.clone(), now());
         let mut text = String::new();
         for entry in entries {
@@ -291,8 +426,9 @@ impl Ledger {
             ahead.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
             text += &link.text;
         }
-        self.disk.append(lock, &self.reading, &Link { text, head: ahead.head() })?;
+        self.disk.append(&turn.lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.reading = ahead;
+        self.remember(turn.note.as_mut(), true);
         Ok(())
     }
 
@@ -300,6 +436,28 @@ impl Ledger {
     fn present_id(&self, account: &AccountId) -> Result<AccountId> {
         self.reading.book().known(account).map(|known| known.id.clone())
     }
+}
+
+impl Mark {
+    /// The draws that were noted, all of them announced; `None` where a note is not of this
+    /// start of the machine. A copy of a workspace was noted in when it was made, and outside
+    /// since then: the larger number counts.
+    fn tallied(&self, reserved: &[u64]) -> Option<Vec<u64>> {
+        let mut drawn = Disk::tallied(&self.here)?;
+        let outside = self.outside.as_ref();
+        let outside = outside.filter(|file| file.metadata().is_ok_and(|about| about.len() > 0));
+        if let Some(outside) = outside {
+            let counts = Disk::tallied(outside).filter(|counts| counts.len() == drawn.len())?;
+            drawn.iter_mut().zip(counts).for_each(|(drawn, count)| *drawn = count.max(*drawn));
+        }
+        let announced = drawn.len() == reserved.len()
+            && drawn.iter().zip(reserved).all(|(drawn, reserved)| drawn <= reserved);
+        announced.then_some(drawn)
+    }
+}
+
+fn still_carried_out(run: &RunId, cure: &str) -> Error {
+    Error::refused(format!("run '{}' is still being carried out", run.0)).cure(cure)
 }
 
 fn unused_id(book: &Book) -> Result<AccountId> {

@@ -6,6 +6,12 @@
 //! | [`book`] | what the lines add up to: all accounts |
 //! | [`account`] | one of them: its runs, and what they come to |
 //! | [`admission`] | whether a further run fits into its budget |
+//! | [`total`] | what everything comes to, and whether that may be called a total |
+//! | [`gap`] | why it may not: lost lines, noise from a known seed; never forgotten |
+//! | [`delta`] | which δ is too large for so many records |
+//! | [`flaw`] | why a ledger may not be gone on with, and how that is said and mended |
+//! | [`traces`] | run directories that show that lines were lost |
+//! | [`witness`] | what this user's programs remember of a ledger, so that copies are noticed |
 //! | [`chain`] | how lines are written, chained by hash, and read back with suspicion |
 //! | [`disk`] | the files, their locks, and the order in which they are synced |
 //! | [`handle`] | [`Ledger`]: every decision, taken under the lock |
@@ -50,14 +56,22 @@ pub mod account;
 mod admission;
 pub mod book;
 mod chain;
+pub mod delta;
 mod disk;
 pub mod entry;
+mod flaw;
+pub mod gap;
 mod handle;
 #[cfg(test)]
 mod samples;
+pub mod total;
+mod traces;
+mod witness;
 
-pub use account::{Account, RunRecord, RunState};
+pub use account::{Account, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
-pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
+pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Noise, Outcome, RunId};
+pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
+pub use total::{Standing, Total};

@@ -1,7 +1,8 @@
 //! Entries and books for the tests of this folder.
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Outcome, RunId};
+use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Noise, Outcome, RunId};
+use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Event, Mechanism, Target};
 
 pub fn id(name: &str) -> AccountId {
@@ -30,6 +31,7 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         target: Target { epsilon: 1.0, delta: 1e-6 },
         events,
         allow_large_delta: false,
+        noise: Noise::Secret,
     })
 }
 
@@ -48,7 +50,7 @@ pub fn record(origin: &str, content: &str, view: &str) -> DatasetRecord {
 }
 
 pub fn budget(account: &str, epsilon: f64, delta: f64) -> Entry {
-    Entry::Budget { account: id(account), budget: Budget { epsilon, delta } }
+    Entry::Budget { account: id(account), budget: Budget::new(epsilon, delta) }
 }
 
 pub fn block(name: &str, event: usize, count: u64) -> Entry {
@@ -63,11 +65,20 @@ pub fn settle(name: &str, used: &[u64]) -> Entry {
 pub fn book(entries: impl IntoIterator<Item = Entry>) -> Book {
     let mut book = Book::default();
     for entry in entries {
-        book.apply("2026-11-21T12:00:00Z", entry).unwrap();
+        put(&mut book, entry).unwrap();
     }
     book
 }
 
 pub fn one_account(epsilon: f64, delta: f64) -> Book {
     book([dataset("a", "/a.csv", "c", "v"), budget("a", epsilon, delta)])
+}
+
+pub fn damage(after: u64) -> Entry {
+    Entry::Damage { lost_after: after, why: "x".to_owned(), lost_until: None, traces: Vec::new() }
+}
+
+/// The entry in a line that a test does not care about.
+pub fn put(book: &mut Book, entry: Entry) -> Result<()> {
+    book.apply(&Line { seq: 7, hash: "7".repeat(64) }, "2026-11-21T12:00:00Z", entry)
 }

@@ -17,8 +17,7 @@ use super::lineage::{self, Ancestor, Lineage};
 use crate::adapt;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::book::Unprotected;
-use crate::privacy::ledger::{Account, AccountId, Outcome, RunId, sha256};
+use crate::privacy::ledger::{Account, AccountId, Outcome, RunId, Unprotected, sha256};
 use crate::privacy::{Adjacency, Event, Guarantee, Target};
 
 /// The share of false alarms at which [`reading`] says how good a test can be.

@@ -2,10 +2,10 @@
 
 use super::{popups, prompt};
 use crate::data::Role;
-use crate::privacy::ledger::RunState;
+use crate::privacy::ledger::{Gap, RunState};
 use crate::tui::app::{App, Effect, Level};
 use crate::tui::keymap::Action;
-use crate::tui::popup::{Answer, Popup, Wanted};
+use crate::tui::popup::{ALLOW, Answer, Popup, Wanted};
 
 pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
     let account = app.selected_account();
@@ -24,7 +24,11 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
             };
             let now = account.and_then(|account| account.budget);
             let now = now.or(app.session.budgets.get(&name).copied());
-            let text = now.map(|it| format!("{} {:e}", it.epsilon, it.delta)).unwrap_or_default();
+            let text = now.map(|it| {
+                let allow = if it.allow_large_delta { format!(" {ALLOW}") } else { String::new() };
+                format!("{} {:e}{allow}", it.epsilon, it.delta)
+            });
+            let text = text.unwrap_or_default();
             popups::ask_for_budget(app, name, &text);
         }
         Action::Certify => match account.map(|account| account.id.clone()) {
@@ -39,16 +43,19 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
             }
             None => app.say(Level::Info, "nothing was spent yet: there is nothing to certify"),
         },
-        Action::AcceptPast => match account.filter(|account| account.unknown_past) {
+        Action::AcceptPast => match account.filter(|account| account.waits_for_acceptance()) {
             Some(account) => {
+                let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
+                let missing: Vec<String> = waiting.map(Gap::missing).collect();
                 let text = format!(
-                    "Lines of the ledger were lost. Accept that nobody knows what '{}' spent then, and go on?",
-                    account.id.0
+                    "'{}' has no total: {}. Go on without one? It is repeated beside every number for ever.",
+                    account.id.0,
+                    missing.join("; and ")
                 );
                 app.popup =
                     Some(Popup::Question { text, then: Answer::AcceptPast(account.id.clone()) });
             }
-            None => app.say(Level::Info, "the past of this dataset is known: nothing to accept"),
+            None => app.say(Level::Info, "nothing waits to be accepted here"),
         },
         Action::SettleDead => {
             let mine: Vec<_> = app
@@ -77,7 +84,7 @@ pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
             }
         }
         Action::Repair => {
-            let text = "Set a damaged ledger aside and go on with its good lines? What is lost counts as unknown.";
+            let text = "Set a damaged ledger aside and go on with its good lines? That lines are lost is remembered for ever.";
             app.popup = Some(Popup::Question { text: text.to_owned(), then: Answer::Repair });
         }
         _ => {}

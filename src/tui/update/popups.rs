@@ -6,7 +6,7 @@ use super::{act, data, export, go_to, plan, prompt, queue, rank, select, session
 use crate::engine::Request;
 use crate::tui::app::{App, Effect, Level, Tab, one_line};
 use crate::tui::picker::{Files, Picked};
-use crate::tui::popup::{Answer, Popup, Prompt, Wanted, parse_budget};
+use crate::tui::popup::{ALLOW, Answer, Popup, Prompt, Wanted, parse_budget};
 
 pub(super) fn on_key(app: &mut App, popup: Popup, key: KeyEvent) -> Vec<Effect> {
     // Every window is left by Esc.
@@ -208,7 +208,8 @@ fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
 /// Asks for a budget of the shown account.
 pub(super) fn ask_for_budget(app: &mut App, name: String, now: &str) {
     let title = format!("Budget of '{name}'");
-    let help = "ε and δ for everything ever, such as: 4 1e-5";
-    app.popup = Some(prompt(&title, help, now, Wanted::Budget(name)));
+    let help =
+        format!("ε and δ for everything ever, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}");
+    app.popup = Some(prompt(&title, &help, now, Wanted::Budget(name)));
     app.tab = Tab::Ledger;
 }

@@ -8,7 +8,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 use super::{Hits, boxed, empty, filtered_title, pane, table};
 use crate::engine::shelf::{Digest, EntryDigest, MOST_RUNS};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
+use crate::privacy::ledger::{Account, Gap, Outcome, RunRecord, RunState, Standing};
 use crate::tui::app::{App, Pane};
 use crate::tui::compare::Column;
 use crate::tui::widgets::gauge::BudgetGauge;
@@ -64,8 +64,16 @@ fn account_list(app: &App, frame: &mut Frame, area: Rect, accounts: &[Account], 
     let inner = pane(app, frame, area, "Private datasets", Pane::Accounts);
     let row = |index: usize| {
         let account = &accounts[index];
-        let state = if account.unknown_past {
+        let state = if account.unknown_past() {
             Span::styled("unknown past: A accepts", app.theme.error)
+        } else if account.waits_for_acceptance() {
+            Span::styled("no total: A accepts", app.theme.error)
+        } else if account.closed().is_some() && account.budget.is_some() {
+            Span::styled("δ too large: b sets it", app.theme.error)
+        } else if account.gaps().iter().any(|gap| !gap.is_lost_lines()) {
+            Span::styled("no total, accepted", app.theme.warning)
+        } else if !account.gaps().is_empty() {
+            Span::styled("past unknown, accepted", app.theme.warning)
         } else if account.budget.is_none() {
             Span::styled("no budget: b sets one", app.theme.warning)
         } else {
@@ -103,19 +111,20 @@ fn spending(
     let title = filtered_title(app, &format!("What {} has spent", name_of(account)));
     let inner = pane(app, frame, area, &title, Pane::Entries);
     let bought = if inner.height >= 16 { 7 } else { 0 };
+    let said = totals(app, account, digest);
+    // At most a third of the pane; what does not fit is in `halflight ledger`.
+    let rows = said.iter().map(|line| line.width().div_ceil(usize::from(inner.width.max(1))));
+    let rows = (rows.sum::<usize>() as u16).clamp(3, (inner.height / 3).max(3));
     let [gauge, words, entries, detail] = inner.layout(&Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(3),
+        Constraint::Length(rows),
         Constraint::Fill(1),
         Constraint::Length(bought),
     ]));
-    let spent = digest.spent.unwrap_or(f64::NAN);
+    let spent = digest.gauge();
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     frame.render_widget(BudgetGauge::new("ε", spent, budget, &app.theme, &app.glyphs), gauge);
-    frame.render_widget(
-        Paragraph::new(totals(app, account, digest)).wrap(Wrap { trim: true }),
-        words,
-    );
+    frame.render_widget(Paragraph::new(said).wrap(Wrap { trim: true }), words);
     if account.runs.is_empty() {
         empty(app, frame, entries, &["No run yet."]);
         return;
@@ -161,13 +170,21 @@ fn totals<'a>(app: &App, account: &Account, digest: &Digest) -> Vec<Line<'a>> {
         Some(epsilon) => format!("{}: ε {}", adjacency.words(), round_up(epsilon, 4)),
         None => format!("{}: not every entry holds for it", adjacency.words()),
     });
-    let total = format!("Everything together at δ {delta:e} · {}", each.join(" · "));
+    let total = match &digest.total {
+        Some(total) if total.standing != Standing::AtMost => {
+            format!("Everything together at δ {delta:e} · {}", total.words())
+        }
+        _ => format!("Everything together at δ {delta:e} · {}", each.join(" · ")),
+    };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             format!("One more run of up to ε {} at δ {delta:e} fits.", round_down(left))
         }
         Some(_) => "Nothing more fits.".to_owned(),
         None if account.budget.is_none() => "Without a budget nothing is granted.".to_owned(),
+        None if account.waits_for_acceptance() => {
+            "Nothing is granted until that is accepted: A.".to_owned()
+        }
         None => String::new(),
     };
     let what_if = match &app.plan.preview {
@@ -185,9 +202,14 @@ fn totals<'a>(app: &App, account: &Account, digest: &Digest) -> Vec<Line<'a>> {
         let sign = app.glyphs.curator;
         Line::styled(format!("{sign} And {words}."), app.theme.warning)
     });
+    let remark = digest.total.as_ref().and_then(|total| total.remark.clone());
+    let remark = remark.into_iter().chain(account.large_delta());
+    let gaps = account.gaps().iter().map(Gap::words);
+    let doubts: Vec<Line> =
+        remark.chain(gaps).map(|words| Line::styled(words, app.theme.warning)).collect();
     let total = Line::styled(total, app.theme.text);
     let fits = Line::styled(format!("{fits}{what_if} Open runs count in full."), app.theme.muted);
-    std::iter::once(total).chain(beside).chain([fits]).collect()
+    std::iter::once(total).chain(doubts).chain(beside).chain([fits]).collect()
 }
 
 /// What a run drew, and what came of it.
@@ -242,7 +264,7 @@ pub fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
     let time: String = run.time.chars().take(16).collect();
     vec![
         time.replace('T', " "),
-        run.grant.method.clone(),
+        run.grant.method_words(),
         run.grant.target.epsilon.to_string(),
         format!("{:e}", run.grant.target.delta),
         spent,
@@ -254,6 +276,7 @@ pub fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
 fn state_words(run: &RunRecord) -> &'static str {
     match run.state {
         RunState::Open => "open",
+        RunState::Recovered => "recovered",
         RunState::Settled { outcome: Outcome::Finished, .. } => "finished",
         RunState::Settled { outcome: Outcome::Stopped, .. } => "stopped",
         RunState::Settled { outcome: Outcome::Failed, .. } => "failed",

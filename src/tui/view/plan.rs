@@ -10,6 +10,7 @@ use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
 use crate::engine::shelf::MOST_RUNS;
 use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::Standing;
 use crate::tui::app::{App, Pane, one_line};
 use crate::tui::plan_form::{self, PlanField, Way};
 use crate::tui::widgets::chart::{Chart, SeriesView};
@@ -178,7 +179,11 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
     let [gauge, text] =
         area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
     let before = preview.spent.as_ref().map_or(0.0, |guarantee| guarantee.epsilon);
-    let after = preview.after.as_ref().map_or(f64::INFINITY, |guarantee| guarantee.epsilon);
+    let after = match (&preview.after, preview.standing) {
+        (_, Standing::Nothing) => f64::NAN,
+        (None, _) => f64::INFINITY,
+        (Some(guarantee), _) => guarantee.epsilon,
+    };
     let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     frame.render_widget(BudgetGauge::new("ε", after, budget, &app.theme, &app.glyphs), gauge);
 
@@ -190,15 +195,26 @@ fn cost_of(app: &App, frame: &mut Frame, area: Rect, preview: &Preview) {
     }];
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
     let budget_words = match preview.budget {
-        Some(budget) => format!("ε {} at δ {:e}", budget.epsilon, budget.delta),
+        Some(budget) => {
+            let large = if budget.allow_large_delta { " (large δ allowed)" } else { "" };
+            format!("ε {} at δ {:e}{large}", budget.epsilon, budget.delta)
+        }
         None => "none set: press 6, then b".to_owned(),
+    };
+    let spent = |epsilon: f64| {
+        let epsilon = format!("ε {} at δ {at:e}", round_up(epsilon, 4));
+        match preview.standing {
+            Standing::AtMost => epsilon,
+            Standing::AtLeast => format!("at least {epsilon}"),
+            Standing::Nothing => "no total: noise came from a known seed".to_owned(),
+        }
     };
     let mut facts = vec![
         ("this run", format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)),
         ("holds for", guarantee.adjacency.words().to_owned()),
         ("budget", budget_words),
-        ("spent before", format!("ε {} at δ {at:e}", round_up(before, 4))),
-        ("spent after", format!("ε {} at δ {at:e}", round_up(after, 4))),
+        ("spent before", spent(before)),
+        ("spent after", spent(after)),
     ];
     if let Some(runs) = preview.fits {
         let more = if runs >= MOST_RUNS { " and more" } else { "" };

@@ -1,0 +1,81 @@
+//! Why a ledger may not be gone on with: damage, lines that are missing, runs that it does not
+//! know. All of it is said, refused and mended in the same way.
+
+use std::path::Path;
+
+use super::book::Book;
+use super::entry::{Entry, Line};
+use super::gap::{Cause, Gap};
+use super::traces::Trace;
+use crate::error::Error;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Flaw {
+    /// The first line that is missing or wrong.
+    pub line: u64,
+    pub why: String,
+    /// The last line before the loss, and the last one that was lost, as far as this is known.
+    pub after: u64,
+    pub until: Option<u64>,
+    /// What a person should think of before a repair.
+    pub first: Option<&'static str>,
+    /// Runs whose lines are among the lost ones.
+    pub traces: Vec<Trace>,
+}
+
+impl Flaw {
+    /// Of run directories alone: the chain has no flaw.
+    pub fn of_traces(after: u64, traces: Vec<Trace>) -> Self {
+        let names: Vec<&str> = traces.iter().take(3).map(|trace| trace.run.0.as_str()).collect();
+        let more = match traces.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let why = format!(
+            "{}: {}{more}; this ledger was rolled back, rewritten or replaced",
+            traces.first().map_or("", |trace| trace.why.as_str()),
+            names.join(", ")
+        );
+        let first = Some("if the run was copied here from another workspace, take it out again");
+        Self { line: after + 1, why, after, until: None, first, traces }
+    }
+
+    pub fn refusal(&self, path: &Path) -> Error {
+        let first = self.first.map_or_else(String::new, |first| format!("{first}; otherwise "));
+        Error::refused(format!("the ledger is damaged: {}", self.why))
+            .at(format!("{}:{}", path.display(), self.line))
+            .cure(format!(
+                "{first}run `halflight ledger repair`, then accept the unknown past with \
+                 `halflight ledger accept ACCOUNT`; both are remembered for ever"
+            ))
+    }
+
+    /// What the lines would say if it were repaired now.
+    pub fn show_in(&self, book: &mut Book, path: &Path) {
+        let cause = Cause::Lost { after: self.after, until: self.until, why: self.why.clone() };
+        book.lose_lines(Gap { cause, noticed: None, accepted: None });
+        for trace in &self.traces {
+            for entry in trace.entries(book) {
+                let line = Line { seq: self.after + 1, hash: String::new() };
+                // What does not fit in is not shown; nothing is granted either way.
+                let _ = book.apply(&line, "", entry);
+            }
+        }
+        book.damaged = true;
+        book.warnings.push(format!(
+            "{}:{}: the ledger is damaged: {}; launches are refused until `halflight ledger repair`",
+            path.display(),
+            self.line,
+            self.why
+        ));
+    }
+
+    pub fn entry(&self) -> Entry {
+        Entry::Damage {
+            lost_after: self.after,
+            why: self.why.clone(),
+            lost_until: self.until,
+            traces: self.traces.iter().map(|trace| trace.run.clone()).collect(),
+        }
+    }
+}

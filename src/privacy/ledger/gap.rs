@@ -1,0 +1,74 @@
+//! What nobody can say about an account, for ever.
+
+use super::entry::RunId;
+
+/// A reason why there is no total of what was spent. It is never forgotten: accepting it lets
+/// further runs be granted, and makes nothing known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    pub cause: Cause,
+    /// When it was written down, and in which line; none for damage that nobody has repaired.
+    pub noticed: Option<(String, u64)>,
+    pub accepted: Option<Acceptance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// Lines of the ledger were lost.
+    Lost {
+        /// The last line before them.
+        after: u64,
+        /// The last of them, as far as this is known.
+        until: Option<u64>,
+        why: String,
+    },
+    /// Noise that anybody can repeat guarantees nothing.
+    KnownNoise { run: RunId, seed: u64 },
+}
+
+/// Somebody goes on in spite of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acceptance {
+    pub time: String,
+    pub why: String,
+}
+
+impl Gap {
+    pub fn is_lost_lines(&self) -> bool {
+        matches!(self.cause, Cause::Lost { .. })
+    }
+
+    /// What is missing in a total, to be said behind its number.
+    pub fn missing(&self) -> String {
+        match &self.cause {
+            Cause::Lost { after, until: Some(until), .. } if *until > after + 1 => {
+                format!("what lines {} to {until} held, which nobody knows", after + 1)
+            }
+            Cause::Lost { after, until: Some(_), .. } => {
+                format!("what line {} held, which nobody knows", after + 1)
+            }
+            Cause::Lost { after, until: None, .. } => {
+                format!("what the lines held that were lost after line {after}, which nobody knows")
+            }
+            Cause::KnownNoise { run, .. } => {
+                format!("run {} used noise from a known seed, so it gives no guarantee", run.0)
+            }
+        }
+    }
+
+    /// The whole of it, in a sentence.
+    pub fn words(&self) -> String {
+        let mut words = match &self.cause {
+            Cause::Lost { why, .. } => format!("{}: {why}", self.missing()),
+            Cause::KnownNoise { seed, .. } => format!("{} (seed {seed})", self.missing()),
+        };
+        if let Some((time, line)) = &self.noticed {
+            words += &format!("; in line {line} since {time}");
+        }
+        words += &match &self.accepted {
+            Some(Acceptance { time, why }) => format!("; accepted {time} ({why})"),
+            None => "; not accepted".to_owned(),
+        };
+        words
+    }
+}

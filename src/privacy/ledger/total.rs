@@ -1,0 +1,92 @@
+//! What everything on an account comes to, and whether that may be called a total.
+
+use super::account::Account;
+use super::delta;
+use crate::error::Result;
+use crate::privacy::accountant::{Guarantee, round_up};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// All that was ever spent is at most this.
+    AtMost,
+    /// This was spent, and what lost lines held.
+    AtLeast,
+    /// No number can be given.
+    Nothing,
+}
+
+impl Standing {
+    /// For programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AtMost => "at_most",
+            Self::AtLeast => "at_least",
+            Self::Nothing => "none",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Total {
+    pub standing: Standing,
+    pub delta: f64,
+    /// Of everything that is known to be spent; `None` if that is nothing.
+    pub known: Option<Guarantee>,
+    /// Why it is no total.
+    pub missing: Vec<String>,
+    /// What a small number would hide: δ covers something, or everything.
+    pub remark: Option<String>,
+}
+
+impl Total {
+    /// ε of what is known.
+    pub fn epsilon(&self) -> f64 {
+        self.known.as_ref().map_or(0.0, |known| known.epsilon)
+    }
+
+    /// To be said after "spent"; nothing that it says may be left out.
+    pub fn words(&self) -> String {
+        let epsilon =
+            self.known.as_ref().map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
+        let missing = self.missing.join("; and ");
+        match self.standing {
+            Standing::AtMost => format!("ε {epsilon}"),
+            Standing::AtLeast => format!("at least ε {epsilon}, plus {missing}"),
+            Standing::Nothing => format!("no total: {missing}"),
+        }
+    }
+}
+
+impl Account {
+    /// What everything comes to at this δ.
+    pub fn total(&self, delta: f64) -> Result<Total> {
+        let known = self.spent(delta)?;
+        let (lost, noise): (Vec<_>, Vec<_>) =
+            self.gaps().iter().partition(|gap| gap.is_lost_lines());
+        let standing = match (noise.is_empty(), lost.is_empty()) {
+            (false, _) => Standing::Nothing,
+            (true, false) => Standing::AtLeast,
+            (true, true) => Standing::AtMost,
+        };
+        let mut missing: Vec<String> = noise.into_iter().map(super::Gap::missing).collect();
+        missing.extend(lost.into_iter().map(super::Gap::missing));
+        let remark = self.covered_by_delta(delta, known.as_ref())?;
+        Ok(Total { standing, delta, known, missing, remark })
+    }
+
+    /// An ε of 0, or a large δ, looks as if little had been spent: what it is at a small one.
+    fn covered_by_delta(&self, delta: f64, known: Option<&Guarantee>) -> Result<Option<String>> {
+        let Some(known) = known else { return Ok(None) };
+        let large = delta::is_large(delta, self.records());
+        if !large && known.epsilon > 0.0 {
+            return Ok(None);
+        }
+        let small = (0.1 * delta::limit(self.records())).min(1e-6);
+        let epsilon = self.spent(small)?.map_or(0.0, |it| it.epsilon);
+        let covers = if known.epsilon > 0.0 { "part of it" } else { "all of it" };
+        Ok(Some(format!(
+            "not free: δ = {delta} covers {covers}, and at δ = {small:e} it is ε {}",
+            round_up(epsilon, 4)
+        )))
+    }
+}

@@ -1,0 +1,192 @@
+//! What the run directories beside a ledger say about it.
+//!
+//! A run is granted before anything comes of it. So a run directory with results whose run is
+//! not in the ledger, or whose certificate names a line that the ledger does not have, shows
+//! that lines were lost: the ledger was rolled back, written anew or replaced. What such a
+//! certificate says was drawn is the least that was spent.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::account::{RunRecord, RunState};
+use super::book::Book;
+use super::chain::Reading;
+use super::entry::{AccountId, DatasetRecord, Entry, Grant, Line, Noise, RunId};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::{Event, Target};
+use crate::privacy::transcript::MAGIC;
+
+/// Without a thorough look, so many of the newest certificates are held against the lines:
+/// one of them vouches for every line before its own.
+const NEWEST: usize = 3;
+
+/// A run that gives away that lines were lost.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Trace {
+    pub run: RunId,
+    pub why: String,
+    /// What was spent at least, as far as there is a certificate.
+    proof: Option<Proof>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Proof {
+    grant: Grant,
+    dataset: Option<DatasetRecord>,
+}
+
+/// The part of a certificate that the ledger needs.
+#[derive(Deserialize)]
+struct Certified {
+    account: AccountId,
+    method: String,
+    target: Target,
+    statement: String,
+    mechanisms: Vec<Event>,
+    allow_large_delta: bool,
+}
+
+/// The line that a certificate was written under; older ones do not name it.
+#[derive(Deserialize)]
+struct Vouched {
+    #[serde(default)]
+    ledger_line: Option<Line>,
+}
+
+/// The part of `resume.json` that the ledger needs.
+#[derive(Deserialize)]
+struct Begun {
+    private: DatasetRecord,
+    #[serde(default)]
+    insecure_noise_seed: Option<u64>,
+}
+
+/// Every trace in `folder`, the workspace's; with `thorough`, all certificates are read.
+pub(super) fn find(folder: &Path, reading: &Reading, thorough: bool) -> Result<Vec<Trace>> {
+    let book = reading.book();
+    let records = book.accounts.iter().flat_map(|account| &account.runs);
+    let known: HashMap<&str, &RunRecord> =
+        records.map(|record| (record.grant.run.0.as_str(), record)).collect();
+    let (mut traces, mut vouching) = (Vec::new(), Vec::new());
+    let runs = folder.join("runs");
+    for name in names(&runs)? {
+        let directory = runs.join(&name);
+        if book.traces.contains(&RunId(name.clone())) {
+            continue;
+        }
+        match known.get(name.as_str()) {
+            Some(record) => vouching.push((record.granted.seq, *record, directory)),
+            None if has_results(&directory) => {
+                // A collection that died left it; the run itself is there or will be.
+                let half = name.strip_suffix(".collecting");
+                if half.is_none_or(|run| !known.contains_key(run)) {
+                    let why = "there are results of a run that the ledger does not know";
+                    traces.push(Trace::of(&name, why.to_owned(), &directory));
+                }
+            }
+            // A program that died before it was granted anything.
+            None => {}
+        }
+    }
+    for name in names(&folder.join("rankings"))? {
+        let run = name.strip_suffix(".json").filter(|run| !run.ends_with(".curator"));
+        if let Some(run) = run
+            && !known.contains_key(run)
+            && !book.traces.contains(&RunId(run.to_owned()))
+        {
+            let why = "there is a released ranking that the ledger does not know".to_owned();
+            traces.push(Trace { run: RunId(run.to_owned()), why, proof: None });
+        }
+    }
+    traces.sort_by(|a, b| a.run.cmp(&b.run));
+    vouching.sort_by(|(one, ..), (other, ..)| other.cmp(one));
+    let most = if thorough { vouching.len() } else { NEWEST };
+    for (_, record, directory) in vouching.into_iter().take(most) {
+        if record.state == RunState::Recovered {
+            continue;
+        }
+        if let Some(Vouched { ledger_line: Some(line) }) = read(&directory.join("certificate.json"))
+            && !reading.holds(&line)
+        {
+            let why = format!(
+                "a certificate names line {} of the ledger, and this ledger has another or none",
+                line.seq
+            );
+            traces.push(Trace::of(&record.grant.run.0, why, &directory));
+        }
+    }
+    Ok(traces)
+}
+
+fn names(directory: &Path) -> Result<Vec<String>> {
+    let fail = |error: std::io::Error| Error::io("list the runs", directory, &error);
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(fail)?,
+    };
+    let names = entries.map(|entry| Ok(entry.map_err(fail)?.file_name()));
+    let names: Result<Vec<_>> = names.collect();
+    Ok(names?.into_iter().filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// Whether a run drew, as far as its directory tells.
+fn has_results(directory: &Path) -> bool {
+    let length = |name: &str| fs::metadata(directory.join(name)).map_or(0, |about| about.len());
+    ["certificate.json", "events.jsonl", "curator.jsonl", "model.safetensors"]
+        .iter()
+        .any(|name| length(name) > 0)
+        || length("transcript") > MAGIC.len() as u64
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+impl Trace {
+    fn of(run: &str, why: String, directory: &Path) -> Self {
+        let run = RunId(run.to_owned());
+        let begun: Option<Begun> = read(&directory.join("resume.json"));
+        let certified: Option<Certified> = read(&directory.join("certificate.json"));
+        let proof = certified.map(|it| {
+            let seed = begun.as_ref().and_then(|begun| begun.insecure_noise_seed);
+            let grant = Grant {
+                run: run.clone(),
+                account: it.account,
+                method: it.method,
+                target: it.target,
+                events: it.mechanisms,
+                allow_large_delta: it.allow_large_delta,
+                noise: Noise::of_seed(seed.or_else(|| stated_seed(&it.statement))),
+            };
+            Proof { grant, dataset: begun.map(|begun| begun.private) }
+        });
+        Self { run, why, proof }
+    }
+
+    /// What charges it in a ledger that says this.
+    pub fn entries(&self, book: &Book) -> Vec<Entry> {
+        let Some(Proof { grant, dataset }) = self.proof.clone() else { return Vec::new() };
+        let known = book.account(&grant.account);
+        let known = known.or_else(|| book.find(dataset.as_ref()?));
+        match (known, dataset) {
+            (Some(known), _) => {
+                vec![Entry::Recovered(Grant { account: known.id.clone(), ..grant })]
+            }
+            (None, Some(dataset)) => {
+                let account = grant.account.clone();
+                vec![Entry::Dataset { account, dataset }, Entry::Recovered(grant)]
+            }
+            (None, None) => vec![Entry::Recovered(grant)],
+        }
+    }
+}
+
+/// The seed that the certificate of an insecure run names.
+fn stated_seed(statement: &str) -> Option<u64> {
+    let (_, rest) = statement.strip_prefix("NO GUARANTEE.")?.split_once("the seed ")?;
+    rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+}

@@ -1,0 +1,196 @@
+//! What this user's programs remember of a ledger, outside of it.
+//!
+//! A ledger that was brought back from a copy, together with its head, looks whole: nothing in
+//! it says that it once was longer. So the last line that a program of this user wrote or saw
+//! is noted in the user's configuration, in a file that is named by the hash of the ledger's
+//! first line. Before every change the ledger must still have that line. A second copy of a
+//! workspace that was gone on with fails this, wherever it lies; a workspace that was moved, or
+//! that others use as well, does not.
+//!
+//! Two programs with two copies can make draws between two lines. So the note of a run's draws
+//! is kept here, too, and locked as long as a program carries the run out: a copy cannot be
+//! resumed meanwhile, and counts later what the other program drew.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it |
+//! | `HASH.RUN.draws` | how often each event of an open run was drawn; locked while it works |
+//!
+//! Where nothing can be written here, work goes on, and says once that copies are not noticed.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::chain::Reading;
+use super::entry::{Line, RunId};
+use super::flaw::Flaw;
+
+#[derive(Debug)]
+pub(super) struct Witness {
+    directory: PathBuf,
+    /// Why nothing can be noted, once that was found out.
+    trouble: Option<String>,
+}
+
+/// The note of one ledger, locked against programs that change a copy of it.
+#[derive(Debug)]
+pub(super) struct Note {
+    file: File,
+    path: PathBuf,
+    line: Option<Line>,
+}
+
+impl Witness {
+    pub fn new(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), trouble: None }
+    }
+
+    /// What should be told about it, if anything.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// The note of the ledger that was read; none of one without a line.
+    pub fn note(&mut self, reading: &Reading) -> Option<Note> {
+        let path = self.directory.join(reading.first()?);
+        let noted = self.open(&path).and_then(|mut file| {
+            file.lock()?;
+            let mut text = String::new();
+            // A note that cannot be read says nothing; the next one replaces it.
+            let line = file.read_to_string(&mut text).ok().and_then(|_| parse(&text));
+            Ok(Note { file, path: path.clone(), line })
+        });
+        noted.map_err(|error| self.failed(&path, &error)).ok()
+    }
+
+    /// Notes the last line. It is not synced for a mere announcement of draws: after a loss of
+    /// power the lines around it, a grant, a resumption, a settlement, tell two copies apart.
+    pub fn write(&mut self, note: &mut Note, line: &Line, durable: bool) {
+        if note.line.as_ref() == Some(line) {
+            return;
+        }
+        let text = format!("{:020} {}\n", line.seq, line.hash);
+        let written = note
+            .file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| note.file.write_all(text.as_bytes()))
+            .and_then(|()| note.file.set_len(text.len() as u64))
+            .and_then(|()| if durable { note.file.sync_all() } else { Ok(()) });
+        match written {
+            Ok(()) => note.line = Some(line.clone()),
+            Err(error) => self.failed(&note.path.clone(), &error),
+        }
+    }
+
+    /// The mark of a run that is carried out, as [`super::disk::Disk::hold`]; the outer `None`
+    /// while another program holds it, the inner one where there can be none.
+    pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Option<Option<File>> {
+        let Some(path) = self.mark(reading, run) else { return Some(None) };
+        match self.open(&path).map(|file| (file.try_lock(), file)) {
+            Ok((Ok(()), file)) => Some(Some(file)),
+            Ok((Err(TryLockError::WouldBlock), _)) => None,
+            Ok((Err(TryLockError::Error(error)), _)) | Err(error) => {
+                self.failed(&path, &error);
+                Some(None)
+            }
+        }
+    }
+
+    pub fn is_held(&self, reading: &Reading, run: &RunId) -> bool {
+        let Some(file) = self.mark(reading, run).and_then(|path| File::open(path).ok()) else {
+            return false;
+        };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    pub fn forget(&self, reading: &Reading, run: &RunId) {
+        if let Some(path) = self.mark(reading, run) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn mark(&self, reading: &Reading, run: &RunId) -> Option<PathBuf> {
+        Some(self.directory.join(format!("{}.{}.draws", reading.first()?, run.0)))
+    }
+
+    /// For nobody else, whatever the umask.
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut made = DirBuilder::new();
+        made.recursive(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+            options.mode(0o600);
+            made.mode(0o700);
+        }
+        match options.open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                made.create(&self.directory)?;
+                options.open(path)
+            }
+            file => file,
+        }
+    }
+
+    fn failed(&mut self, path: &Path, error: &io::Error) {
+        self.trouble.get_or_insert_with(|| {
+            format!(
+                "{}: {error}: nothing can be noted there, so a second copy of this workspace that \
+                 is gone on with, or an older ledger that is brought back, cannot be noticed",
+                path.display()
+            )
+        });
+    }
+}
+
+impl Note {
+    /// What is wrong with a ledger that does not have the line.
+    pub fn flaw(&self, reading: &Reading) -> Option<Flaw> {
+        let line = self.line.as_ref().filter(|line| !reading.holds(line))?;
+        let good = reading.head().seq;
+        let (what, until) = if line.seq > good {
+            (format!("its lines {} to {} are missing", good + 1, line.seq), Some(line.seq))
+        } else {
+            (format!("its line {} is another one", line.seq), None)
+        };
+        Some(Flaw {
+            line: line.seq.min(good + 1),
+            why: format!(
+                "{what}: your programs wrote or saw them before. This ledger is an older copy, or \
+                 somebody went on with another copy of it"
+            ),
+            after: good,
+            until,
+            first: Some(
+                "if this is a copy, go on where the work went on, and leave the copy alone",
+            ),
+            traces: Vec::new(),
+        })
+    }
+
+    /// Whether the ledger has lines that are not noted.
+    pub fn is_behind(&self, line: &Line) -> bool {
+        self.line.as_ref().is_none_or(|noted| noted.seq < line.seq)
+    }
+}
+
+fn parse(text: &str) -> Option<Line> {
+    Line::parse(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_back_and_half_of_one_is_none() {
+        let line = Line { seq: 4711, hash: "ab".repeat(32) };
+        let text = format!("{:020} {}\n", line.seq, line.hash);
+        assert_eq!(parse(&text), Some(line));
+        assert_eq!(parse(&text[..40]), None);
+        assert_eq!(parse(""), None);
+    }
+}
