@@ -248,8 +248,11 @@ fn every_resumption_has_noise_of_its_own_and_damage_costs_what_it_hits() {
         copy(&directory.path().join(".halflight"), &copied.path().join(".halflight"));
         let run = copied.path().join(".halflight/runs").join(name);
         change(copied.path(), &run);
-        let resumed =
-            halflight(copied.path(), &["run", "--json", "--resume", run.to_str().unwrap()]);
+        // Each is another user's: to one, only the first of the copies would go on.
+        let resumed = command(copied.path(), &["run", "--json", "--resume", run.to_str().unwrap()])
+            .env("XDG_CONFIG_HOME", copied.path().join("config"))
+            .output()
+            .unwrap();
         assert!(resumed.status.success(), "{}", text(&resumed));
         let lost = check_ended(copied.path(), &run);
         (frames(&run), lost, text(&resumed))
@@ -393,7 +396,7 @@ fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certi
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     write_session(here);
-    let runs = on_all_cores_and_on_one(here).concat();
+    let runs = on_all_cores_and_on_one(here, &["first"]).concat();
     assert_same_to_the_last_bit(&runs[0], &runs[1]);
     let certificate = std::fs::read(runs[0].join("certificate.json")).unwrap();
     let certificate: Value = serde_json::from_slice(&certificate).unwrap();
@@ -417,32 +420,45 @@ fn steps_or_none(path: &Path) -> usize {
     std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
 
-/// A session on files that are large enough for a second thread.
-/// The directories of all runs of `session.ron` with a seed for the noise, on all cores and
+/// The directories of the runs of these plans with a seed for the noise, on all cores and
 /// then on one, where the program starts no second thread.
-fn on_all_cores_and_on_one(here: &Path) -> [Vec<PathBuf>; 2] {
-    let seeded = ["run", "session.ron", "--json", "--insecure-noise-seed", "7"];
+fn on_all_cores_and_on_one(here: &Path, plans: &[&str]) -> [Vec<PathBuf>; 2] {
     [false, true].map(|one_core| {
-        let mut run = command(here, &seeded);
-        if one_core && Command::new("taskset").arg("-V").output().is_ok() {
-            run = Command::new("taskset");
-            run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
-            program::apart(&mut run);
-        } else if one_core {
-            eprintln!("NOTICE: no taskset here: the same number of threads twice");
-        }
-        let output = run.output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        let described = json(&halflight(here, &["schema", "run"]));
-        assert_eq!(schema::flaw(&described, &json(&output)), None);
-        let runs = json(&output)["runs"].as_array().unwrap().clone();
-        let directory = |result: &Value| {
-            assert!(result["guarantee"].is_null(), "{result:#}");
-            assert!(result["insecure_noise_seed"] == 7, "{result:#}");
-            PathBuf::from(result["directory"].as_str().unwrap())
+        let one = |plan: &&str| {
+            let runs = insecure_runs(here, plan, one_core);
+            // Nothing is granted after such a run until somebody accepts that nothing holds.
+            let refused = halflight(here, &["run", "session.ron", "--plan", plan]);
+            assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
+            let book = json(&halflight(here, &["ledger", "--json"]));
+            let account = book["accounts"][0]["account"].as_str().unwrap();
+            assert!(halflight(here, &["ledger", "accept", account]).status.success());
+            runs
         };
-        runs.iter().map(directory).collect()
+        plans.iter().flat_map(one).collect()
     })
+}
+
+fn insecure_runs(here: &Path, plan: &str, one_core: bool) -> Vec<PathBuf> {
+    let seeded = ["run", "session.ron", "--plan", plan, "--json", "--insecure-noise-seed", "7"];
+    let mut run = command(here, &seeded);
+    if one_core && Command::new("taskset").arg("-V").output().is_ok() {
+        run = Command::new("taskset");
+        run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
+        program::apart(&mut run);
+    } else if one_core {
+        eprintln!("NOTICE: no taskset here: the same number of threads twice");
+    }
+    let output = run.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let described = json(&halflight(here, &["schema", "run"]));
+    assert_eq!(schema::flaw(&described, &json(&output)), None);
+    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    let directory = |result: &Value| {
+        assert!(result["guarantee"].is_null(), "{result:#}");
+        assert!(result["insecure_noise_seed"] == 7, "{result:#}");
+        PathBuf::from(result["directory"].as_str().unwrap())
+    };
+    runs.iter().map(directory).collect()
 }
 
 fn assert_same_to_the_last_bit(one: &Path, other: &Path) {
@@ -494,7 +510,7 @@ fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
         "])".to_owned(),
     ];
     std::fs::write(here.join("session.ron"), session.concat()).unwrap();
-    let [all, one] = on_all_cores_and_on_one(here);
+    let [all, one] = on_all_cores_and_on_one(here, &["dp_sgd", "pillar", "gep"]);
     assert_eq!(all.len(), 3);
     for (all, one) in all.iter().zip(&one) {
         assert_same_to_the_last_bit(all, one);

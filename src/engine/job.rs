@@ -174,6 +174,7 @@ fn launch(
         // Nothing was spent and nothing will be: leave no empty run behind.
         let _ = std::fs::remove_dir_all(directory.path());
     })?;
+    let notes = ledger.notice().map(str::to_owned).into_iter().collect();
     let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator);
     let opening = Opening {
         run,
@@ -182,7 +183,7 @@ fn launch(
         directory,
         recorded: None,
         peeked: false,
-        notes: Vec::new(),
+        notes,
         insecure_noise_seed,
         standing,
     };

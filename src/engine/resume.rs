@@ -75,8 +75,9 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let account = unfinished.grant.account.clone();
     let standing = job::standing_of(&ledger.book()?, &account);
     let generator = NoiseGenerator::from_os()?;
-    let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
+    notes.extend(ledger.notice().map(str::to_owned));
+    let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
     match spender.lost() {
         0 => {}
         1 => notes.push("1 draw was lost and stays spent: the run may end a step earlier".into()),

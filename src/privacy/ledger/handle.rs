@@ -113,7 +113,8 @@ impl Ledger {
         if let Some(known) = self.reading.book().account_of(dataset) {
             return Ok(known.id.clone());
         }
-        let mut turn = self.begin()?;
+        // Not beside runs that are lost here: a repair brings their account back by its name.
+        let mut turn = self.begin_without_traces()?;
         let book = self.reading.book();
         if let Some(known) = book.account_of(dataset) {
             return Ok(known.id.clone()); // by another process, a moment ago

@@ -36,10 +36,18 @@
 //! sed -n 3p ledger.jsonl | sed 's/,"hash":"[0-9a-f]*"}$//' | tr -d '\n' | sha256sum
 //! ```
 //!
-//! The chain shows accidents: an edited line, a lost one, a copy that is too old.
-//! It holds no secret, so it does not stop a curator who rewrites every file, or
-//! who brings back an old ledger together with its old head. Locks need a file
+//! The chain shows accidents: an edited line, a lost one. It holds no secret, so it does
+//! not stop a curator who rewrites every file. That lines were lost is also seen by
+//! looking outside: run directories whose runs are not in the ledger ([`traces`]), and
+//! the last line that this user's programs remember ([`witness`]). Locks need a file
 //! system that has them: keep a workspace on a local disk.
+//!
+//! # What is never forgotten
+//!
+//! A repair writes down that lines were lost, and a run whose noise came from a known
+//! seed is in its grant. Both make a [`Gap`] of every account that they concern. Nothing
+//! is granted until somebody accepts the gap; from then on everything spent is *at least*
+//! a number, or has none, wherever it is shown ([`Total`]).
 //!
 //! # Why nothing is drawn that is not charged
 //!
