@@ -18,13 +18,14 @@
 //!
 //! Where nothing can be written here, work goes on, and says once that copies are not noticed.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::chain::Reading;
 use super::entry::{Line, RunId};
 use super::flaw::Flaw;
+use crate::files;
 
 #[derive(Debug)]
 pub(super) struct Witness {
@@ -116,19 +117,11 @@ impl Witness {
 
     /// For nobody else, whatever the umask.
     fn open(&self, path: &Path) -> io::Result<File> {
-        let mut options = OpenOptions::new();
+        let mut options = files::private();
         options.read(true).write(true).create(true).truncate(false);
-        let mut made = DirBuilder::new();
-        made.recursive(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-            options.mode(0o600);
-            made.mode(0o700);
-        }
         match options.open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                made.create(&self.directory)?;
+                files::create_private_folder(&self.directory)?;
                 options.open(path)
             }
             file => file,
