@@ -188,6 +188,7 @@ fn a_ledger_that_was_removed_is_missed_by_its_runs_and_charged_with_what_they_pr
 
     old.succeeds(&["ledger", "repair"]);
     old.succeeds(&["ledger", "verify"]);
+    old.succeeds(&["ledger", "budget", CASES, "6", "1e-5"]);
     let account = old.account(CASES);
     assert_eq!(account["spent_is"], "at_least");
     assert_eq!(epsilon(&account), epsilon(&before));
@@ -301,7 +302,9 @@ fn a_workspace_may_be_moved_and_its_copy_may_not_be_gone_on_with_as_well() {
 #[test]
 fn where_nothing_can_be_remembered_work_goes_on_and_says_so() {
     let old = Old::new();
-    fs::write(old.place.path().join("config"), "a file where a directory belongs").unwrap();
+    let config = old.place.path().join("config/halflight");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("ledgers"), "a file where a directory belongs").unwrap();
     let ran = old.run(&["run", "session.ron", "--plan", "ill"]);
     assert!(ran.status.success(), "{}", stderr(&ran));
     let said = stderr(&ran);

@@ -26,6 +26,8 @@ fn halflight(directory: &Path, arguments: &[&str]) -> Output {
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = program::halflight();
     command.args(arguments).current_dir(directory);
+    // Each directory is another user's: to one user, only one of several copies may go on.
+    command.env("XDG_CONFIG_HOME", directory.join("config"));
     command
 }
 
@@ -248,11 +250,8 @@ fn every_resumption_has_noise_of_its_own_and_damage_costs_what_it_hits() {
         copy(&directory.path().join(".halflight"), &copied.path().join(".halflight"));
         let run = copied.path().join(".halflight/runs").join(name);
         change(copied.path(), &run);
-        // Each is another user's: to one, only the first of the copies would go on.
-        let resumed = command(copied.path(), &["run", "--json", "--resume", run.to_str().unwrap()])
-            .env("XDG_CONFIG_HOME", copied.path().join("config"))
-            .output()
-            .unwrap();
+        let resumed =
+            halflight(copied.path(), &["run", "--json", "--resume", run.to_str().unwrap()]);
         assert!(resumed.status.success(), "{}", text(&resumed));
         let lost = check_ended(copied.path(), &run);
         (frames(&run), lost, text(&resumed))

@@ -21,7 +21,7 @@ use super::model_file;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, round_up};
-use crate::privacy::ledger::{AccountId, Book, RunId, sha256};
+use crate::privacy::ledger::{AccountId, Book, RunId, RunState, sha256};
 use crate::privacy::{Event, Guarantee};
 
 /// More runs in a row than anybody makes: a circle of files ends here.
@@ -187,7 +187,8 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
 /// what it drew.
 fn known_to_ledger(directory: &Path, run: &RunId) -> Result<Option<(String, Vec<Event>)>> {
     let book: Book = Workspace::of(directory)?.book()?;
-    let record = book.run(run);
+    // What was recovered from a certificate proves nothing about that certificate.
+    let record = book.run(run).filter(|record| record.state != RunState::Recovered);
     Ok(record.map(|record| (record.grant.method_words(), record.charged_events())))
 }
 
