@@ -520,11 +520,12 @@ fn an_unusable_place_is_named() {
     let mut ledger = open(&directory);
     ledger.register(&hospital()).unwrap();
     let before = read(&directory);
-    fs::create_dir(directory.path().join("ledger.head.tmp")).unwrap();
+    let in_the_way = directory.path().join(format!("ledger.head.new-{}", std::process::id()));
+    fs::create_dir(&in_the_way).unwrap();
     let error = ledger.register(&dataset("/b", "c2", "v2")).unwrap_err();
     assert!(error.what().contains("cannot write the head of the ledger"), "{error}");
     assert_eq!(read(&directory), before);
-    fs::remove_dir(directory.path().join("ledger.head.tmp")).unwrap();
+    fs::remove_dir(&in_the_way).unwrap();
     ledger.register(&dataset("/b", "c2", "v2")).unwrap();
     assert_eq!(verify(&read(&directory)), 2);
 }

@@ -201,7 +201,10 @@ fn privately(
     let calibrated = calibrate(&[work.plan()?], target)?;
     let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
     let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
-    let outlook = outlook.concat();
+    let mut outlook = outlook.concat();
+    if delta::is_large(target.delta, private.rows as u64) {
+        outlook.push(delta::warning(target.delta, private.rows as u64));
+    }
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
     let name = &private.definition.name;
