@@ -137,6 +137,10 @@ fn a_start_from_the_same_account_counts_both_runs() {
     let epsilon = |value: &Value| value["epsilon"].as_f64().unwrap();
     assert!(epsilon(&both["of_this_run"]) <= 0.5);
     assert!(epsilon(&both["guarantee"]) > epsilon(&alone["guarantee"]), "{both:#}");
+    let line = &both["ledger_line"];
+    let ledger = std::fs::read_to_string(here.join(".halflight/ledger.jsonl")).unwrap();
+    let granted = ledger.lines().nth(line["seq"].as_u64().unwrap() as usize - 1).unwrap();
+    assert!(granted.contains(line["hash"].as_str().unwrap()) && granted.contains("\"grant\""));
     let statement = both["statement"].as_str().unwrap();
     let name = one.file_name().unwrap().to_str().unwrap();
     assert!(statement.contains(name) && statement.contains("same private data"), "{statement}");

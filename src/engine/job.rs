@@ -166,8 +166,9 @@ fn launch(
             Some(seed) => NoiseGenerator::insecure_from_seed(seed),
             None => NoiseGenerator::from_os()?,
         };
-        let standing = standing_of(&ledger.book()?, &account);
+        let mut standing = standing_of(&ledger.book()?, &account);
         ledger.grant(grant)?;
+        standing.line = ledger.granted(&run);
         Ok((transcript, generator, standing))
     });
     let (transcript, generator, standing) = ready.inspect_err(|_| {

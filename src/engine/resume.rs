@@ -73,7 +73,8 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let (directory, recorded) = RunDirectory::reopen(&path)?;
     let transcript = Transcript::reopen(&path.join(TRANSCRIPT), run)?;
     let account = unfinished.grant.account.clone();
-    let standing = job::standing_of(&ledger.book()?, &account);
+    let mut standing = job::standing_of(&ledger.book()?, &account);
+    standing.line = ledger.granted(run);
     let generator = NoiseGenerator::from_os()?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
     notes.extend(ledger.notice().map(str::to_owned));

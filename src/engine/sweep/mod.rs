@@ -117,7 +117,8 @@ impl Order<'_> {
         let standing = certificate::Standing::of(account);
         ledger.grant_carried(&grants)?;
         for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
-            let standing = standing.clone();
+            let line = ledger.granted(&grant.run);
+            let standing = certificate::Standing { line, ..standing.clone() };
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())

@@ -190,6 +190,11 @@ impl Ledger {
         self.write_all(&mut turn, &entries)
     }
 
+    /// The line that granted a run, as far as this handle has read.
+    pub fn granted(&self, run: &RunId) -> Option<Line> {
+        self.reading.book().run(run).map(|record| record.granted.clone())
+    }
+
     /// Announces draws; returns only after they are on disk.
     pub fn reserve(&mut self, run: &RunId, event: usize, count: u64) -> Result<()> {
         let mut turn = self.begin()?;

@@ -17,7 +17,7 @@ use super::lineage::{self, Ancestor, Lineage};
 use crate::adapt;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Outcome, RunId, Unprotected, sha256};
+use crate::privacy::ledger::{Account, AccountId, Gap, Line, Outcome, RunId, Unprotected, sha256};
 use crate::privacy::{Adjacency, Event, Guarantee, Target};
 
 /// The share of false alarms at which [`reading`] says how good a test can be.
@@ -80,21 +80,13 @@ pub struct Standing {
     pub former: Vec<AccountId>,
 }
 
-/// A line of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Line {
-    pub seq: u64,
-    pub hash: String,
-}
-
 impl Standing {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
         Self {
             line: None,
             looks: account.unprotected.iter().map(look).collect(),
-            gaps: Vec::new(),
+            gaps: account.gaps().iter().map(Gap::words).collect(),
             former: account.former.clone(),
         }
     }
@@ -464,7 +456,9 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
                 .to_owned(),
         );
     }
-    list.extend(facts.standing.gaps.iter().cloned());
+    let gap =
+        |gap: &String| format!("what this account spent before, as far as it is unknown: {gap}");
+    list.extend(facts.standing.gaps.iter().map(gap));
     let limit = 1.0 / facts.records.max(1) as f64;
     if guarantee.delta >= limit {
         list.push(format!(
