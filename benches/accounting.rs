@@ -94,8 +94,8 @@ fn calibrations() {
         println!(
             "calibrating {name:30} {:9.2} ms, ε = {:.6} ({})",
             seconds * 1e3,
-            calibrated.guarantee.epsilon,
-            calibrated.guarantee.bound,
+            calibrated.guarantee().epsilon,
+            calibrated.guarantee().bound,
         );
     }
 }

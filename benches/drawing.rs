@@ -10,17 +10,16 @@
 use std::hint::black_box;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use halflight::adapt::{Measure, Series, Step};
+use halflight::adapt::Series;
 use halflight::engine::desk::News;
-use halflight::engine::job::Progress;
 use halflight::engine::{Control, Moment, Report};
 use halflight::privacy::ledger::RunId;
 use halflight::session::demo;
 use halflight::tui::app::{App, Tab};
-use halflight::tui::runs::RunView;
+use halflight::tui::runs::{RunView, made_up};
 use halflight::tui::theme::{Glyphs, Theme};
 use halflight::tui::update::{Message, update};
 use halflight::tui::view::{Hits, view};
@@ -87,14 +86,12 @@ fn three_charts() {
 fn news(index: u64, total: u64) -> Report {
     let x = index as f64;
     let y = (-x / 2e4).exp() + 0.05 * (x * 0.37).sin();
-    let measures = vec![
-        Measure::released(Series::Objective, 1.0 + y),
-        Measure::released(Series::PublicError, 110.0 + 40.0 * y),
-        Measure::released(Series::StationarityGap, y.abs() + 1e-9),
+    let numbers = [
+        (Series::Objective, 1.0 + y),
+        (Series::PublicError, 110.0 + 40.0 * y),
+        (Series::StationarityGap, y.abs() + 1e-9),
     ];
-    let step = Step { index, total, phase: "descend", measures, done: false };
-    let worked = Duration::from_millis(index);
-    let progress = Progress { step, epsilon: (x / total as f64).sqrt(), worked };
+    let progress = made_up(index, total, &numbers);
     Report::Job { id: 1, news: News::Moment(Moment::Stepped(progress)) }
 }
 

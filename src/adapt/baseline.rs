@@ -1,6 +1,6 @@
 //! Source-only and target-only: what a private model is compared with.
 
-use crate::data::{Classes, Dataset};
+use crate::data::{Bounded, Classes, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Labels, LinearModel, Model};
 use crate::numeric::least_squares::NormalEquations;
@@ -36,7 +36,7 @@ pub fn reference(data: &Dataset, ridge: f64) -> Result<Model> {
 /// The exact, non-private model of the private data alone: for the curator to see what
 /// privacy and adaptation cost. `None` under a sealed watch.
 pub fn target_only(
-    private: &Private<Dataset>,
+    private: &Private<Bounded>,
     ridge: f64,
     watch: &Watch,
 ) -> Result<Option<CuratorOnly<Model>>> {
@@ -131,7 +131,8 @@ mod tests {
         let (_, public, _) = example::shifted(4, 60, 20, 3);
         let source = source_only(&public, DEFAULT_RIDGE).unwrap();
         let watch = Watch::open();
-        let target = target_only(&Private::new(public.clone()), DEFAULT_RIDGE, &watch).unwrap();
+        let target =
+            target_only(&Private::new(public.clone().into()), DEFAULT_RIDGE, &watch).unwrap();
         assert_eq!(target.unwrap().reveal(&watch), Some(&Model::from(source.clone())));
         assert!(watch.has_peeked());
         let target = source.mean_squared_error(&public.features, public.target.as_ref().unwrap());
@@ -168,7 +169,7 @@ mod tests {
     fn a_sealed_watch_gets_no_target_only_model_and_missing_labels_are_an_error() {
         let (_, public, _) = example::shifted(4, 60, 20, 3);
         let sealed = Watch::sealed();
-        let private = Private::new(public.clone());
+        let private = Private::new(public.clone().into());
         assert!(target_only(&private, DEFAULT_RIDGE, &sealed).unwrap().is_none());
         assert!(!sealed.has_peeked());
         let unlabelled = Dataset { target: None, ..public };

@@ -234,7 +234,7 @@ impl Method for CnvxAdap {
             steps,
             average: settings.number("average")?,
             public: Records::of(Learner::Squared, public)?,
-            private: private.try_into_map(|data| Records::of(Learner::Squared, data))?,
+            private: private.into_usable(|data| Records::private(Learner::Squared, data))?,
             weights: Weights::largest(caps),
             iterates: vec![start],
             model: None,

@@ -135,16 +135,12 @@ mod tests {
         let mut velocity = Vector::zeros(model.parameters().len());
         for _ in 0..settings.whole("steps").unwrap() {
             let members = Mutex::new(Vec::new());
-            let zeros = vec![0.0; velocity.len()];
             Private::new(())
-                .release_subsampled_gaussian(
+                .release_sampled_sum(
                     &mut spender,
                     GRADIENT,
                     |()| records.len(),
-                    |(), s| {
-                        *members.lock().unwrap() = s.members().to_vec();
-                        zeros.clone()
-                    },
+                    |(), sample, _| *members.lock().unwrap() = sample.members().to_vec(),
                 )
                 .unwrap();
             let members = members.into_inner().unwrap();

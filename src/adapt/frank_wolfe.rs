@@ -328,7 +328,8 @@ impl Search {
         let problem = &self.reweighting;
         let public = problem.public_slope(&self.state);
         let state = &self.state;
-        let vertex = problem.moment.select(spender, VERTEX, |moment| {
+        let reach = problem.reach(-&public);
+        let vertex = problem.moment.select(spender, VERTEX, &reach, |moment| {
             // A bounded moment has no entry that is not a number, and then there are scores.
             let scores = problem.scores(moment, state, &public);
             scores.unwrap_or_else(|| -&public).as_slice().to_vec()
@@ -363,14 +364,15 @@ impl Search {
                 problem.state(q, w)
             }
         };
-        self.result = Some(vertex.map(|_| delivered));
+        self.result = Some(vertex.and(delivered));
         Ok(())
     }
 
     fn choose(&mut self, spender: &mut Spender) -> Result<()> {
         let problem = &self.reweighting;
         let iterates = &self.iterates;
-        let chosen = problem.moment.select(spender, ITERATE, |moment| {
+        let reach = problem.gap_reach(iterates);
+        let chosen = problem.moment.select(spender, ITERATE, &reach, |moment| {
             let gap = |state: &State| {
                 let gap = problem.exact(moment, state).map_or(0.0, |exact| exact.weight_gap);
                 -(gap + problem.model_gap(state))
@@ -393,7 +395,7 @@ impl Run for Search {
         };
         self.index += 1;
         let total = self.rounds + u64::from(self.returned == Returned::Best);
-        let delivered = self.result.as_ref().map_or(&self.state, Released::get);
+        let delivered = self.result.as_ref().ok_or_else(no_model)?;
         let measures = self.reweighting.measures(delivered, watch, Some(self.shortfall));
         Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
     }

@@ -27,7 +27,7 @@ use super::sampled::pace::Pace;
 use super::sampled::training::{GradientSource, Look, Training, seen};
 use super::sampled::{Objective, Records, rounding};
 use super::spec::{Field, FieldKind};
-use super::{Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec};
+use super::{Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec};
 use crate::adapt::plan::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
@@ -36,9 +36,9 @@ use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector, symmetric};
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::mechanism::PoissonSample;
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target,
+    Adjacency, Allotment, Calibrated, Contributions, PlannedRelease, Private, Released, Spender,
+    Target,
 };
 use rand::RngExt;
 
@@ -351,27 +351,56 @@ impl Split {
         (embedding, if self.residual > 0.0 { residual } else { 0.0 })
     }
 
-    /// Adds (Σeᵢwᵢ, Σfᵢrᵢ) of the first `count` gradients to `sum`.
-    fn add(&self, basis: &Matrix, gradients: &Gradients, count: usize, sum: &mut Parts) {
+    /// Embeddings and residuals of gradients, clipped and in units.
+    fn embed<'a>(self, basis: &'a Matrix, gradients: &'a Gradients) -> Embeddings<'a> {
         let inside = gradients.project(basis);
         let squares = gradients.squared_norms();
-        let (mut embedding, mut residual) =
-            (Vector::zeros(squares.len()), Vector::zeros(squares.len()));
-        for (i, square) in squares.into_iter().enumerate().take(count) {
-            (embedding[i], residual[i]) = self.factors(square, inside.column(i).norm_squared());
-        }
-        sum.embedding += &inside * &embedding;
-        if self.residual > 0.0 {
-            sum.residual += gradients.weighted_sum(residual.as_slice());
-            sum.residual -= basis * (&inside * &residual);
-        }
+        let factors = squares.iter().zip(inside.column_iter());
+        let factors = factors.map(|(square, w)| self.factors(*square, w.norm_squared())).collect();
+        Embeddings { split: self, basis, gradients, inside, squares, factors }
     }
 }
 
-#[derive(Debug, Clone)]
-struct Parts {
-    embedding: Vector,
-    residual: Vector,
+/// (√s/S₁·eᵢwᵢ, √(1−s)/S₂·fᵢrᵢ) of every gradient, not formed.
+struct Embeddings<'a> {
+    split: Split,
+    basis: &'a Matrix,
+    gradients: &'a Gradients,
+    /// wᵢ
+    inside: Matrix,
+    /// ‖gᵢ‖²
+    squares: Vec<f64>,
+    /// eᵢ and fᵢ
+    factors: Vec<(f64, f64)>,
+}
+
+impl Contributions for Embeddings<'_> {
+    fn squared_norms(&self) -> Vec<f64> {
+        let Split { embedding_unit, residual_unit, .. } = self.split;
+        let records = self.squares.iter().zip(self.inside.column_iter()).zip(&self.factors);
+        let norms = records.map(|((whole, w), (e, f))| {
+            let inside = w.norm_squared();
+            let outside = (whole - inside).max(0.0);
+            (embedding_unit * e).powi(2) * inside + (residual_unit * f).powi(2) * outside
+        });
+        norms.collect()
+    }
+
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+        let Split { embedding_unit, residual_unit, residual, .. } = self.split;
+        let both = || self.factors.iter().zip(factors);
+        let embedding = Vector::from_iterator(factors.len(), both().map(|((e, _), by)| by * e));
+        let (inside, outside) = sum.split_at_mut(self.inside.nrows());
+        let embedded = embedding_unit * (&self.inside * embedding);
+        inside.iter_mut().zip(&embedded).for_each(|(sum, part)| *sum += part);
+        if residual > 0.0 {
+            let residual = Vector::from_iterator(factors.len(), both().map(|((_, f), by)| by * f));
+            let mut rest = self.gradients.weighted_sum(residual.as_slice());
+            rest -= self.basis * (&self.inside * &residual);
+            let rest = residual_unit * rest;
+            outside.iter_mut().zip(&rest).for_each(|(sum, part)| *sum += part);
+        }
+    }
 }
 
 /// An anchor subspace.
@@ -472,24 +501,17 @@ impl GradientSource for Embedded {
         self.drawn += 1;
         let (objective, split, basis) = (self.objective, self.split, &self.basis.basis);
         let directions = self.directions;
-        let query = |records: &Records, sample: &PoissonSample| {
-            let parameters = objective.parameters(model);
-            let mut sum =
-                Parts { embedding: Vector::zeros(directions), residual: Vector::zeros(parameters) };
-            let done = objective.over_sample(model, records, sample.members(), |g, count| {
-                split.add(basis, g, count, &mut sum);
-            });
-            // That shapes fit was checked at the start; nothing is released where they do not.
-            if done.is_err() {
-                return Vec::new();
-            }
-            let mut numbers = (split.embedding_unit * sum.embedding).as_slice().to_vec();
-            if split.residual > 0.0 {
-                numbers.extend_from_slice((split.residual_unit * sum.residual).as_slice());
-            }
-            numbers
-        };
-        let noisy = private.release_subsampled_gaussian(spender, GRADIENT, Records::len, query)?;
+        let noisy = private.release_sampled_sum(
+            spender,
+            GRADIENT,
+            Records::len,
+            |records, sample, sum| {
+                // That shapes fit was checked at the start; chunks that do not add nothing.
+                let _ = objective.over_sample(model, records, sample.members(), |g, count| {
+                    sum.add(&split.embed(basis, g), count, f64::INFINITY);
+                });
+            },
+        )?;
         Ok(noisy.map(|noisy| {
             let (inside, outside) = noisy.split_at(directions);
             let inside = Vector::from_column_slice(inside) / split.embedding_unit;
@@ -515,8 +537,8 @@ impl GradientSource for Embedded {
     }
 
     /// From public records at a released model.
-    fn public_measures(&self) -> Vec<Measure> {
-        vec![Measure::released(Series::SubspaceEnergy, self.basis.energy)]
+    fn public_measures(&self) -> Vec<(Series, f64)> {
+        vec![(Series::SubspaceEnergy, self.basis.energy)]
     }
 }
 
@@ -528,6 +550,7 @@ mod tests {
     use crate::adapt::{Value, example};
     use crate::model::gradients::Contribution;
     use crate::numeric::golden;
+    use crate::privacy::ClippedSum;
     use crate::study::{Noise, Rehearsal};
 
     fn of_rows(rows: &Matrix) -> Gradients {
@@ -567,9 +590,12 @@ mod tests {
             assert!(((square - within).sqrt() - wanted("residual_norms")).abs() < 1e-9);
             assert!((one - wanted("clip1")).abs() < 1e-9 && (two - wanted("clip2")).abs() < 1e-9);
         }
-        let mut sum = Parts { embedding: Vector::zeros(2), residual: Vector::zeros(4) };
-        split.add(&anchor.basis, &private, squares.len(), &mut sum);
-        let mean = (&anchor.basis * sum.embedding + sum.residual) / squares.len() as f64;
+        let mut sum = ClippedSum::new(6, 1.0);
+        sum.add(&split.embed(&anchor.basis, &private), squares.len(), f64::INFINITY);
+        let sum = sum.finish();
+        let embedding = Vector::from_column_slice(&sum[..2]) / split.embedding_unit;
+        let residual = Vector::from_column_slice(&sum[2..]) / split.residual_unit;
+        let mean: Vector = (&anchor.basis * embedding + residual) / squares.len() as f64;
         golden::assert_near(&mean, &golden.vector("gep_step.v_hat"), 1e-9);
         let next = golden.vector("gep_step.theta") - golden.number("gep_step.eta") * mean;
         golden::assert_near(&next, &golden.vector("gep_step.theta_next"), 1e-9);
@@ -601,13 +627,17 @@ mod tests {
                 let split = Split::new(&SPEC.check(&given).unwrap()).unwrap();
                 for i in 0..40 {
                     let one = of_rows(&rows.rows(i, 1).into_owned());
+                    // The mechanism clips at 1 in a run; here nothing does but the method.
                     let mut sum =
-                        Parts { embedding: Vector::zeros(6), residual: Vector::zeros(30) };
-                    split.add(&anchor.basis, &one, 1, &mut sum);
-                    let length = (split.embedding_unit * sum.embedding.norm())
-                        .hypot(split.residual_unit * sum.residual.norm());
+                        ClippedSum::new(if residual > 0.0 { 36 } else { 6 }, f64::INFINITY);
+                    let embeddings = split.embed(&anchor.basis, &one);
+                    sum.add(&embeddings, 1, f64::INFINITY);
+                    let length = Vector::from_vec(sum.finish()).norm();
                     let rounding = split.longest_in_units() * rounding(1, 36);
                     assert!(length <= 1.0 + rounding, "{scale} {i}: {length}");
+                    // The norm that the mechanism clips by is the vector's, but for the slack.
+                    let claimed = Contributions::squared_norms(&embeddings)[0].sqrt();
+                    assert!((claimed - length).abs() < 1e-5, "{scale} {i}: {claimed} {length}");
                     assert!(scale < 1.0 || length > 0.99, "{scale} {i}: {length}");
                 }
             }

@@ -38,7 +38,7 @@ use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::{PlannedMechanism, gaussian};
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Released, Spender, Target, Watch,
+    Adjacency, Allotment, Calibrated, PlannedRelease, Reach, Released, Spender, Target, Watch,
 };
 
 const SLOPE: &str = "slope";
@@ -258,13 +258,17 @@ impl Descent {
         };
         if self.printed {
             let query = |moment: &Matrix| quadratic_forms(&problem.features, &slope(moment));
-            let released = problem
-                .moment
-                .release_gaussian(spender, SLOPE, |moment| query(moment).as_slice().to_vec())?;
+            let reach = problem.reach(Vector::zeros(problem.features.ncols()));
+            let released = problem.moment.release_gaussian(spender, SLOPE, &reach, |moment| {
+                query(moment).as_slice().to_vec()
+            })?;
             Ok(released.map(Vector::from_vec))
         } else {
+            // The absolute eigenvalues of E add up to 1 at most.
             let released =
-                problem.moment.release_gaussian(spender, SLOPE, |moment| pack(&slope(moment)))?;
+                problem.moment.release_gaussian(spender, SLOPE, &Reach::Ball(1.0), |moment| {
+                    pack(&slope(moment))
+                })?;
             Ok(released.map(|packed| quadratic_forms(&problem.features, &unpack(&packed, d))))
         }
     }
@@ -295,8 +299,9 @@ impl Run for Descent {
             self.state.clone()
         };
         self.index += 1;
+        let delivered = scores.and(delivered);
         let measures = problem.measures(&delivered, watch, None);
-        self.result = Some(scores.map(|_| delivered));
+        self.result = Some(delivered);
         let done = self.index == self.rounds;
         Ok(Step { index: self.index, total: self.rounds, phase: "descend", measures, done })
     }

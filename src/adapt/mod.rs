@@ -226,8 +226,13 @@ impl Series {
 }
 
 impl Measure {
-    pub fn released(series: Series, value: f64) -> Self {
+    pub fn released(series: Series, value: Released<f64>) -> Self {
         Self { series, value: Standing::Released(value) }
+    }
+
+    /// A number that public data alone have made.
+    pub(crate) fn public(series: Series, value: f64) -> Self {
+        Self { series, value: Standing::Public(value) }
     }
 
     pub fn curator(series: Series, value: CuratorOnly<f64>) -> Self {
@@ -247,11 +252,24 @@ fn effective_sample_of(sum: f64, squares: f64) -> f64 {
 }
 
 /// Public, released or for the curator alone: section 1 of the design.
+/// Only this crate says that a number is public; nobody can say that one was released.
 #[derive(Debug, Clone)]
 pub enum Standing {
+    #[non_exhaustive]
     Public(f64),
-    Released(f64),
+    Released(Released<f64>),
     Curator(CuratorOnly<f64>),
+}
+
+impl Standing {
+    /// The number, unless it is for the curator.
+    pub fn open(&self) -> Option<f64> {
+        match self {
+            Self::Public(value) => Some(*value),
+            Self::Released(value) => Some(*value.get()),
+            Self::Curator(_) => None,
+        }
+    }
 }
 
 /// All methods, in the order of the Plan screen.

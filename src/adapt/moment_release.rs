@@ -36,7 +36,8 @@ use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Released, Spender, Target, Watch,
+    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
+    Watch,
 };
 
 const MOMENT: &str = "moment";
@@ -174,6 +175,7 @@ impl Method for MomentRelease {
                 given => given,
             },
             radius,
+            norm,
             ridge,
             matching: Matching { features: public.features, regularisation },
             kernel,
@@ -277,6 +279,8 @@ struct Adaptation {
     tolerance: f64,
     /// Λ
     radius: f64,
+    /// r
+    norm: f64,
     ridge: f64,
     matching: Matching,
     /// Where the kernel form is released.
@@ -295,15 +299,17 @@ struct Adaptation {
 impl Adaptation {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
         let Matching { features, regularisation } = &self.matching;
+        // A mean of matrices xxᵀ, as such or seen through an orthonormal basis.
+        let reach = Reach::Ball(self.norm.powi(2));
         if let Some(kernel) = &self.kernel {
-            let released = self
-                .moment
-                .release_gaussian(spender, MOMENT, |moment| kernel.coordinates(features, moment))?;
+            let released = self.moment.release_gaussian(spender, MOMENT, &reach, |moment| {
+                kernel.coordinates(features, moment)
+            })?;
             return Ok(released
                 .map(|coordinates| Search::Kernel(kernel.search(coordinates, *regularisation))));
         }
         let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature());
-        let packed = self.moment.release_gaussian(spender, MOMENT, pack)?;
+        let packed = self.moment.release_gaussian(spender, MOMENT, &reach, pack)?;
         Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
     }
 
@@ -360,14 +366,15 @@ impl Run for Adaptation {
         };
         let (objective, gap) = self.standing(search.get())?;
         let q = search.get().point();
+        let told = |series, value| Measure::released(series, search.and(value));
         let mut measures = vec![
-            Measure::released(Series::Objective, objective),
-            Measure::released(Series::StationarityGap, gap),
-            Measure::released(Series::EffectiveSample, effective_sample(q.iter().copied())),
+            told(Series::Objective, objective),
+            told(Series::StationarityGap, gap),
+            told(Series::EffectiveSample, effective_sample(q.iter().copied())),
         ];
         if let Search::Dense(moment, _) = search.get() {
             let norm = spectral_norm(&difference(moment, &self.matching.features, q));
-            measures.push(Measure::released(Series::MomentDiscrepancy, norm));
+            measures.push(told(Series::MomentDiscrepancy, norm));
         }
         let exact = |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.features, q));
         if let Some(norm) = self.moment.curator(watch, exact) {
@@ -386,12 +393,12 @@ impl Run for Adaptation {
         let q = search.get().point().as_slice();
         let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
             .in_ball(self.ridge, self.radius)?;
-        Some(search.clone().map(|_| w.into()))
+        Some(search.and(w.into()))
     }
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let (search, _) = self.search.as_ref()?;
-        Some(search.clone().map(|search| search.point().as_slice().to_vec()))
+        Some(search.and(search.get().point().as_slice().to_vec()))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

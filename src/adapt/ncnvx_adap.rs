@@ -276,7 +276,7 @@ impl Method for NcnvxAdap {
             // Networks are not averaged: the mean of two good ones may be a bad one.
             average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
             public,
-            private: private.try_into_map(|data| Records::of(learner, data))?,
+            private: private.into_usable(|data| Records::private(learner, data))?,
             weights: Weights::largest(setup.caps),
             iterates: vec![start],
             model: None,

@@ -76,7 +76,7 @@ impl Setup {
         } else {
             Calibrated::noiseless(&plan.releases, DELTA)
         };
-        let private = Private::new(self.private.clone());
+        let private = Private::new(self.private.clone().into());
         let problem =
             Problem { shape: self.shape.clone(), public: self.public.clone(), private, seed: 0 };
         let mut run = method.start(problem, &settings, &noise).unwrap();

@@ -7,7 +7,7 @@ use super::spec::{Field, FieldKind, Settings};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
 
 const DISCREPANCY: &str = "discrepancy";
 
@@ -108,7 +108,8 @@ impl PenaltySource {
             let value = ours.and_then(|ours| discrepancy(&ours, &theirs, centre, radius));
             vec![value.unwrap_or(0.0).clamp(0.0, largest)]
         };
-        let noisy = private.release_laplace(spender, DISCREPANCY, query)?;
+        let reach = Reach::between(0.0, largest, 1);
+        let noisy = private.release_laplace(spender, DISCREPANCY, &reach, query)?;
         // A penalty cannot be negative, nor larger than any loss.
         Ok(Some(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest)))))
     }

@@ -374,7 +374,7 @@ mod tests {
             let problem = Problem {
                 shape,
                 public: unlabelled,
-                private: crate::privacy::Private::new(private.clone()),
+                private: crate::privacy::Private::new(private.clone().into()),
                 seed: 1,
             };
             let mut run = Pretraining.start(problem, &settings, &noise).unwrap();

@@ -1,14 +1,20 @@
 //! What a method works on.
 
 use super::Spec;
-use crate::data::{Bounds, Dataset, Task};
+use crate::data::{Bounded, Bounds, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
-use crate::privacy::Private;
+use crate::privacy::{Fault, Private};
 
 /// Fewest private records that a method accepts: under it, no ε that anybody would
 /// accept leaves more than noise.
 const FEWEST_PRIVATE_RECORDS: usize = 20;
+
+/// That there are labels was checked before; which ones there are is not told.
+pub(super) const UNLABELLED: Fault = Fault::new(
+    "the private records have no labels that fit the method",
+    "choose their label column, and declare their classes",
+);
 
 /// What is public about a problem: enough to plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +44,7 @@ pub struct Start {
 pub struct Problem {
     pub shape: ProblemShape,
     pub public: Dataset,
-    pub private: Private<Dataset>,
+    pub private: Private<Bounded>,
     /// Seeds everything random that is not noise.
     pub seed: u64,
 }
@@ -153,7 +159,7 @@ impl Problem {
 
     fn check_fit(&self, task: Task, needs_private_labels: bool) -> Result<()> {
         let shape = &self.shape;
-        let fits = self.private.try_map(|data| {
+        let fits = self.private.map_usable(|data| {
             let labels = match task {
                 Task::Regression => data.target.as_ref().map(Vec::len),
                 Task::Classification => data.classes.as_ref().map(|classes| classes.of.len()),
@@ -161,12 +167,15 @@ impl Problem {
             let labelled = !needs_private_labels || labels == Some(shape.private_records);
             if data.len() == shape.private_records
                 && data.dimension() == shape.dimension
+                && data.bounds == shape.bounds
                 && labelled
             {
                 Ok(())
             } else {
-                Err(Error::failed("the private dataset has another shape than was planned for")
-                    .cure("prepare it with the columns of the public dataset, then plan again"))
+                Err(Fault::new(
+                    "the private dataset has another shape than was planned for",
+                    "prepare it with the columns of the public dataset, then plan again",
+                ))
             }
         });
         fits.map(|_| ())
@@ -213,7 +222,7 @@ mod tests {
         let problem = |private: Dataset| Problem {
             shape: shape.clone(),
             public: public.clone(),
-            private: Private::new(private),
+            private: Private::new(private.into()),
             seed: 0,
         };
         problem(private.clone()).check(Task::Regression, true).unwrap();

@@ -180,7 +180,7 @@ impl Method for ProfiledCnvxAdap {
             profile,
             penalty: Some(PenaltySource::of(settings)?),
             public: records(public),
-            private: private.try_into_map(|data| Ok(records(data)))?,
+            private: private.into_usable(|data| Ok(records(data.into_dataset())))?,
             shape,
             descent: Descent::new(start, &curvature, motion)?,
             model: None,

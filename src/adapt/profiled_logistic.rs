@@ -8,6 +8,7 @@
 //! other data were looked at.
 
 use super::plan::GRADIENT;
+use super::problem::UNLABELLED;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -162,8 +163,9 @@ impl Method for ProfiledLogistic {
             profile,
             penalty: None,
             public: Records::new(public, labels),
-            private: private.try_into_map(|data| {
-                let signs = signs(&data)?;
+            private: private.into_usable(|data| {
+                let data = data.into_dataset();
+                let signs = signs(&data).map_err(|_| UNLABELLED)?;
                 Ok(Records::new(data, signs))
             })?,
             descent: Descent::new(start, &curvature, motion)?,

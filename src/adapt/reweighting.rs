@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{CuratorOnly, Private, Released, Watch};
+use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
 
 pub(super) const RIGOROUS: &str = "rigorous";
 pub(super) const AS_PRINTED: &str = "as_printed";
@@ -266,6 +266,24 @@ impl Reweighting {
         Some(scores)
     }
 
+    /// Where scores around this public centre can be: |xᵢᵀExᵢ| ≤ r̂², whatever the moment is.
+    pub fn reach(&self, centre: Vector) -> Reach {
+        let square = self.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
+    }
+
+    /// Where minus the gaps of these states can be: beside the model's gap, which is public,
+    /// no two scores are further apart than twice the largest.
+    pub fn gap_reach(&self, states: &[State]) -> Reach {
+        let square = self.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        let steepest = |state: &State| self.public_slope(state).amax();
+        let public = states.iter().map(steepest).fold(0.0, f64::max);
+        Reach::Around {
+            centre: states.iter().map(|state| -self.model_gap(state)).collect(),
+            radius: 2.0 * (self.weight() * square + public),
+        }
+    }
+
     pub fn exact(&self, moment: &Matrix, state: &State) -> Option<Exact> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
         let mut scores = smoothed.scores(&self.features);
@@ -326,12 +344,19 @@ impl Reweighting {
 
     /// The series of a step. `noise` is what the score of a chosen record is expected to fall
     /// short of the best by, if records were chosen by noisy scores.
-    pub fn measures(&self, state: &State, watch: &Watch, noise: Option<f64>) -> Vec<Measure> {
+    pub fn measures(
+        &self,
+        released: &Released<State>,
+        watch: &Watch,
+        noise: Option<f64>,
+    ) -> Vec<Measure> {
+        let state = released.get();
+        let told = |series, value| Measure::released(series, released.and(value));
         let model_gap = self.model_gap(state);
         let effective = effective_sample(state.q.iter().copied());
-        let mut measures = vec![Measure::released(Series::EffectiveSample, effective)];
+        let mut measures = vec![told(Series::EffectiveSample, effective)];
         if self.objective == Objective::SingleStage {
-            measures.push(Measure::released(Series::ModelGap, model_gap));
+            measures.push(told(Series::ModelGap, model_gap));
         }
         let look = self.moment.curator(watch, |moment| self.exact(moment, state));
         if let Some(exact) = look.and_then(CuratorOnly::transpose) {
@@ -372,11 +397,11 @@ pub(super) fn released_model(
 ) -> Option<Released<Model>> {
     let state = state?;
     let model = reweighting.model(state.get())?;
-    Some(state.clone().map(|_| model))
+    Some(state.and(model))
 }
 
 pub(super) fn released_weights(state: Option<&Released<State>>) -> Option<Released<Vec<f64>>> {
-    Some(state?.clone().map(|state| state.q.as_slice().to_vec()))
+    Some(state?.and(state?.get().q.as_slice().to_vec()))
 }
 
 /// Ended before anything was released.
@@ -457,7 +482,7 @@ mod tests {
     fn what_the_exact_moment_says_is_for_the_curator_and_a_sealed_watch_gets_none_of_it() {
         let (problem, state, _) = golden_problem(Objective::SingleStage);
         let is_exact = |series| !matches!(series, Series::EffectiveSample | Series::ModelGap);
-        let watch = Watch::open();
+        let (watch, state) = (Watch::open(), Released::made_up(state));
         let open = problem.measures(&state, &watch, Some(2.0));
         for measure in &open {
             let curator = matches!(measure.value, super::super::Standing::Curator(_));

@@ -8,6 +8,7 @@
 //! same data: bikeshare, wine and airline.
 
 use super::plan::GRADIENT;
+use super::problem::UNLABELLED;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -173,7 +174,8 @@ fn start(
         profile: profile(loss, settings)?,
         penalty: None,
         public: records(public)?,
-        private: private.try_into_map(records)?,
+        private: private
+            .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
         batches: Batches::of(&shape, settings)?,
         descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
         shape,

@@ -14,6 +14,7 @@
 //! | [`missing`] | cells without a value, and what becomes of their records |
 //! | [`images`] | images of one size made into another |
 //! | [`inspect`] | what a table is, before anybody has said what it is for |
+//! | [`bounded`] | records that cannot exceed their bounds: what methods are given |
 //! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
@@ -23,6 +24,7 @@
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.
 
 pub mod align;
+pub mod bounded;
 pub mod definition;
 pub mod elements;
 pub mod extraction;
@@ -45,6 +47,7 @@ use serde::{Deserialize, Serialize};
 use crate::numeric::Matrix;
 
 pub use align::Compatibility;
+pub use bounded::Bounded;
 pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use missing::Missing;

@@ -11,7 +11,7 @@ use crate::data::preparation::{
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
-    Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
+    Bounded, Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
 };
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -160,8 +160,10 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let (train, test) =
         Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
             .map_err(|error| error.at(private.definition.name.clone()))?;
+    let bounds = public.bounds;
     let train = table
         .try_map(|table| preparation.apply_to_private_rows(table, &train, "private", with_label))?;
+    let train = train.into_usable(|train| Ok(Bounded::within(train, bounds)))?;
     let private_holdout = labelled.then(|| {
         table.try_map(|table| {
             preparation.apply_to_private_rows_for_evaluation(table, &test, "private hold-out")
@@ -403,6 +405,39 @@ mod tests {
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();
         assert!((0.0..=1.0).contains(wrong.reveal(&watch).unwrap()));
+    }
+
+    #[test]
+    fn an_incomplete_private_record_stays_as_one_of_zeros() {
+        let directory = tempfile::tempdir().unwrap();
+        let rows = |count: usize, gaps: bool| {
+            let row = |i: usize| match i % 7 {
+                3 if gaps => format!(",{},1\n", i % 5),
+                _ => format!("{},{},{}\n", (i * 7 % 11) as f64 / 10.0, i % 5, i % 3),
+            };
+            format!("a,b,y\n{}", (0..count).map(row).collect::<String>())
+        };
+        std::fs::write(directory.path().join("ours.csv"), rows(210, true)).unwrap();
+        std::fs::write(directory.path().join("theirs.csv"), rows(150, false)).unwrap();
+        let text = "(version: 1, datasets: [
+          (name: \"ours\", role: private, source: file(\"ours.csv\"), label: \"y\", missing: drop),
+          (name: \"theirs\", role: public, source: file(\"theirs.csv\"), label: \"y\"),
+        ], plans: [(name: \"first\", method: \"moment_release\", private: \"ours\",
+          public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
+        let session = Session::parse(text, "s.ron").unwrap();
+        let workspace = Workspace::of(directory.path()).unwrap();
+        let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
+        let loaded = loaded.collect::<Result<Vec<_>>>().unwrap();
+        let found = assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>());
+        let problem = found.unwrap().problem;
+        assert_eq!(problem.shape.private_records, 168);
+        let watch = crate::privacy::Watch::open();
+        let zeros = problem.private.curator(&watch, |private| {
+            (private.len(), private.features.column_iter().filter(|x| x.norm() == 0.0).count())
+        });
+        // Of 210 records 30 have a gap; 168 of them are trained on.
+        let (all, empty) = *zeros.unwrap().reveal(&watch).unwrap();
+        assert!(all == 168 && (12..=30).contains(&empty), "{all} {empty}");
     }
 
     #[test]

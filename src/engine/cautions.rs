@@ -18,7 +18,7 @@ pub fn of(
     table: Option<&Private<Table>>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Vec<String>>> {
-    let training = problem.private.curator(watch, training)?;
+    let training = problem.private.curator(watch, |data| training(data))?;
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
         Some(copies) => training.zip(copies).map(|(mut all, copies)| {

@@ -10,7 +10,7 @@ use super::assembly::{Assembly, assemble};
 use super::cautions;
 use super::control::Control;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
-use crate::data::{Dataset, Preparation, Task};
+use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
@@ -176,7 +176,7 @@ fn launch(
         let _ = std::fs::remove_dir_all(directory.path());
     })?;
     let notes = ledger.notice().map(str::to_owned).into_iter().collect();
-    let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator);
+    let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
     let opening = Opening {
         run,
         account,
@@ -471,7 +471,7 @@ pub(super) struct Baselines {
 }
 
 impl Judge<'_> {
-    pub fn baselines(&self, public: &Dataset, private: &Private<Dataset>) -> Baselines {
+    pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
         let ridge = baseline::DEFAULT_RIDGE;
         let names = self.preparation.class_names();
         let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
@@ -487,14 +487,13 @@ impl Judge<'_> {
             if !is_judged(step) {
                 return;
             }
-            self.judge_classifier(classifier, step);
+            self.judge_classifier(&model, classifier, step);
         }
         if let Some(error) = self.error(model.get(), self.public) {
-            let value = Standing::Released(error);
-            step.measures.push(Measure { series: Series::PublicError, value });
+            step.measures.push(Measure::released(Series::PublicError, model.and(error)));
             if matches!(model.get(), Model::Classifier(_)) {
-                let value = Standing::Released(accuracy(error));
-                step.measures.push(Measure { series: Series::PublicAccuracy, value });
+                let accuracy = model.and(accuracy(error));
+                step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
             }
         }
         if let Some(error) = self.private_error(model.get()) {
@@ -508,15 +507,14 @@ impl Judge<'_> {
     }
 
     /// Right answers in %, and the loss on public records.
-    fn judge_classifier(&self, classifier: &Classifier, step: &mut Step) {
+    fn judge_classifier(&self, model: &Released<Model>, classifier: &Classifier, step: &mut Step) {
         let loss = |holdout: &Dataset| {
             let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
             let losses = classifier.losses(&holdout.features, classifier.labels(&classes.of));
             Some(losses.iter().sum::<f64>() / losses.len() as f64)
         };
         if let Some(loss) = loss(self.public) {
-            let value = Standing::Released(loss);
-            step.measures.push(Measure { series: Series::HoldoutLoss, value });
+            step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));
         }
     }
 
@@ -629,8 +627,7 @@ mod tests {
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let (mut before, data) = (0.0, Private::new(()));
         for _ in 0..40 {
-            data.release_subsampled_gaussian(&mut spender, "sum", |()| 9, |(), _| vec![0.0])
-                .unwrap();
+            data.release_sampled_sum(&mut spender, "sum", |()| 9, |(), _, _| ()).unwrap();
             let epsilon = epsilon_of(&spender, &calibrated).unwrap();
             assert!(epsilon >= before);
             before = epsilon;

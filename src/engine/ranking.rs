@@ -219,7 +219,7 @@ fn privately(
         allow_large_delta: job.allow_large_delta,
         noise: Noise::Secret,
     })?;
-    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?);
+    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
     let stopped = guarded(|| {

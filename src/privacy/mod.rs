@@ -2,10 +2,12 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`private`] | the standing of a number: [`Private`], [`Released`], [`CuratorOnly`] |
+//! | [`private`] | the boundary: [`Private`], [`Released`], [`CuratorOnly`], [`Watch`] and every opening |
+//! | [`query`] | what a query may give: clipped by the mechanism |
 //! | [`accountant`] | what a list of noise events guarantees, and the noise a target needs |
 //! | [`mechanism`] | the noise itself, sampled exactly |
 //! | [`spender`] | the only way from private to released: reserve in the ledger, then draw |
+//! | `tape` | what a rehearsal drew and from what: for audits |
 //! | [`transcript`] | what a run has released so far, so that it can be resumed |
 //! | [`ledger`] | the append-only record of what each private dataset has spent |
 //!
@@ -15,11 +17,14 @@ pub mod accountant;
 pub mod ledger;
 pub mod mechanism;
 pub mod private;
+pub mod query;
 pub mod spender;
+pub(crate) mod tape;
 pub mod transcript;
 
 pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, PlannedRelease, Target};
 pub use ledger::Ledger;
-pub use private::{CuratorOnly, Private, Released, Watch};
+pub use private::{CuratorOnly, Fault, Private, Released, Watch};
+pub use query::{ClippedSum, Contributions, Reach};
 pub use spender::Spender;
 pub use transcript::Transcript;

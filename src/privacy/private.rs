@@ -1,4 +1,4 @@
-//! The standing of a number, fixed in the type system.
+//! The boundary: everything that makes, opens or changes the standing of a value.
 //!
 //! * [`Private`] values can be transformed but not seen. The type has no
 //!   `Debug`, `Display`, `Serialize`, `PartialEq`, `Deref` or getter.
@@ -6,14 +6,52 @@
 //! * [`CuratorOnly`] values were computed without noise and are for the eyes of
 //!   the person at the keyboard, while the view is not sealed.
 //!
-//! Printing private data does not compile:
+//! # Every opening
+//!
+//! | opening | who may call it | what passes | what holds it |
+//! |---|---|---|---|
+//! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
+//! | `Private::map`, `try_map`, `try_into_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`](super::Spender): ledger first, sensitivity from the plan, the query clipped to its [`Reach`](super::query::Reach), nothing that is not finite |
+//! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
+//! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
+//! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
+//! | `Measure::public` | this crate | a number as *public* | `tui::runs::made_up` alone, to draw with |
+//! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
+//! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on wholly other private data must give the same model and the same measures, bit for bit |
+//! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
+//!
+//! # What remains
+//!
+//! Types cannot rule these out; they are for reviews, tests and the operating system:
+//!
+//! * *Inside this crate* a closure over private data may capture what it likes that is `Sync`
+//!   (a mutex, an atomic), print, write a file or use a `static`. `tests/boundary.rs` refuses
+//!   all of these words in the layers that see records (`adapt`, `rank`, `model`).
+//! * *Outside*, a `fn` pointer can do the same to a `static` of its own or to a file. It sees
+//!   values that its own program wrapped, or those of an assembled run.
+//! * `try_map` hands on an error that the closure made. The callers are the preparation of
+//!   tables (`engine::assembly`, `engine::ranking`), whose errors name file, line and column,
+//!   and exact rankings, which are the curator's; everything else uses `try_transform` or
+//!   `map_usable`, whose failures are [`Fault`]s.
+//! * `Released::map` and `and` take the method's word that the rest is public; the audit
+//!   checks it for every method.
+//! * Kernels that sum over all records in one pass (profiled and weighted methods, moments)
+//!   clip each record inside. The mechanism bounds their whole sum alone; that each record is
+//!   clipped is checked by tests against slow sums, record by record, and by the audit.
+//! * That a run failed, how long it took and how much memory it used depend on private data.
+//! * `unsafe` code of other crates, a debugger, another program of the same user.
+//!
+//! # What does not compile
+//!
+//! Printing private data,
 //!
 //! ```compile_fail,E0277
 //! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
 //! println!("{:?}", ages);
 //! ```
 //!
-//! neither does serialising them,
+//! serialising them,
 //!
 //! ```compile_fail,E0277
 //! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
@@ -27,25 +65,137 @@
 //! let same = ages == ages;
 //! ```
 //!
-//! or making a released number up:
+//! making a released number up,
 //!
 //! ```compile_fail,E0624
 //! let fake = halflight::privacy::Released::new(61.0);
 //! ```
 //!
-//! while transforming them does:
+//! opening a watch of one's own,
+//!
+//! ```compile_fail,E0624
+//! let watch = halflight::privacy::Watch::open();
+//! ```
+//!
+//! or unsealing one,
+//!
+//! ```compile_fail,E0624
+//! let watch = halflight::privacy::Watch::sealed();
+//! watch.seal(false);
+//! ```
+//!
+//! looking without an issued watch,
+//!
+//! ```compile_fail,E0624
+//! # use halflight::privacy::{Private, Watch};
+//! let ages = Private::new(vec![61.0, 47.0]);
+//! let exact = ages.curator(&Watch::sealed(), Clone::clone);
+//! ```
+//!
+//! carrying something out of a transformation,
+//!
+//! ```compile_fail,E0308
+//! let out = std::sync::Mutex::new(0.0);
+//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! ages.transform(|ages| *out.lock().unwrap() = ages[0]);
+//! ```
+//!
+//! or through the closures that the library itself uses,
+//!
+//! ```compile_fail,E0624
+//! let out = std::sync::Mutex::new(0.0);
+//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
+//! ages.map(|ages| *out.lock().unwrap() = ages[0]);
+//! ```
+//!
+//! saying it in an error,
+//!
+//! ```compile_fail,E0308
+//! # use halflight::{error::Error, privacy::Private};
+//! let ages = Private::new(vec![61.0, 47.0]);
+//! let told = ages.try_transform(|ages| -> Result<(), Error> {
+//!     Err(Error::failed(format!("{}", ages[0])))
+//! });
+//! ```
+//!
+//! not even in the words of a fault,
+//!
+//! ```compile_fail
+//! # use halflight::privacy::{Fault, Private};
+//! let ages = Private::new(vec![61.0, 47.0]);
+//! let told = ages.try_transform(|ages| -> Result<(), Fault> {
+//!     let words = format!("{}", ages[0]);
+//!     Err(Fault::new(&words, "none"))
+//! });
+//! ```
+//!
+//! passing an exact number off as released,
+//!
+//! ```compile_fail,E0308
+//! # fn noisy() -> halflight::privacy::Released<f64> { todo!() }
+//! let exact = 61.0;
+//! let laundered = noisy().transform(|_| exact);
+//! ```
+//!
+//! ```compile_fail,E0624
+//! # fn noisy() -> halflight::privacy::Released<f64> { todo!() }
+//! let laundered = noisy().map(|_| 61.0);
+//! ```
+//!
+//! telling a number as a released or public measure,
+//!
+//! ```compile_fail,E0308
+//! use halflight::adapt::{Measure, Series};
+//! let fake = Measure::released(Series::Objective, 61.0);
+//! ```
+//!
+//! ```compile_fail,E0603
+//! use halflight::adapt::Standing;
+//! let fake = Standing::Public(61.0);
+//! ```
+//!
+//! drawing with made-up noise,
+//!
+//! ```compile_fail,E0624
+//! # use halflight::privacy::{Calibrated, Spender, Transcript};
+//! # fn given() -> (Calibrated, Transcript) { todo!() }
+//! # use halflight::privacy::mechanism::NoiseGenerator;
+//! let (noise, transcript) = given();
+//! let spender = Spender::carried(&noise, transcript, NoiseGenerator::from_os().unwrap());
+//! ```
+//!
+//! ```compile_fail,E0616
+//! # fn given() -> halflight::privacy::Calibrated { todo!() }
+//! let mut noise = given();
+//! noise.events.clear();
+//! ```
+//!
+//! or giving a method records that nobody clipped:
+//!
+//! ```compile_fail,E0423
+//! # fn records() -> halflight::data::Dataset { todo!() }
+//! let wild = halflight::data::Bounded(records());
+//! ```
+//!
+//! Transforming them does:
 //!
 //! ```
-//! let ages = halflight::privacy::Private::new(vec![61.0, 47.0]);
-//! let decades = ages.map(|ages| ages.iter().map(|age| age / 10.0).collect::<Vec<f64>>());
+//! use halflight::privacy::{Fault, Private};
+//! let ages = Private::new(vec![61.0, 47.0]);
+//! let decades = ages.transform(|ages| ages.iter().map(|age| age / 10.0).collect::<Vec<f64>>());
+//! let first = decades.try_transform(|decades| {
+//!     decades.first().copied().ok_or(Fault::new("there is no record", "add records"))
+//! });
+//! assert!(first.is_ok());
 //! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::mechanism::PoissonSample;
+use super::query::{ClippedSum, Reach};
 use super::spender::Spender;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
 /// Data of people who did not agree to be seen.
@@ -61,98 +211,161 @@ impl<T> Private<T> {
         Self(Arc::clone(&self.0))
     }
 
-    /// Transforms without looking: the result stays private. `Fn`, not `FnMut`,
-    /// so that a closure cannot casually carry something out.
-    pub fn map<U>(&self, transform: impl Fn(&T) -> U) -> Private<U> {
+    /// Transforms without looking: the result stays private. A `fn` pointer captures nothing,
+    /// so it has no way to carry something out.
+    pub fn transform<U>(&self, transform: fn(&T) -> U) -> Private<U> {
         Private::new(transform(&self.0))
     }
 
-    /// Like [`Self::map`] for transformations that can fail. The error is the
-    /// curator's to see: it may name a row of the file, so it must never be
-    /// written to an export.
-    pub fn try_map<U>(&self, transform: impl Fn(&T) -> Result<U>) -> Result<Private<U>> {
+    /// Like [`Self::transform`] for transformations that can fail, without a word of what the
+    /// data are.
+    pub fn try_transform<U>(
+        &self,
+        transform: fn(&T) -> std::result::Result<U, Fault>,
+    ) -> Result<Private<U>> {
+        self.map_usable(transform)
+    }
+
+    /// Transforms without looking. `Fn + Sync`, so that a closure cannot casually carry
+    /// something out: neither `FnMut` nor a captured cell.
+    pub(crate) fn map<U>(&self, transform: impl Fn(&T) -> U + Sync) -> Private<U> {
+        Private::new(transform(&self.0))
+    }
+
+    /// Like [`Self::map`] for transformations that can fail.
+    pub(crate) fn map_usable<U>(
+        &self,
+        transform: impl Fn(&T) -> std::result::Result<U, Fault> + Sync,
+    ) -> Result<Private<U>> {
+        Ok(Private::new(transform(&self.0)?))
+    }
+
+    /// Like [`Self::map`] for tables and exact rankings, whose errors name lines and columns.
+    pub(crate) fn try_map<U>(
+        &self,
+        transform: impl Fn(&T) -> Result<U> + Sync,
+    ) -> Result<Private<U>> {
         transform(&self.0).map(Private::new)
     }
 
-    /// Like [`Self::try_map`] for a transformation that takes the value over: what nobody
+    /// Like [`Self::map_usable`] for a transformation that takes the value over: what nobody
     /// else holds is not copied.
-    pub fn try_into_map<U>(self, transform: impl Fn(T) -> Result<U>) -> Result<Private<U>>
+    pub(crate) fn into_usable<U>(
+        self,
+        transform: impl Fn(T) -> std::result::Result<U, Fault> + Sync,
+    ) -> Result<Private<U>>
     where
         T: Clone,
     {
-        transform(Arc::unwrap_or_clone(self.0)).map(Private::new)
+        Ok(Private::new(transform(Arc::unwrap_or_clone(self.0))?))
     }
 
     /// Releases a vector with Gaussian noise. `release` names one of the
     /// releases that the run's plan announced: sensitivity, scale and count
     /// come from there, so what is drawn is what was accounted for. The spender
-    /// writes the ledger before any noise is drawn.
-    pub fn release_gaussian(
+    /// writes the ledger before any noise is drawn, and clips the query to `reach`.
+    pub(crate) fn release_gaussian(
         &self,
         spender: &mut Spender,
         release: &str,
+        reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
-        spender.gaussian(release, || query(&self.0)).map(Released::new)
+        spender.gaussian(release, reach, || query(&self.0)).map(Released::new)
     }
 
-    /// The same on a Poisson sample of the records, drawn here and anew each time, at the rate
-    /// that the plan announced. `records` counts them; `query` sums the contributions of the
-    /// sample's members, each clipped to the planned sensitivity. The sample is secret, like
-    /// the data.
-    pub fn release_subsampled_gaussian(
+    /// Releases a sum over a Poisson sample of the records, drawn here and anew each time, at
+    /// the rate that the plan announced. `records` counts them; `query` adds the contributions
+    /// of the sample's members to a sum that clips each. The sample is secret, like the data.
+    pub(crate) fn release_sampled_sum(
         &self,
         spender: &mut Spender,
         release: &str,
         records: impl Fn(&T) -> usize,
-        query: impl Fn(&T, &PoissonSample) -> Vec<f64>,
+        query: impl Fn(&T, &PoissonSample, &mut ClippedSum),
     ) -> Result<Released<Vec<f64>>> {
         let records = records(&self.0);
-        spender
-            .subsampled_gaussian(release, records, |sample| query(&self.0, sample))
-            .map(Released::new)
+        let add = |sample: &PoissonSample, sum: &mut ClippedSum| query(&self.0, sample, sum);
+        spender.sampled_sum(release, records, add).map(Released::new)
     }
 
     /// Releases a vector with Laplace noise, as [`Self::release_gaussian`] does with Gaussian.
-    pub fn release_laplace(
+    pub(crate) fn release_laplace(
         &self,
         spender: &mut Spender,
         release: &str,
+        reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
-        spender.laplace(release, || query(&self.0)).map(Released::new)
+        spender.laplace(release, reach, || query(&self.0)).map(Released::new)
     }
 
     /// Releases a vector along one direction u, the larger uᵀAu of the symmetric matrix A that
     /// `query` makes the likelier. Its length says nothing.
-    pub fn release_direction(
+    pub(crate) fn release_direction(
         &self,
         spender: &mut Spender,
         release: &str,
+        reach: &Reach,
         query: impl Fn(&T) -> Matrix,
     ) -> Result<Released<Vec<f64>>> {
-        spender.direction(release, || query(&self.0)).map(Released::new)
+        spender.direction(release, reach, || query(&self.0)).map(Released::new)
     }
 
     /// Releases one of the candidates, the larger its score the likelier, by the
     /// mechanism that the plan announced: exponential, or a noisy maximum where a
     /// paper prints it. The scores themselves stay private.
-    pub fn select(
+    pub(crate) fn select(
         &self,
         spender: &mut Spender,
         release: &str,
+        reach: &Reach,
         scores: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<usize>> {
-        spender.select(release, || scores(&self.0)).map(Released::new)
+        spender.select(release, reach, || scores(&self.0)).map(Released::new)
     }
 
     /// Computes a number for the curator's eyes. Sealed watches compute nothing.
-    pub fn curator<U>(&self, watch: &Watch, look: impl Fn(&T) -> U) -> Option<CuratorOnly<U>> {
+    pub(crate) fn curator<U>(
+        &self,
+        watch: &Watch,
+        look: impl Fn(&T) -> U,
+    ) -> Option<CuratorOnly<U>> {
         if watch.is_sealed() {
             return None;
         }
         watch.peeked.store(true, Ordering::Relaxed);
         Some(CuratorOnly(look(&self.0)))
+    }
+}
+
+/// Why private data cannot be used: fixed words and a position, never content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    what: &'static str,
+    cure: &'static str,
+    record: Option<usize>,
+}
+
+impl Fault {
+    pub const fn new(what: &'static str, cure: &'static str) -> Self {
+        Self { what, cure, record: None }
+    }
+
+    /// Said of one record, counted from 1.
+    #[must_use]
+    pub const fn of_record(self, record: usize) -> Self {
+        Self { record: Some(record), ..self }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let error = Self::failed(fault.what).cure(fault.cure);
+        match fault.record {
+            Some(record) => error.at(format!("private record {record}")),
+            None => error,
+        }
     }
 }
 
@@ -167,6 +380,11 @@ impl<T> Released<T> {
         Self(value)
     }
 
+    #[cfg(test)]
+    pub(crate) fn made_up(value: T) -> Self {
+        Self(value)
+    }
+
     pub fn get(&self) -> &T {
         &self.0
     }
@@ -175,9 +393,20 @@ impl<T> Released<T> {
         self.0
     }
 
-    /// Post-processing: costs nothing, because `transform` sees no private data.
-    pub fn map<U>(self, transform: impl FnOnce(T) -> U) -> Released<U> {
+    /// Post-processing of this value alone: a `fn` pointer captures nothing.
+    pub fn transform<U>(self, transform: fn(T) -> U) -> Released<U> {
         Released(transform(self.0))
+    }
+
+    /// Post-processing: costs nothing, because `transform` sees this value, earlier released
+    /// ones and public data alone.
+    pub(crate) fn map<U>(self, transform: impl FnOnce(T) -> U) -> Released<U> {
+        Released(transform(self.0))
+    }
+
+    /// `made` was computed from this value, earlier released ones and public data alone.
+    pub(crate) fn and<U>(&self, made: U) -> Released<U> {
+        Released(made)
     }
 }
 
@@ -191,19 +420,19 @@ impl<T> CuratorOnly<T> {
         (!watch.is_sealed()).then_some(&self.0)
     }
 
-    pub fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
+    pub(crate) fn map<U>(self, transform: impl FnOnce(T) -> U) -> CuratorOnly<U> {
         CuratorOnly(transform(self.0))
     }
 
     /// Two exact numbers as one.
-    pub fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
+    pub(crate) fn zip<U>(self, other: CuratorOnly<U>) -> CuratorOnly<(T, U)> {
         CuratorOnly((self.0, other.0))
     }
 }
 
 impl<T> CuratorOnly<Option<T>> {
     /// A missing exact number is as good as none.
-    pub fn transpose(self) -> Option<CuratorOnly<T>> {
+    pub(crate) fn transpose(self) -> Option<CuratorOnly<T>> {
         self.0.map(CuratorOnly)
     }
 }
@@ -214,8 +443,9 @@ impl<T> std::fmt::Debug for CuratorOnly<T> {
     }
 }
 
-/// Whether somebody may be looking at exact numbers, and whether they have been.
-#[derive(Debug, Clone, Default)]
+/// Whether somebody may be looking at exact numbers, and whether they have been. Outside this
+/// crate an open one can only be had from a run that was started with it.
+#[derive(Debug, Clone)]
 pub struct Watch {
     sealed: Arc<AtomicBool>,
     peeked: Arc<AtomicBool>,
@@ -223,24 +453,23 @@ pub struct Watch {
 
 impl Watch {
     /// Exact numbers are computed and may be shown.
-    pub fn open() -> Self {
-        Self::default()
+    pub(crate) fn open() -> Self {
+        Self { sealed: Arc::default(), peeked: Arc::default() }
     }
 
     /// No exact number is computed or shown.
     pub fn sealed() -> Self {
-        let watch = Self::default();
-        watch.seal(true);
-        watch
+        Self { sealed: Arc::new(AtomicBool::new(true)), peeked: Arc::default() }
     }
 
     /// A watch of its own for one run: sealed and unsealed together with this
     /// one, but remembering only its own run's peeks.
+    #[must_use]
     pub fn for_run(&self) -> Self {
         Self { sealed: Arc::clone(&self.sealed), peeked: Arc::default() }
     }
 
-    pub fn seal(&self, sealed: bool) {
+    pub(crate) fn seal(&self, sealed: bool) {
         self.sealed.store(sealed, Ordering::Relaxed);
     }
 
@@ -270,6 +499,7 @@ mod tests {
         CuratorOnly<f64>: std::fmt::Display, serde::Serialize, PartialEq, PartialOrd,
             std::ops::Deref, AsRef<f64>, Into<f64>
     );
+    assert_not_impl_any!(Watch: Default);
 
     #[test]
     fn a_sealed_watch_computes_nothing_and_shows_nothing() {
@@ -288,5 +518,14 @@ mod tests {
     fn debug_of_a_curator_only_number_hides_it() {
         let shown = format!("{:?}", CuratorOnly(0.123_456));
         assert!(!shown.contains("0.12"), "{shown}");
+    }
+
+    #[test]
+    fn a_fault_says_where_and_nothing_of_what() {
+        let fault = Fault::new("a label is missing", "fill it in").of_record(7);
+        let data = Private::new(vec![61.5]);
+        let error = data.map_usable(|_| Err::<(), _>(fault)).err().unwrap();
+        assert_eq!(error.place(), Some("private record 7"));
+        assert!(!error.to_string().contains("61"), "{error}");
     }
 }

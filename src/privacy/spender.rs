@@ -1,4 +1,4 @@
-//! The only way from private to released.
+//! The only way from private to released: announce in the ledger, compute, clip, draw, keep.
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId, Unfinished};
@@ -8,6 +8,8 @@ use super::mechanism::{
     DirectionMechanism, DiscreteGaussian, DiscreteLaplace, ExponentialMechanism, NoiseGenerator,
     NoisyMaximum, PermuteAndFlip, PoissonSample,
 };
+use super::query::{ClippedSum, Reach};
+use super::tape::{Draw, Tape};
 use super::transcript::Transcript;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -31,6 +33,16 @@ pub struct Spender {
     lost: Vec<u64>,
     /// The run asked for a draw that it would have, had none been lost.
     ran_out: bool,
+    /// Of a rehearsal that is audited.
+    tape: Tape,
+}
+
+/// What a mechanism works on.
+#[derive(Default)]
+struct Query {
+    exact: Vec<f64>,
+    members: Vec<usize>,
+    overreached: bool,
 }
 
 /// Who is told of the draws.
@@ -47,21 +59,28 @@ enum Account {
 }
 
 impl Spender {
-    /// For a run that the ledger has granted with exactly these events.
-    pub fn new(
-        ledger: Ledger,
+    /// For a run that the ledger has granted with exactly these events; refused otherwise.
+    pub(crate) fn new(
+        mut ledger: Ledger,
         run: RunId,
         calibrated: &Calibrated,
         generator: NoiseGenerator,
-    ) -> Self {
+    ) -> Result<Self> {
+        let book = ledger.book()?;
+        if book.run(&run).is_none_or(|known| known.grant.events != calibrated.events) {
+            return Err(Error::refused(format!(
+                "the ledger has not granted run '{}' with this noise",
+                run.0
+            )));
+        }
         let account = Account::Ledger { ledger: Box::new(ledger), run };
-        Self::with_account(account, calibrated.events.clone(), generator)
+        Ok(Self::with_account(account, calibrated.events.clone(), generator))
     }
 
     /// For a run all of whose draws were announced in the ledger when it was granted:
     /// whoever carries the grant away settles it later. Nothing is written here but
     /// the transcript.
-    pub fn carried(
+    pub(crate) fn carried(
         calibrated: &Calibrated,
         transcript: Transcript,
         generator: NoiseGenerator,
@@ -74,7 +93,7 @@ impl Spender {
     /// a look at private data and without noise. Draws that were made and whose values are
     /// lost stay spent: they are missing at the end. Everything after that is drawn from
     /// `generator`, which must be a new one.
-    pub fn resumed(
+    pub(crate) fn resumed(
         ledger: Ledger,
         unfinished: Unfinished,
         transcript: Transcript,
@@ -99,7 +118,7 @@ impl Spender {
     }
 
     /// Keeps what is released, so that the run can be resumed.
-    pub fn keeping(mut self, transcript: Transcript) -> Self {
+    pub(crate) fn keeping(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
         self
     }
@@ -113,8 +132,8 @@ impl Spender {
             }
             _ => (none.clone(), none.clone(), none),
         };
-        let (transcript, ran_out) = (None, false);
-        Self { account, generator, events, announced, drawn, transcript, lost, ran_out }
+        let (transcript, ran_out, tape) = (None, false, Tape::Off);
+        Self { account, generator, events, announced, drawn, transcript, lost, ran_out, tape }
     }
 
     /// For studies in which *public* data play the private part, such as
@@ -124,6 +143,22 @@ impl Spender {
     pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
         let generator = NoiseGenerator::insecure_from_seed(seed);
         Self::with_account(Account::Rehearsal, calibrated.events.clone(), generator)
+    }
+
+    /// A rehearsal whose draws are kept, or one that sees the samples and released values of
+    /// an earlier one.
+    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, before: Option<Vec<Draw>>) -> Self {
+        let mut spender = Self::rehearsal(calibrated, seed);
+        spender.tape = match before {
+            Some(before) => Tape::Against { before, now: Vec::new() },
+            None => Tape::Recording(Vec::new()),
+        };
+        spender
+    }
+
+    /// The draws of an audited rehearsal.
+    pub(crate) fn into_draws(self) -> Vec<Draw> {
+        self.tape.into_draws()
     }
 
     /// Noise scale of a planned release: σ, b, or the scale of a selection.
@@ -184,43 +219,52 @@ impl Spender {
     pub(super) fn gaussian(
         &mut self,
         release: &str,
+        reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
         let index = self.find(release)?;
-        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = self.events[index].mechanism
-        else {
-            return Err(planned_otherwise(release));
-        };
-        self.once(index, |spender| {
-            let noise = spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
-            let exact = spender.compute(index, coordinates, |_| Ok(exact()))?;
-            match noise {
-                Some(noise) => noise.perturb(&mut spender.generator, &exact),
-                None => Ok(exact),
-            }
-        })
-    }
-
-    pub(super) fn subsampled_gaussian(
-        &mut self,
-        release: &str,
-        records: usize,
-        exact: impl FnOnce(&PoissonSample) -> Vec<f64>,
-    ) -> Result<Vec<f64>> {
-        let index = self.find(release)?;
-        let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, .. } =
+        let Mechanism::Gaussian { sigma, grid, coordinates, sensitivity } =
             self.events[index].mechanism
         else {
             return Err(planned_otherwise(release));
         };
-        self.once(index, |spender| {
-            let noise = spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))?;
-            let exact = spender.compute(index, coordinates, |generator| {
-                Ok(exact(&PoissonSample::draw(generator, rate, records)?))
-            })?;
-            match noise {
-                Some(noise) => noise.perturb(&mut spender.generator, &exact),
-                None => Ok(exact),
+        let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
+        self.once(index, coordinates, query, |spender, exact| {
+            match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
+                Some(noise) => noise.perturb(&mut spender.generator, exact),
+                None => Ok(exact.to_vec()),
+            }
+        })
+    }
+
+    /// A sum over a sample of `records` records.
+    pub(super) fn sampled_sum(
+        &mut self,
+        release: &str,
+        records: usize,
+        add: impl FnOnce(&PoissonSample, &mut ClippedSum),
+    ) -> Result<Vec<f64>> {
+        let index = self.find(release)?;
+        let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, sensitivity } =
+            self.events[index].mechanism
+        else {
+            return Err(planned_otherwise(release));
+        };
+        let query = |spender: &mut Self| {
+            let sample = match spender.tape.next()? {
+                Some(draw) => PoissonSample::again(draw.members.clone(), records),
+                None => PoissonSample::draw(&mut spender.generator, rate, records)?,
+            };
+            let mut sum = ClippedSum::new(coordinates as usize, sensitivity);
+            add(&sample, &mut sum);
+            let overreached = sum.has_overreached();
+            let members = if spender.tape.is_off() { Vec::new() } else { sample.members().into() };
+            Ok(Query { exact: sum.finish(), members, overreached })
+        };
+        self.once(index, coordinates, query, |spender, exact| {
+            match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
+                Some(noise) => noise.perturb(&mut spender.generator, exact),
+                None => Ok(exact.to_vec()),
             }
         })
     }
@@ -228,19 +272,20 @@ impl Spender {
     pub(super) fn laplace(
         &mut self,
         release: &str,
+        reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
         let index = self.find(release)?;
-        let Mechanism::Laplace { scale, grid, coordinates, .. } = self.events[index].mechanism
+        let Mechanism::Laplace { scale, grid, coordinates, sensitivity } =
+            self.events[index].mechanism
         else {
             return Err(planned_otherwise(release));
         };
-        self.once(index, |spender| {
-            let noise = spender.noise(scale, || DiscreteLaplace::from_event(scale, grid))?;
-            let exact = spender.compute(index, coordinates, |_| Ok(exact()))?;
-            match noise {
-                Some(noise) => noise.perturb(&mut spender.generator, &exact),
-                None => Ok(exact),
+        let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
+        self.once(index, coordinates, query, |spender, exact| {
+            match spender.noise(scale, || DiscreteLaplace::from_event(scale, grid))? {
+                Some(noise) => noise.perturb(&mut spender.generator, exact),
+                None => Ok(exact.to_vec()),
             }
         })
     }
@@ -249,18 +294,17 @@ impl Spender {
     pub(super) fn direction(
         &mut self,
         release: &str,
+        reach: &Reach,
         exact: impl FnOnce() -> Matrix,
     ) -> Result<Vec<f64>> {
         let index = self.find(release)?;
-        let Mechanism::Direction { scale, dimension, .. } = self.events[index].mechanism else {
+        let Mechanism::Direction { scale, dimension, range } = self.events[index].mechanism else {
             return Err(planned_otherwise(release));
         };
-        self.once(index, |spender| {
-            let noise = spender.noise(scale, || DirectionMechanism::with_scale(scale))?;
-            let numbers = dimension * dimension;
-            let exact = spender.compute(index, numbers, |_| Ok(exact().as_slice().to_vec()))?;
-            let matrix = Matrix::from_vec(dimension as usize, dimension as usize, exact);
-            match noise {
+        let query = |_: &mut Self| Ok(clipped(exact().as_slice().to_vec(), reach, range));
+        self.once(index, dimension * dimension, query, |spender, exact| {
+            let matrix = Matrix::from_column_slice(dimension as usize, dimension as usize, exact);
+            match spender.noise(scale, || DirectionMechanism::with_scale(scale))? {
                 Some(noise) => noise.draw(&mut spender.generator, &matrix),
                 None => leading_direction(&matrix),
             }
@@ -271,34 +315,36 @@ impl Spender {
     pub(super) fn select(
         &mut self,
         release: &str,
+        reach: &Reach,
         scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
         let index = self.find(release)?;
         let mechanism = self.events[index].mechanism;
-        let winner = self.once(index, |spender| {
+        let (Mechanism::Selection { candidates, range, .. }
+        | Mechanism::PermuteAndFlip { candidates, range, .. }
+        | Mechanism::NoisySelection { candidates, sensitivity: range, .. }) = mechanism
+        else {
+            return Err(planned_otherwise(release));
+        };
+        let query = |_: &mut Self| Ok(clipped(scores(), reach, range));
+        let winner = self.once(index, candidates, query, |spender, scores| {
             let winner = match mechanism {
-                Mechanism::Selection { scale, candidates, .. } => {
-                    let noise = spender.noise(scale, || ExponentialMechanism::with_scale(scale))?;
-                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
-                    match noise {
-                        Some(noise) => noise.select(&mut spender.generator, &scores),
-                        None => largest(&scores),
+                Mechanism::Selection { scale, .. } => {
+                    match spender.noise(scale, || ExponentialMechanism::with_scale(scale))? {
+                        Some(noise) => noise.select(&mut spender.generator, scores),
+                        None => largest(scores),
                     }
                 }
-                Mechanism::PermuteAndFlip { scale, candidates, .. } => {
-                    let noise = spender.noise(scale, || PermuteAndFlip::with_scale(scale))?;
-                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
-                    match noise {
-                        Some(noise) => noise.select(&mut spender.generator, &scores),
-                        None => largest(&scores),
+                Mechanism::PermuteAndFlip { scale, .. } => {
+                    match spender.noise(scale, || PermuteAndFlip::with_scale(scale))? {
+                        Some(noise) => noise.select(&mut spender.generator, scores),
+                        None => largest(scores),
                     }
                 }
-                Mechanism::NoisySelection { scale, candidates, .. } => {
-                    let noise = spender.noise(scale, || NoisyMaximum::from_event(scale))?;
-                    let scores = spender.compute(index, candidates, |_| Ok(scores()))?;
-                    match noise {
-                        Some(noise) => noise.select(&mut spender.generator, &scores),
-                        None => largest(&scores),
+                Mechanism::NoisySelection { scale, .. } => {
+                    match spender.noise(scale, || NoisyMaximum::from_event(scale))? {
+                        Some(noise) => noise.select(&mut spender.generator, scores),
+                        None => largest(scores),
                     }
                 }
                 _ => Err(planned_otherwise(release)),
@@ -312,21 +358,32 @@ impl Spender {
         }
     }
 
-    /// The value of one more draw of event `index`: the one that was released before the
-    /// run was resumed, or else a new one, which is kept before anybody sees it.
+    /// The value of one more draw of event `index`, of `planned` numbers: the one that was
+    /// released before the run was resumed, or else a new one, which is kept before anybody
+    /// sees it.
     fn once(
         &mut self,
         index: usize,
-        draw: impl FnOnce(&mut Self) -> Result<Vec<f64>>,
+        planned: u64,
+        query: impl FnOnce(&mut Self) -> Result<Query>,
+        perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
         if let Some(transcript) = &mut self.transcript
             && let Some(released) = transcript.recorded(index)?
         {
             return Ok(released);
         }
-        let released = draw(self)?;
+        let Query { exact, members, overreached } = self.compute(index, planned, query)?;
+        let released = match self.tape.next()? {
+            Some(draw) => draw.released.clone(),
+            None => perturb(self, &exact)?,
+        };
         if let Some(transcript) = &mut self.transcript {
             transcript.append(index, &released)?;
+        }
+        if !self.tape.is_off() {
+            let released = released.clone();
+            self.tape.note(Draw { event: index, exact, released, members, overreached });
         }
         Ok(released)
     }
@@ -345,20 +402,20 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        exact: impl FnOnce(&mut NoiseGenerator) -> Result<Vec<f64>>,
-    ) -> Result<Vec<f64>> {
+        query: impl FnOnce(&mut Self) -> Result<Query>,
+    ) -> Result<Query> {
         self.announce(index)?;
-        let exact = exact(&mut self.generator)?;
-        if exact.len() as u64 != planned {
+        let query = query(self)?;
+        // How many it computed instead may depend on the data.
+        if query.exact.len() as u64 != planned {
             return Err(Error::failed(format!(
-                "release '{}' announced {planned} numbers and computed {}",
-                self.events[index].label,
-                exact.len()
+                "release '{}' announced {planned} numbers and computed more or fewer",
+                self.events[index].label
             )));
         }
         self.drawn[index] += 1;
         self.tally()?;
-        Ok(exact)
+        Ok(query)
     }
 
     /// Notes the draws so far where a program that resumes the run will look.
@@ -409,6 +466,12 @@ impl Spender {
     }
 }
 
+/// The exact value of a query, put into its reach.
+fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Query {
+    let overreached = reach.clip(&mut exact, sensitivity);
+    Query { exact, members: Vec::new(), overreached }
+}
+
 fn planned_otherwise(release: &str) -> Error {
     Error::refused(format!("release '{release}' was planned with other noise"))
 }
@@ -432,6 +495,7 @@ mod tests {
     use crate::privacy::{Private, Released};
 
     const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
+    const WIDE: Reach = Reach::Ball(100.0);
 
     fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> PlannedRelease {
         PlannedRelease {
@@ -500,18 +564,17 @@ mod tests {
     fn query(kind: &str, spender: &mut Spender, label: &str) -> Result<Released<Vec<f64>>> {
         let data = data();
         match kind {
-            "gaussian" => data.release_gaussian(spender, label, |data| data[..2].to_vec()),
-            "subsampled" => {
-                data.release_subsampled_gaussian(spender, label, Vec::len, |data, s| {
-                    vec![s.members().iter().map(|i| data[*i]).sum(), s.members().len() as f64]
-                })
-            }
-            "laplace" => data.release_laplace(spender, label, |data| data[..2].to_vec()),
-            "direction" => {
-                data.release_direction(spender, label, |data| Matrix::from_column_slice(2, 2, data))
-            }
+            "gaussian" => data.release_gaussian(spender, label, &WIDE, |data| data[..2].to_vec()),
+            "subsampled" => data.release_sampled_sum(spender, label, Vec::len, |data, s, sum| {
+                let first: f64 = s.members().iter().map(|i| data[*i]).sum();
+                sum.add_fused(&[first / 8.0, s.members().len() as f64 / 2.0], s.members().len());
+            }),
+            "laplace" => data.release_laplace(spender, label, &WIDE, |data| data[..2].to_vec()),
+            "direction" => data.release_direction(spender, label, &WIDE, |data| {
+                Matrix::from_column_slice(2, 2, data)
+            }),
             _ => data
-                .select(spender, label, |data| data[1..].to_vec())
+                .select(spender, label, &WIDE, |data| data[1..].to_vec())
                 .map(|winner| winner.map(|winner| vec![winner as f64])),
         }
     }
@@ -555,8 +618,9 @@ mod tests {
         // Of the lower triangle of [.25, 3; −.125, .5], symmetric or not.
         let axis = get("direction");
         assert!((axis[0] / axis[1] + 0.414_213_56).abs() < 1e-6, "{axis:?}");
-        assert_eq!(get("subsampled")[1].fract(), 0.0);
-        let ties = Private::new(()).select(&mut spender, "selection", |()| vec![0.0, 7.0, 7.0]);
+        assert_eq!((2.0 * get("subsampled")[1]).fract(), 0.0);
+        let ties = |(): &()| vec![0.0, 7.0, 7.0];
+        let ties = Private::new(()).select(&mut spender, "selection", &WIDE, ties);
         assert_eq!(ties.unwrap().into_inner(), 1);
     }
 
@@ -576,15 +640,15 @@ mod tests {
         );
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let mut memberships = || {
-            let membership = |(): &(), sample: &PoissonSample| {
+            let membership = |(): &(), sample: &PoissonSample, sum: &mut ClippedSum| {
                 let mut mask = vec![0.0; sample.population()];
                 for member in sample.members() {
                     mask[*member] = 1.0;
                 }
-                mask
+                sum.add_fused(&mask, sample.members().len());
             };
             Private::new(())
-                .release_subsampled_gaussian(&mut spender, "subsampled", |()| 1000, membership)
+                .release_sampled_sum(&mut spender, "subsampled", |()| 1000, membership)
                 .unwrap()
                 .into_inner()
         };
@@ -594,16 +658,48 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_refuses_scores_that_are_no_numbers_and_a_wrong_count_of_them() {
-        let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+    fn scores_that_are_no_numbers_say_nothing_and_a_wrong_count_of_them_is_refused() {
+        let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let mut select = |scores: Vec<f64>| {
-            let selected = Private::new(scores).select(&mut spender, "selection", Vec::clone);
-            selected.map(Released::into_inner).unwrap_err().to_string()
+            let selected =
+                Private::new(scores).select(&mut spender, "selection", &WIDE, Vec::clone);
+            selected.map(Released::into_inner).map_err(|error| error.to_string())
         };
-        assert!(select(vec![0.0, f64::NAN, 1.0]).contains("candidate 2 is NaN"));
-        assert!(select(vec![0.0, 1.0]).contains("announced 3 numbers and computed 2"));
+        assert_eq!(select(vec![-1.0, f64::NAN, -2.0]), Ok(1));
+        assert_eq!(select(vec![f64::INFINITY, -1.0, 0.5]), Ok(2));
+        assert!(select(vec![0.0, 1.0]).unwrap_err().contains("announced 3 numbers"));
         assert_eq!(spender.noise_words(), 0);
+    }
+
+    #[test]
+    fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit() {
+        let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+        let released = |value: f64, before: Option<Vec<Draw>>| {
+            let mut spender = Spender::audited(&calibrated, 1, before);
+            let data = Private::new(vec![value, 0.0]);
+            let reach = Reach::Ball(1.0);
+            data.release_gaussian(&mut spender, "gaussian", &reach, Vec::clone).unwrap();
+            spender.into_draws()
+        };
+        let wild = released(1e9, None);
+        assert!(wild[0].overreached && (wild[0].exact[0] - 1.0).abs() < 1e-5);
+        let tame = released(0.5, Some(wild.clone()));
+        assert!(!tame[0].overreached && tame[0].exact[0] == 0.5);
+        assert_eq!(tame[0].released, wild[0].released);
+    }
+
+    #[test]
+    fn a_run_draws_only_with_the_noise_that_its_ledger_granted() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ledger, run, mut calibrated) = granted(directory.path());
+        let Mechanism::Gaussian { sigma, .. } = &mut calibrated.events[0].mechanism else {
+            panic!()
+        };
+        *sigma *= 0.5;
+        let generator = NoiseGenerator::insecure_from_seed(1);
+        let error = Spender::new(ledger, run, &calibrated, generator).unwrap_err();
+        assert!(error.what().contains("has not granted"), "{error}");
     }
 
     /// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
@@ -647,7 +743,7 @@ mod tests {
         let before = lines();
         let second = Ledger::open(directory.path()).unwrap();
         let generator = NoiseGenerator::insecure_from_seed(1);
-        let mut spender = Spender::new(second, run.clone(), &calibrated, generator);
+        let mut spender = Spender::new(second, run.clone(), &calibrated, generator).unwrap();
         let data = Private::new(1.0);
         // Fifty draws in blocks of three: every first of three finds one more line.
         for draw in 0..9 {
@@ -655,12 +751,12 @@ mod tests {
                 assert_eq!(lines(), before + 1 + draw / 3);
                 vec![*value]
             };
-            data.release_gaussian(&mut spender, "mean", seen).unwrap();
+            data.release_gaussian(&mut spender, "mean", &WIDE, seen).unwrap();
         }
         ledger.settle(&run, &[9], Outcome::Stopped, false).unwrap();
         let words = spender.noise_words();
         let never = |_: &f64| -> Vec<f64> { panic!("computed without a reservation") };
-        assert!(data.release_gaussian(&mut spender, "mean", never).is_err());
+        assert!(data.release_gaussian(&mut spender, "mean", &WIDE, never).is_err());
         assert_eq!(spender.noise_words(), words);
         assert_eq!(spender.drawn()[0].count, 9);
     }
@@ -678,8 +774,8 @@ mod tests {
             let (ledger, run, calibrated) = granted(directory.path());
             let transcript = Transcript::create(&directory.path().join("t"), &run).unwrap();
             let generator = NoiseGenerator::insecure_from_seed(1);
-            let mut spender =
-                Spender::new(ledger, run.clone(), &calibrated, generator).keeping(transcript);
+            let spender = Spender::new(ledger, run.clone(), &calibrated, generator).unwrap();
+            let mut spender = spender.keeping(transcript);
             let released = (0..before).map(|_| draw(&mut spender).unwrap()).collect();
             Self { directory, run, released }
         }
@@ -704,7 +800,8 @@ mod tests {
         fn replay(&self, spender: &mut Spender, kept: usize) {
             for expected in &self.released[..kept] {
                 let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
-                let value = Private::new(1.0).release_gaussian(spender, "mean", never).unwrap();
+                let value =
+                    Private::new(1.0).release_gaussian(spender, "mean", &WIDE, never).unwrap();
                 assert_eq!(value.get()[0].to_bits(), expected.to_bits());
             }
             assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
@@ -713,7 +810,8 @@ mod tests {
     }
 
     fn draw(spender: &mut Spender) -> Result<f64> {
-        let value = Private::new(1.0).release_gaussian(spender, "mean", |value| vec![*value])?;
+        let value =
+            Private::new(1.0).release_gaussian(spender, "mean", &WIDE, |value| vec![*value])?;
         Ok(value.into_inner()[0])
     }
 

@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::event::PlannedMechanism;
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
 
 const DIRECTION: &str = "direction";
 /// Directions drawn from a public moment to see what noise does.
@@ -104,8 +104,11 @@ impl PrivateDirection {
         if !self.done {
             return Err(Error::failed("the private direction is not complete"));
         }
-        let along =
-            self.held.release_direction(spender, DIRECTION, |(_, moment)| moment.clone())?;
+        // The trace of the moment is 1 at most.
+        let reach = Reach::Ball(1.0);
+        let along = self
+            .held
+            .release_direction(spender, DIRECTION, &reach, |(_, moment)| moment.clone())?;
         Ok(along.map(|along| self.shares(&along)))
     }
 

@@ -30,7 +30,7 @@ use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
 use crate::numeric::symmetric::{self, pack, packed_length, unpack};
 use crate::privacy::accountant::event::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Spender};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Spender};
 
 const MOMENTS: &str = "moments";
 /// Noisy copies by which the spread of distances is found.
@@ -186,8 +186,10 @@ impl PrivateRanking for PrivateTable {
             return Err(Error::failed("the private table is not complete"));
         }
         let sigma = spender.scale(MOMENTS)?;
+        // The trace of each moment is 1 at most.
+        let reach = Reach::Ball((self.frames.len() as f64).sqrt());
         let moments =
-            self.held.release_gaussian(spender, MOMENTS, |(_, moments)| moments.clone())?;
+            self.held.release_gaussian(spender, MOMENTS, &reach, |(_, all)| all.clone())?;
         Ok(Disclosed::Table(moments.map(|moments| self.table(&moments, sigma))))
     }
 }
@@ -319,8 +321,12 @@ pub(super) mod tests {
             let table = table(&private);
             let plan = [table.plan().unwrap()];
             let mut spender = Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0);
-            let released =
-                table.held.release_gaussian(&mut spender, MOMENTS, |(_, all)| all.clone());
+            let released = table.held.release_gaussian(
+                &mut spender,
+                MOMENTS,
+                &Reach::Ball(9.0),
+                |(_, all)| all.clone(),
+            );
             released.unwrap().into_inner()
         };
         let with = |axis: usize, size: f64| {

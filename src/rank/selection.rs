@@ -21,7 +21,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::event::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
 
 /// The release's name in the plan and the ledger.
 const WINNER: &str = "winner";
@@ -68,7 +68,10 @@ impl PrivateSelection {
         if self.done < self.repeats {
             return Err(Error::failed("the selection is not complete"));
         }
-        let winner = self.held.select(spender, WINNER, |(_, scores)| scores.clone())?;
+        // Sums of one share in [0, 1] per record.
+        let n = self.private_records as f64;
+        let reach = Reach::between(0.0, n, self.lineup.candidates().len());
+        let winner = self.held.select(spender, WINNER, &reach, |(_, scores)| scores.clone())?;
         Ok(winner.map(|index| self.lineup.candidates()[index].name.clone()))
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Loaded;
-use crate::adapt::{self, Standing, Step};
+use crate::adapt::{self, Step};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{DatasetRecord, sha256};
@@ -153,7 +153,7 @@ impl Recorded {
     pub fn check(&self, step: &Step) -> Result<()> {
         let Some(line) = self.0.iter().find(|line| line.step == step.index) else { return Ok(()) };
         for measure in &step.measures {
-            let (Standing::Public(now) | Standing::Released(now)) = measure.value else { continue };
+            let Some(now) = measure.value.open() else { continue };
             let name = serde_json::to_value(measure.series).unwrap_or_default();
             let then = line.values.get(name.as_str().unwrap_or_default());
             let Some(then) = then.and_then(|then| then["value"].as_f64()) else { continue };
@@ -268,7 +268,7 @@ mod tests {
             index,
             total: 3,
             phase: "descend",
-            measures: vec![Measure::released(Series::Objective, value)],
+            measures: vec![Measure::public(Series::Objective, value)],
             done: false,
         };
         recorded.check(&step(2, 0.5 + 1e-9)).unwrap();

@@ -87,7 +87,7 @@ impl RunDirectory {
                     open.insert(name, json!({"value": value, "standing": "public"}));
                 }
                 Standing::Released(value) => {
-                    open.insert(name, json!({"value": value, "standing": "released"}));
+                    open.insert(name, json!({"value": value.get(), "standing": "released"}));
                 }
                 Standing::Curator(value) => {
                     if let Some(value) = value.reveal(watch) {

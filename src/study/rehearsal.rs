@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::adapt::{self, Problem, ProblemShape, Series, Standing, Step, Value};
-use crate::data::Dataset;
+use crate::data::{Bounded, Dataset};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
@@ -93,7 +93,7 @@ impl Rehearsal<'_> {
         let problem = Problem {
             shape,
             public: self.public.clone(),
-            private: Private::new(private),
+            private: Private::new(Bounded::within(private, self.public.bounds)),
             seed: self.seed,
         };
         let mut spender = Spender::rehearsal(&calibrated, self.seed);
@@ -155,8 +155,8 @@ impl Rehearsed {
 
 fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
     let reading = |standing: &Standing| match standing {
-        Standing::Public(value) | Standing::Released(value) => Some(*value),
         Standing::Curator(value) => value.reveal(watch).copied(),
+        open => open.open(),
     };
     let measures = step.measures.iter();
     measures.filter_map(|measure| Some((measure.series, reading(&measure.value)?))).collect()

@@ -4,12 +4,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::widgets::track::{Smoothed, Track};
-use crate::adapt::{Series, Standing};
+use crate::adapt::{Measure, Series, Standing, Step};
 use crate::engine::desk::{JobId, News};
+use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
+
+/// A step of made-up numbers, to draw with: public, and nothing that a run has told.
+pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
+    let measures = numbers.iter().map(|(series, value)| Measure::public(*series, *value));
+    let measures = measures.collect();
+    let step = Step { index, total, phase: "descend", measures, done: false };
+    let epsilon = (index as f64 / total as f64).sqrt();
+    Progress { step, epsilon, worked: Duration::from_millis(index) }
+}
 
 /// One curve, kept with the standing of its numbers.
 #[derive(Debug, Clone)]
@@ -206,7 +216,8 @@ impl RunView {
             points
         };
         match value {
-            Standing::Public(y) | Standing::Released(y) => {
+            Standing::Public(_) | Standing::Released(_) => {
+                let Some(y) = value.open() else { return };
                 let curve = self.curves.entry(series).or_insert_with(|| Curve::Open(fresh()));
                 if let Curve::Open(points) = curve {
                     points.push((x, y));

@@ -134,9 +134,9 @@ pub fn progress(index: u64, total: u64) -> Progress {
     let decay = (-x / 20.0).exp();
     let wobble = 0.02 * (x * 1.7).sin();
     let measures = vec![
-        Measure::released(Series::Objective, 0.3 + decay + wobble),
-        Measure::released(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
-        Measure::released(Series::StationarityGap, decay + wobble.abs()),
+        Measure::public(Series::Objective, 0.3 + decay + wobble),
+        Measure::public(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
+        Measure::public(Series::StationarityGap, decay + wobble.abs()),
         Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
         Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
         Measure::curator(Series::ExactStationarityGap, exact(decay)),

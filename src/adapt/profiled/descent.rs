@@ -10,8 +10,7 @@ use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model};
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::mechanism::PoissonSample;
-use crate::privacy::{Private, Released, Spender, Watch};
+use crate::privacy::{Private, Reach, Released, Spender, Watch};
 
 /// How the descent moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -152,27 +151,33 @@ impl Run for Adaptation {
                 // One pass for the release and for the curator.
                 let here = self.private.map(pass);
                 let slope = |(slope, _): &(Vector, Exact)| slope.as_slice().to_vec();
-                let noisy = here.release_gaussian(spender, GRADIENT, slope)?;
+                let whole = Reach::Ball(count as f64 * profile.influence(count));
+                let noisy = here.release_gaussian(spender, GRADIENT, &whole, slope)?;
                 (noisy, here.curator(watch, |(_, exact)| *exact))
             }
             Batches::Poisson(batch) => {
-                let slope = |records: &Records, sample: &PoissonSample| {
-                    let members = records.chosen(sample.members());
-                    profile.private(&members, batch).pass(&at).gradient.as_slice().to_vec()
-                };
                 let private = &self.private;
-                let noisy =
-                    private.release_subsampled_gaussian(spender, GRADIENT, Records::len, slope)?;
+                let noisy = private.release_sampled_sum(
+                    spender,
+                    GRADIENT,
+                    Records::len,
+                    |records, sample, sum| {
+                        let members = records.chosen(sample.members());
+                        let pass = profile.private(&members, batch).pass(&at);
+                        sum.add_fused(pass.gradient.as_slice(), members.len());
+                    },
+                )?;
                 (noisy, private.curator(watch, |records| pass(records).1))
             }
         };
         let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
 
+        let told = |series, value| Measure::released(series, total.and(value));
         let mut measures = vec![
-            Measure::released(Series::Objective, objective),
-            Measure::released(Series::StationarityGap, total.get().norm()),
-            Measure::released(Series::EffectiveSample, there.effective_sample),
-            Measure::released(Series::PublicLoss, there.mean_loss),
+            told(Series::Objective, objective),
+            told(Series::StationarityGap, total.get().norm()),
+            told(Series::EffectiveSample, there.effective_sample),
+            told(Series::PublicLoss, there.mean_loss),
         ];
         if let Some(exact) = exact {
             let on_public = there.weight;
@@ -188,12 +193,10 @@ impl Run for Adaptation {
 
         self.descent.advance(total.get())?;
         let loss = profile.loss;
-        self.model = Some(total.map(|_| {
-            let weights = LinearModel::from(self.descent.average(self.average));
-            match loss {
-                Loss::Squared => Model::Linear(weights),
-                Loss::Logistic => Model::Logistic(weights),
-            }
+        let weights = LinearModel::from(self.descent.average(self.average));
+        self.model = Some(total.and(match loss {
+            Loss::Squared => Model::Linear(weights),
+            Loss::Logistic => Model::Logistic(weights),
         }));
         let index = self.descent.steps() as u64;
         let done = index == self.steps;
@@ -207,7 +210,7 @@ impl Run for Adaptation {
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let public = self.profile.public(&self.public);
         let weights = public.weights(&self.descent.average(self.average));
-        Some(self.model.clone()?.map(|_| weights))
+        Some(self.model.as_ref()?.and(weights))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

@@ -32,9 +32,9 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Classifier, Gradients, Labels};
-use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector};
+use crate::privacy::{ClippedSum, Contributions};
 
 /// Numbers of gradients that are held at once, and members of a sample that have them.
 const CHUNK_NUMBERS: usize = 1 << 21;
@@ -185,7 +185,22 @@ impl Objective {
         Ok(())
     }
 
-    /// Σ min(1, C/‖gᵢ‖)·gᵢ over the members.
+    /// Adds min(1, C/‖gᵢ‖)·gᵢ of the members to the mechanism's own sum, which clips them.
+    pub fn add_clipped(
+        self,
+        model: &Classifier,
+        records: &Records,
+        members: &[usize],
+        clip: f64,
+        sum: &mut ClippedSum,
+    ) {
+        // That shapes fit was checked at the start; chunks that do not add nothing.
+        let _ = self.over_sample(model, records, members, |gradients, count| {
+            sum.add(gradients, count, clip);
+        });
+    }
+
+    /// The same sum of public records.
     pub fn clipped_sum(
         self,
         model: &Classifier,
@@ -193,16 +208,23 @@ impl Objective {
         members: &[usize],
         clip: f64,
     ) -> Result<Vector> {
-        let mut sum = Vector::zeros(self.parameters(model));
+        let mut sum = ClippedSum::new(self.parameters(model), f64::INFINITY);
         self.over_sample(model, records, members, |gradients, count| {
-            let norms = gradients.squared_norms().into_iter();
-            let factor = |(i, square): (usize, f64)| {
-                if i < count { shrink_factor(square.sqrt(), clip) } else { 0.0 }
-            };
-            let factors: Vec<f64> = norms.enumerate().map(factor).collect();
-            sum += gradients.weighted_sum(&factors);
+            sum.add(gradients, count, clip);
         })?;
-        Ok(sum)
+        Ok(Vector::from_vec(sum.finish()))
+    }
+}
+
+impl Contributions for Gradients {
+    fn squared_norms(&self) -> Vec<f64> {
+        self.squared_norms()
+    }
+
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+        for (sum, part) in sum.iter_mut().zip(&self.weighted_sum(factors)) {
+            *sum += part;
+        }
     }
 }
 

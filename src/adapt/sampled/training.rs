@@ -7,7 +7,7 @@ use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients, Model};
 use crate::numeric::Vector;
-use crate::privacy::{Private, Released, Spender, Watch};
+use crate::privacy::{Fault, Private, Released, Spender, Watch};
 
 /// Records of each side that are looked at for the charts.
 const WATCHED: usize = 256;
@@ -15,6 +15,12 @@ const WATCHED: usize = 256;
 const LOOKS: u64 = 100;
 /// Parameters that grow larger are a failure: with them, squares could overflow.
 const LARGEST: f64 = 1e30;
+
+/// Unknown classes and shapes that do not fit were refused or made null records before.
+const UNUSABLE: Fault = Fault::new(
+    "the private records do not fit the network",
+    "prepare them with the columns and classes of the plan",
+);
 
 /// Where the noisy mean gradient of a step comes from.
 pub trait GradientSource: Send {
@@ -30,7 +36,7 @@ pub trait GradientSource: Send {
     fn look(&self, gradients: &Gradients) -> Look;
 
     /// What public data say of the current step; none of it is private.
-    fn public_measures(&self) -> Vec<Measure> {
+    fn public_measures(&self) -> Vec<(Series, f64)> {
         Vec::new()
     }
 }
@@ -60,12 +66,14 @@ impl GradientSource for Clipped {
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
         let (objective, clip, share) = (self.objective, self.clip, 1.0 / self.batch);
-        // That shapes fit was checked at the start; nothing is released where they do not.
-        let sum = |records: &Records, sample: &crate::privacy::mechanism::PoissonSample| {
-            let sum = objective.clipped_sum(model, records, sample.members(), clip);
-            sum.map(|sum| sum.as_slice().to_vec()).unwrap_or_default()
-        };
-        let noisy = private.release_subsampled_gaussian(spender, GRADIENT, Records::len, sum)?;
+        let noisy = private.release_sampled_sum(
+            spender,
+            GRADIENT,
+            Records::len,
+            |records, sample, sum| {
+                objective.add_clipped(model, records, sample.members(), clip, sum)
+            },
+        )?;
         Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
     }
 
@@ -125,7 +133,10 @@ impl Training {
     ) -> Result<Self> {
         let Problem { shape, public, private, .. } = problem;
         let known = shape.classes.len();
-        let private = private.try_map(|data| seen(&design, &Records::new(data, known)?))?;
+        let private = private.map_usable(|data| {
+            let records = Records::new(data, known).and_then(|records| seen(&design, &records));
+            records.map_err(|_| UNUSABLE)
+        })?;
         let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
         let public = if same {
             Some(seen(&design, &Records::new(&public, known)?.some(WATCHED))?)
@@ -262,26 +273,28 @@ impl Run for Training {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let index = self.taken + 1;
         let gradient = self.source.draw(&self.design.model, &self.private, spender)?;
-        let mut measures = vec![Measure::released(Series::StationarityGap, gradient.get().norm())];
+        let told = |series, value| Measure::released(series, gradient.and(value));
+        let mut measures = vec![told(Series::StationarityGap, gradient.get().norm())];
         if self.is_watched(index) {
             if let Some(public) = &self.public {
                 let labels = self.design.objective.loss.labels(&public.classes);
                 let losses = self.design.model.losses(&public.features, labels);
                 let mean = losses.iter().sum::<f64>() / losses.len() as f64;
-                measures.push(Measure::released(Series::PublicLoss, mean));
+                measures.push(told(Series::PublicLoss, mean));
             }
-            measures.extend(self.source.public_measures());
+            let public = self.source.public_measures().into_iter();
+            measures.extend(public.map(|(series, value)| told(series, value)));
             measures.extend(self.exact(watch));
         }
         self.advance(gradient.get())?;
-        self.released = Some(gradient.map(|_| ()));
+        self.released = Some(gradient.and(()));
         let (total, done) = (self.motion.steps, index == self.motion.steps);
         Ok(Step { index, total, phase: "descend", measures, done })
     }
 
     fn model(&self) -> Option<Released<Model>> {
         let whole = self.design.whole(self.parameters()).ok()?;
-        Some(self.released.clone()?.map(|()| Model::Classifier(whole)))
+        Some(self.released.as_ref()?.and(Model::Classifier(whole)))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {
@@ -290,6 +303,6 @@ impl Run for Training {
             Error::failed("the run ended before its first step, so there is no model")
                 .cure("run it again")
         })?;
-        Ok(released.map(|()| Model::Classifier(whole)))
+        Ok(released.and(Model::Classifier(whole)))
     }
 }

@@ -19,7 +19,9 @@ use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Released, Spender, Watch};
+use crate::privacy::{
+    Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender, Watch,
+};
 
 pub(in crate::adapt) const WEIGHTS: &str = "weights";
 
@@ -197,22 +199,26 @@ impl Descent {
 impl Run for Descent {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let public = self.public_part();
-        let gradient = self.private.release_gaussian(spender, GRADIENT, |records| {
+        let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
+        let gradient = self.private.release_gaussian(spender, GRADIENT, &whole, |records| {
             self.private_gradient(records).as_slice().to_vec()
         })?;
-        let slopes = self
-            .private
-            .release_gaussian(spender, WEIGHTS, |records| self.private_slopes(records))?;
+        let slopes =
+            self.private.release_gaussian(spender, WEIGHTS, &Reach::EachRecord, |records| {
+                self.private_slopes(records)
+            })?;
         let (by_model, by_weights) = self.slopes(&public, gradient.get(), slopes.get());
 
         let seen = public.value + self.pulls.value(&self.weights);
         let on_public: f64 = self.weights.public().sum();
         let total = on_public + self.weights.private().sum::<f64>();
+        // The weights follow from earlier releases.
+        let told = |series, value| Measure::released(series, slopes.and(value));
         let mut measures = vec![
-            Measure::released(Series::Objective, seen),
-            Measure::released(Series::StationarityGap, self.mapping(&by_model, &by_weights)),
-            Measure::released(Series::EffectiveSample, effective_sample(self.weights.public())),
-            Measure::released(Series::PublicWeight, on_public / total),
+            told(Series::Objective, seen),
+            told(Series::StationarityGap, self.mapping(&by_model, &by_weights)),
+            told(Series::EffectiveSample, effective_sample(self.weights.public())),
+            told(Series::PublicWeight, on_public / total),
         ];
         let look = |records: &Records| {
             let part = self.private_part(records);
@@ -228,7 +234,7 @@ impl Run for Descent {
 
         self.advance(&by_model, &by_weights)?;
         let model = self.learner.model(self.public.data.dimension(), &self.average());
-        self.model = Some(gradient.map(|_| model));
+        self.model = Some(gradient.and(model));
         let index = self.iterates.len() as u64 - 1;
         let done = index == self.steps;
         Ok(Step { index, total: self.steps, phase: "descend", measures, done })
@@ -240,7 +246,7 @@ impl Run for Descent {
 
     fn weights(&self) -> Option<Released<Vec<f64>>> {
         let weights = self.weights.public().collect();
-        Some(self.model.clone()?.map(|_| weights))
+        Some(self.model.as_ref()?.and(weights))
     }
 
     fn finish(self: Box<Self>) -> Result<Released<Model>> {

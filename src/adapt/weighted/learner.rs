@@ -1,10 +1,12 @@
 //! What is learned with weighted records: a score and a loss of it, with bounds.
 
-use crate::data::{Bounds, Dataset};
+use crate::adapt::problem::UNLABELLED;
+use crate::data::{Bounded, Bounds, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{LinearModel, Model, Network, logistic, network};
 use crate::numeric::Vector;
 use crate::numeric::projection::shrink_factor;
+use crate::privacy::Fault;
 
 /// A predictor and its loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -142,6 +144,11 @@ pub struct Records {
 impl Records {
     pub fn of(learner: Learner, data: Dataset) -> Result<Self> {
         Ok(Self { labels: learner.labels(&data)?, data })
+    }
+
+    /// Private records: what is wrong with them is not told.
+    pub fn private(learner: Learner, data: Bounded) -> std::result::Result<Self, Fault> {
+        Self::of(learner, data.into_dataset()).map_err(|_| UNLABELLED)
     }
 
     fn examples(&self) -> impl Iterator<Item = (&[f64], f64)> {

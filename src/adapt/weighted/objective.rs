@@ -46,6 +46,11 @@ impl Caps {
         if index < self.public_records { self.public } else { self.private }
     }
 
+    /// What all private weights add up to at most.
+    pub fn private_total(&self) -> f64 {
+        self.private * self.private_records as f64
+    }
+
     pub fn records(&self) -> usize {
         self.public_records + self.private_records
     }

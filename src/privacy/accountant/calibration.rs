@@ -56,15 +56,28 @@ const FINE: f64 = 1e-5;
 /// How often the proven bound is asked.
 const ROUNDS: u32 = 6;
 
-/// A plan with its noise: the events that will be drawn and what they guarantee.
+/// A plan with its noise: the events that will be drawn and what they guarantee. Only this
+/// crate makes one, by [`calibrate`] or for rehearsals: made-up noise cannot be drawn with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibrated {
-    pub target: Target,
-    pub events: Vec<Event>,
-    pub guarantee: Guarantee,
+    pub(crate) target: Target,
+    pub(crate) events: Vec<Event>,
+    pub(crate) guarantee: Guarantee,
 }
 
 impl Calibrated {
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
     /// No noise at all, for rehearsals on public data: no guarantee whatsoever.
     pub(crate) fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
         let event = |release: &PlannedRelease| Event {

@@ -10,7 +10,7 @@ use super::{
 use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
 use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
-use crate::privacy::{Calibrated, Private, Spender};
+use crate::privacy::{Calibrated, ClippedSum, Private, Reach, Spender};
 
 /// Runs on each of the two datasets: half to choose the test, half to hold it.
 const RUNS: usize = 120_000;
@@ -114,6 +114,8 @@ fn gaussian_epsilon(mu: f64, rate: f64, delta: f64) -> f64 {
 
 type Records = Vec<[f64; 3]>;
 
+const WIDE: Reach = Reach::Ball(100.0);
+
 /// Records of norm one; the neighbours differ in the first, by as much as they can.
 fn records(first: [f64; 3]) -> Records {
     let rest = [[0.6, 0.8, 0.0], [0.0, -1.0, 0.0], [-0.48, 0.6, 0.64], [0.0, 0.0, 1.0]];
@@ -141,7 +143,8 @@ fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
         let mechanism = Mechanism::Gaussian { sensitivity, sigma, grid, coordinates: 3 };
         let neighbours = (records(DIAGONAL), records(DIAGONAL.map(|x| -x)));
         audit(mechanism, delta, neighbours, |data, spender| {
-            let released = data.release_gaussian(spender, "audited", |data| sum(data.iter()));
+            let query = |data: &Records| sum(data.iter());
+            let released = data.release_gaussian(spender, "audited", &WIDE, query);
             along(released.unwrap().get())
         })
     };
@@ -160,10 +163,11 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
         // Zero-out: the null record contributes nothing.
         let neighbours = (vec![DIAGONAL, [0.0; 3]], vec![[0.0; 3]; 2]);
         audit(mechanism, delta, neighbours, |data, spender| {
-            let query = |data: &Records, sample: &super::PoissonSample| {
-                sum(sample.members().iter().map(|member| &data[*member]))
+            let query = |data: &Records, sample: &super::PoissonSample, total: &mut ClippedSum| {
+                let members = sample.members().iter().map(|member| &data[*member]);
+                total.add_fused(&sum(members), sample.members().len());
             };
-            let released = data.release_subsampled_gaussian(spender, "audited", Vec::len, query);
+            let released = data.release_sampled_sum(spender, "audited", Vec::len, query);
             along(released.unwrap().get())
         })
     };
@@ -182,7 +186,8 @@ fn laplace_noise_keeps_its_promise_and_half_of_it_would_not() {
         let mechanism = Mechanism::Laplace { sensitivity, scale, grid, coordinates: 3 };
         let neighbours = (records([1.0, 0.0, 0.0]), records([-1.0, 0.0, 0.0]));
         audit(mechanism, 0.0, neighbours, |data, spender| {
-            let released = data.release_laplace(spender, "audited", |data| sum(data.iter()));
+            let query = |data: &Records| sum(data.iter());
+            let released = data.release_laplace(spender, "audited", &WIDE, query);
             released.unwrap().get()[0]
         })
     };
@@ -200,7 +205,7 @@ fn selection_neighbours() -> (Vec<f64>, Vec<f64>) {
 }
 
 fn first_selected(data: &Private<Vec<f64>>, spender: &mut Spender) -> f64 {
-    let selected = data.select(spender, "audited", Vec::clone).unwrap();
+    let selected = data.select(spender, "audited", &WIDE, Vec::clone).unwrap();
     if *selected.get() == 0 { 1.0 } else { 0.0 }
 }
 
@@ -236,7 +241,7 @@ fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
         let range = 2.0 + DirectionMechanism::range_slack(scale, 2);
         let mechanism = Mechanism::Direction { range, scale, dimension: 2 };
         audit(mechanism, 0.0, (matrix(1.0, 0.0), matrix(0.0, 1.0)), |data, spender| {
-            let drawn = data.release_direction(spender, "audited", |entries| {
+            let drawn = data.release_direction(spender, "audited", &WIDE, |entries| {
                 Matrix::from_column_slice(2, 2, entries)
             });
             let drawn = drawn.unwrap().into_inner();

@@ -53,6 +53,11 @@ impl PoissonSample {
         Ok(Self { members, population })
     }
 
+    /// The sample of an earlier rehearsal.
+    pub(in crate::privacy) fn again(members: Vec<usize>, population: usize) -> Self {
+        Self { members, population }
+    }
+
     /// The sample's records by their position among all, ascending.
     pub fn members(&self) -> &[usize] {
         &self.members

@@ -1,0 +1,229 @@
+//! What a query may give: mechanisms clip it, so that a wrong method adds bias and never leaks.
+//!
+//! * Sums over a Poisson sample are clipped record by record: a [`ClippedSum`] computes the
+//!   factors itself, from the norms of the contributions, and no factor is larger than the
+//!   announced sensitivity allows.
+//! * Any other query comes with its [`Reach`]: a public set that its exact value cannot leave.
+//!   [`Reach::EachRecord`] is as good as clipping record by record; the others bound the whole.
+//!
+//! What is not a finite number never leaves: it becomes the middle of the reach, as if no
+//! record had said anything.
+
+use crate::numeric::projection::shrink_factor;
+
+/// By how much a value may lie outside its reach because of rounding, relatively.
+const ROUNDING: f64 = 1e-6;
+
+/// Where the exact value of a query lies, whatever the records are. It must be known from
+/// public numbers alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reach {
+    /// Vectors no longer than this.
+    Ball(f64),
+    /// Every number is this close to its centre.
+    Around { centre: Vec<f64>, radius: f64 },
+    /// One number of each record, from minus the announced sensitivity to 0: so replacing a
+    /// record cannot move the vector any further, whatever the method does.
+    EachRecord,
+}
+
+impl Reach {
+    /// Numbers from `low` to `high`.
+    pub fn between(low: f64, high: f64, numbers: usize) -> Self {
+        Self::Around { centre: vec![0.5 * (low + high); numbers], radius: 0.5 * (high - low) }
+    }
+
+    /// Puts the exact value of a query into its reach. True where it was not there already.
+    pub(super) fn clip(&self, exact: &mut [f64], sensitivity: f64) -> bool {
+        match self {
+            Self::Ball(radius) => shorten(exact, *radius),
+            Self::Around { centre, radius } => {
+                let radius = radius * (1.0 + ROUNDING);
+                let middles = centre.iter().copied().chain(std::iter::repeat(0.0));
+                let mut clipped = false;
+                for (number, middle) in exact.iter_mut().zip(middles) {
+                    clipped |= put(number, middle - radius, middle + radius, middle);
+                }
+                clipped
+            }
+            Self::EachRecord => exact
+                .iter_mut()
+                .fold(false, |clipped, number| clipped | put(number, -sensitivity, 0.0, 0.0)),
+        }
+    }
+}
+
+/// Puts a number between `low` and `high`, or at `middle` where it is none.
+fn put(number: &mut f64, low: f64, high: f64, middle: f64) -> bool {
+    let before = *number;
+    *number = if before.is_finite() { before.max(low).min(high) } else { middle };
+    before != *number
+}
+
+/// Makes a vector no longer than `radius`, up to rounding. True where it was longer.
+fn shorten(exact: &mut [f64], radius: f64) -> bool {
+    let norm = exact.iter().map(|number| number * number).sum::<f64>().sqrt();
+    let shrink = shrink_factor(norm, radius * (1.0 + ROUNDING));
+    if shrink == 1.0 {
+        return false;
+    }
+    if shrink > 0.0 {
+        exact.iter_mut().for_each(|number| *number *= shrink);
+    } else {
+        // No numbers, or so large that their squares are none.
+        exact.fill(0.0);
+    }
+    true
+}
+
+/// Vectors of single records that need not be formed: their norms and weighted sums are all
+/// that clipping needs.
+pub trait Contributions {
+    /// Of each record.
+    fn squared_norms(&self) -> Vec<f64>;
+
+    /// Adds Σ fᵢcᵢ.
+    fn add_weighted(&self, factors: &[f64], sum: &mut [f64]);
+}
+
+/// A sum of vectors of single records, each clipped here.
+#[derive(Debug)]
+pub struct ClippedSum {
+    sum: Vec<f64>,
+    /// No record adds a longer vector.
+    longest: f64,
+    overreached: bool,
+}
+
+impl ClippedSum {
+    pub(crate) fn new(numbers: usize, longest: f64) -> Self {
+        Self { sum: vec![0.0; numbers], longest, overreached: false }
+    }
+
+    /// How many numbers it has.
+    pub fn numbers(&self) -> usize {
+        self.sum.len()
+    }
+
+    /// Adds the first `count` of the contributions, each clipped to `clip` and to what was
+    /// announced. One whose norm is not a number adds nothing.
+    pub fn add(&mut self, contributions: &impl Contributions, count: usize, clip: f64) {
+        let norms = contributions.squared_norms();
+        let longest = self.longest * (1.0 + ROUNDING);
+        let over = |square: &f64| !(square.sqrt().min(clip) <= longest);
+        self.overreached |= norms.iter().take(count).any(over);
+        let clip = clip.min(self.longest);
+        let factor = |(i, square): (usize, f64)| {
+            if i < count { shrink_factor(square.sqrt(), clip) } else { 0.0 }
+        };
+        let factors: Vec<f64> = norms.into_iter().enumerate().map(factor).collect();
+        contributions.add_weighted(&factors, &mut self.sum);
+    }
+
+    /// Adds a sum over `members` records that a kernel clipped inside: together they are no
+    /// longer than each on its own.
+    pub fn add_fused(&mut self, sum: &[f64], members: usize) {
+        let mut sum = sum.to_vec();
+        self.overreached |= shorten(&mut sum, members as f64 * self.longest);
+        for (total, number) in self.sum.iter_mut().zip(sum) {
+            *total += number;
+        }
+    }
+
+    /// Whether there was more to clip than the method had announced.
+    pub(super) fn has_overreached(&self) -> bool {
+        self.overreached
+    }
+
+    /// The sum, or zeros where it is not made of numbers.
+    pub(crate) fn finish(mut self) -> Vec<f64> {
+        if !self.sum.iter().all(|number| number.is_finite()) {
+            self.sum.fill(0.0);
+        }
+        self.sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Plain vectors; their norms are computed, or claimed.
+    struct Vectors(Vec<Vec<f64>>);
+
+    impl Contributions for Vectors {
+        fn squared_norms(&self) -> Vec<f64> {
+            self.0.iter().map(|vector| vector.iter().map(|x| x * x).sum()).collect()
+        }
+
+        fn add_weighted(&self, factors: &[f64], sum: &mut [f64]) {
+            for (vector, factor) in self.0.iter().zip(factors) {
+                sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += factor * x);
+            }
+        }
+    }
+
+    fn norm(vector: &[f64]) -> f64 {
+        vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn a_method_that_forgets_to_clip_is_clipped_to_what_it_announced() {
+        let records = Vectors(vec![vec![300.0, 400.0], vec![0.3, 0.4], vec![9.0, 9.0]]);
+        let mut sum = ClippedSum::new(2, 1.0);
+        sum.add(&records, 2, f64::INFINITY);
+        let sum = sum.finish();
+        assert!((norm(&sum) - 1.5).abs() < 1e-12, "{sum:?}");
+    }
+
+    #[test]
+    fn what_is_not_a_number_says_nothing() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+            let mut sum = ClippedSum::new(2, 1.0);
+            sum.add(&Vectors(vec![vec![bad, 0.0]]), 1, 1.0);
+            sum.add_fused(&[bad, 0.0], 1);
+            assert!(sum.finish().iter().all(|x| x.abs() <= 1.0 + 1e-5));
+            let mut ball = [bad, 0.1];
+            Reach::Ball(1.0).clip(&mut ball, 1.0);
+            assert!(norm(&ball) <= 1.0 + 1e-5, "{ball:?}");
+            let mut around = [bad, 7.0, 5.1];
+            Reach::Around { centre: vec![5.0; 3], radius: 1.0 }.clip(&mut around, 1.0);
+            assert!(around.iter().all(|x| (x - 5.0).abs() <= 1.0 + 1e-5), "{around:?}");
+            assert_eq!(around[2], 5.1);
+            let mut each = [bad, -0.2, 0.5];
+            Reach::EachRecord.clip(&mut each, 0.3);
+            assert!(each.iter().all(|x| (-0.3..=0.0).contains(x)) && each[1] == -0.2);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_within_its_reach_is_left_to_the_last_bit(
+            value in proptest::collection::vec(-1.0..1.0_f64, 3),
+        ) {
+            let mut ball = value.clone();
+            Reach::Ball(norm(&value)).clip(&mut ball, 1.0);
+            prop_assert_eq!(&ball, &value);
+            let mut around = value.clone();
+            Reach::between(-1.0, 1.0, 3).clip(&mut around, 1.0);
+            prop_assert_eq!(&around, &value);
+        }
+
+        #[test]
+        fn replacing_a_record_by_nothing_moves_a_clipped_sum_by_no_more_than_was_announced(
+            records in proptest::collection::vec(
+                proptest::collection::vec(-1e3..1e3_f64, 3), 1..6),
+        ) {
+            let sum = |count: usize| {
+                let mut sum = ClippedSum::new(3, 0.5);
+                sum.add(&Vectors(records.clone()), count, f64::INFINITY);
+                sum.finish()
+            };
+            let (all, fewer) = (sum(records.len()), sum(records.len() - 1));
+            let moved: Vec<f64> = all.iter().zip(&fewer).map(|(a, b)| a - b).collect();
+            prop_assert!(norm(&moved) <= 0.5 + 1e-12);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a rehearsal drew and from what, so that an audit can compare two of them. Public data
+//! play the private part in a rehearsal, so nothing here is private.
+
+use crate::error::{Error, Result};
+
+/// One draw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draw {
+    /// Index of its event in the plan.
+    pub event: usize,
+    /// What the noise was added to, or the scores: clipped by the mechanism.
+    pub exact: Vec<f64>,
+    pub released: Vec<f64>,
+    /// Who was in the sample; empty where there is none.
+    pub members: Vec<usize>,
+    /// The mechanism had something to clip: the method gave more than it announced.
+    pub overreached: bool,
+}
+
+/// The tape of a rehearsal.
+#[derive(Debug, Default)]
+pub(crate) enum Tape {
+    #[default]
+    Off,
+    Recording(Vec<Draw>),
+    /// Samples and released values are those of an earlier rehearsal, whatever the data are
+    /// now: both saw the same history.
+    Against {
+        before: Vec<Draw>,
+        now: Vec<Draw>,
+    },
+}
+
+impl Tape {
+    /// The earlier rehearsal's draw that comes now.
+    pub(super) fn next(&self) -> Result<Option<&Draw>> {
+        let Self::Against { before, now } = self else { return Ok(None) };
+        before
+            .get(now.len())
+            .map(Some)
+            .ok_or_else(|| Error::failed("the second rehearsal draws more often than the first"))
+    }
+
+    pub(super) fn note(&mut self, draw: Draw) {
+        match self {
+            Self::Off => {}
+            Self::Recording(draws) | Self::Against { now: draws, .. } => draws.push(draw),
+        }
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+
+    /// What was drawn.
+    pub(crate) fn into_draws(self) -> Vec<Draw> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::Recording(draws) | Self::Against { now: draws, .. } => draws,
+        }
+    }
+}
