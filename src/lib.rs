@@ -8,6 +8,7 @@
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
+//! | [`audit`] | what every release and its noise do, measured against what is claimed |
 //! | [`session`] | the RON session, run directories, the demo |
 //! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
@@ -17,10 +18,12 @@
 //! | [`files`] | files that are whole or not there, and who may read them |
 
 pub mod adapt;
+pub mod audit;
 pub mod cli;
 pub mod data;
 pub mod engine;
 pub mod error;
+//! | [`audit`] | what every release and its noise do, measured against what is claimed |
 pub mod files;
 pub mod model;
 pub mod numeric;

@@ -31,6 +31,7 @@ use super::{Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec};
 use crate::adapt::plan::GRADIENT;
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::model::{Classifier, Gradients};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
@@ -348,6 +349,7 @@ impl Split {
         let outside = (whole - inside).max(0.0) + RESIDUAL_SLACK * whole;
         let embedding = first * shrink_factor(first * inside.sqrt(), self.embedding);
         let residual = first * shrink_factor(first * outside.sqrt(), self.residual);
+        let residual = if planted(Fault::MissingResidual) { 1.0 } else { residual };
         (embedding, if self.residual > 0.0 { residual } else { 0.0 })
     }
 
@@ -380,7 +382,8 @@ impl Contributions for Embeddings<'_> {
         let records = self.squares.iter().zip(self.inside.column_iter()).zip(&self.factors);
         let norms = records.map(|((whole, w), (e, f))| {
             let inside = w.norm_squared();
-            let outside = (whole - inside).max(0.0);
+            let counted = !planted(Fault::MissingResidual);
+            let outside = if counted { (whole - inside).max(0.0) } else { 0.0 };
             (embedding_unit * e).powi(2) * inside + (residual_unit * f).powi(2) * outside
         });
         norms.collect()

@@ -13,6 +13,7 @@
 
 use super::ProblemShape;
 use crate::data::{Bounds, Dataset};
+use crate::faults::{Fault, planted};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -49,7 +50,10 @@ impl Risk {
             // (f·x·w − y)² = f²(x·w − y/f)²
             let factor = shrink_factor(x.norm(), bounds.feature_norm);
             let counts = factor > 0.0 && x.iter().all(|x| x.is_finite()) && y.is_finite();
-            let y = if counts { y.clamp(-bounds.label, bounds.label) } else { 0.0 };
+            let counts = counts || planted(Fault::NonFinite);
+            let unclipped = planted(Fault::UnclippedLabel);
+            let label = if unclipped { f64::INFINITY } else { bounds.label };
+            let y = if counts { y.clamp(-label, label) } else { 0.0 };
             let factor = if counts { factor } else { 0.0 };
             weights.push(share * factor.powi(2));
             scaled.push(if counts { y / factor } else { 0.0 });

@@ -5,6 +5,7 @@
 //! records of norm r. It is computed once: n never enters a loop.
 
 use super::ProblemShape;
+use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::weighted_outer_sum;
@@ -16,7 +17,8 @@ pub(super) fn frobenius_sensitivity(shape: &ProblemShape) -> f64 {
     let n = shape.private_records;
     let square = shape.bounds.feature_norm.powi(2);
     let rounding = summation_error(n + shape.dimension + 16) * square;
-    std::f64::consts::SQRT_2 * square / n as f64 + 2.0 * rounding
+    let orthogonal = if planted(Fault::WrongNorm) { 1.0 } else { std::f64::consts::SQRT_2 };
+    orthogonal * square / n as f64 + 2.0 * rounding
 }
 
 /// A record shrunk to less of itself has left what is not lost in rounding.
@@ -26,7 +28,7 @@ const LEAST_SHRINKING: f64 = 1e-100;
 /// the declared bounds. A record that is not made of numbers, or of absurdly large ones,
 /// counts for nothing.
 pub fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
-    let n = features.ncols() as f64;
+    let n = features.ncols() as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
     let weights: Vec<f64> = features
         .column_iter()
         .map(|example| shrink_factor(example.norm(), norm))

@@ -122,7 +122,7 @@ impl FieldKind {
         if matches!(self, Self::Automatic { whole: false, .. }) { 0.1 } else { 1.0 }
     }
 
-    fn admits(self, value: &Value) -> bool {
+    pub(crate) fn admits(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Real { min, max, .. }, Value::Number(x)) => (min..=max).contains(x),
             (Self::Whole { min, max, .. }, Value::Number(x)) => {

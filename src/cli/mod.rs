@@ -11,6 +11,7 @@
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
 //! | [`rank`] | `halflight rank SESSION` |
+//! | [`audit`] | `halflight audit [SESSION]` |
 //! | [`reproduce`] | `halflight reproduce` |
 //! | [`predict`] | `halflight predict MODEL DATA` |
 //! | [`report`] | `halflight report RUN...` |
@@ -30,6 +31,7 @@
 //! Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the budget, 130 interrupted.
 
 mod account;
+mod audit;
 mod completions;
 mod data;
 mod demo;
@@ -112,6 +114,7 @@ enum Command {
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
     Account(account::AccountCommand),
+    Audit(audit::Audit),
     /// Repeat the papers' experiments on public data; nothing here is private.
     Reproduce(reproduce::Reproduce),
     /// Write pictures of the screens (SVG), as they stand in the README.
@@ -142,6 +145,7 @@ pub fn main() -> ExitCode {
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
+        Some(Command::Audit(audit)) => audit.execute(),
         Some(Command::Reproduce(reproduce)) => reproduce.execute(),
         Some(Command::Picture(picture)) => picture.execute(),
         Some(Command::Completions(completions)) => completions.execute(),

@@ -7,6 +7,7 @@
 //! zeros, as if it were not there.
 
 use super::{Bounds, Dataset};
+use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 
 /// By how much preparation's own clipping may miss the bound in rounding, relatively.
@@ -30,6 +31,9 @@ impl Bounded {
         let (norm, label) = (usable(bounds.feature_norm), usable(bounds.label));
         let mut null = Vec::new();
         for (i, mut record) in data.features.column_iter_mut().enumerate() {
+            if planted(Fault::NonFinite) {
+                continue;
+            }
             if !record.iter().all(|number| number.is_finite()) {
                 record.fill(0.0);
                 null.push(i);
@@ -43,6 +47,9 @@ impl Bounded {
         }
         if let Some(target) = &mut data.target {
             for (i, y) in target.iter_mut().enumerate() {
+                if planted(Fault::UnclippedLabel) {
+                    continue;
+                }
                 if y.is_finite() {
                     *y = y.clamp(-label, label);
                 } else {

@@ -325,6 +325,17 @@ impl<T> Private<T> {
         spender.select(release, reach, || scores(&self.0)).map(Released::new)
     }
 
+    /// A planted fault: there is no such opening in any other build.
+    #[cfg(feature = "planted-faults")]
+    pub(crate) fn stolen(&self, look: impl Fn(&T) -> f64) -> f64 {
+        look(&self.0)
+    }
+
+    #[cfg(not(feature = "planted-faults"))]
+    pub(crate) fn stolen(&self, _: impl Fn(&T) -> f64) -> f64 {
+        0.0
+    }
+
     /// Computes a number for the curator's eyes. Sealed watches compute nothing.
     pub(crate) fn curator<U>(
         &self,

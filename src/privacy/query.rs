@@ -9,6 +9,7 @@
 //! What is not a finite number never leaves: it becomes the middle of the reach, as if no
 //! record had said anything.
 
+use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 
 /// By how much a value may lie outside its reach because of rounding, relatively.
@@ -112,7 +113,8 @@ impl ClippedSum {
         let longest = self.longest * (1.0 + ROUNDING);
         let over = |square: &f64| !(square.sqrt().min(clip) <= longest);
         self.overreached |= norms.iter().take(count).any(over);
-        let clip = clip.min(self.longest);
+        let clip =
+            if planted(Fault::ForgottenClip) { f64::INFINITY } else { clip.min(self.longest) };
         let factor = |(i, square): (usize, f64)| {
             if i < count { shrink_factor(square.sqrt(), clip) } else { 0.0 }
         };

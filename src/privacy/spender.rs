@@ -9,9 +9,10 @@ use super::mechanism::{
     NoisyMaximum, PermuteAndFlip, PoissonSample,
 };
 use super::query::{ClippedSum, Reach};
-use super::tape::{Draw, Tape};
+use super::tape::{Draw, History, Tape};
 use super::transcript::Transcript;
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::numeric::Matrix;
 
 /// How many blocks a run's draws of one event are announced in, at most: each
@@ -35,6 +36,7 @@ pub struct Spender {
     ran_out: bool,
     /// Of a rehearsal that is audited.
     tape: Tape,
+    history: History,
 }
 
 /// What a mechanism works on.
@@ -133,7 +135,19 @@ impl Spender {
             _ => (none.clone(), none.clone(), none),
         };
         let (transcript, ran_out, tape) = (None, false, Tape::Off);
-        Self { account, generator, events, announced, drawn, transcript, lost, ran_out, tape }
+        let history = History::default();
+        Self {
+            account,
+            generator,
+            events,
+            announced,
+            drawn,
+            transcript,
+            lost,
+            ran_out,
+            tape,
+            history,
+        }
     }
 
     /// For studies in which *public* data play the private part, such as
@@ -147,13 +161,22 @@ impl Spender {
 
     /// A rehearsal whose draws are kept, or one that sees the samples and released values of
     /// an earlier one.
-    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, before: Option<Vec<Draw>>) -> Self {
+    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, mut history: History) -> Self {
+        let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
         let mut spender = Self::rehearsal(calibrated, seed);
-        spender.tape = match before {
+        spender.tape = match history.before.take() {
             Some(before) => Tape::Against { before, now: Vec::new() },
             None => Tape::Recording(Vec::new()),
         };
+        spender.history = history;
         spender
+    }
+
+    /// Whether it would draw an event once more than planned: never, an audit hopes.
+    pub(crate) fn exceeds_its_plan(&mut self) -> bool {
+        (0..self.events.len()).any(|index| {
+            self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()
+        })
     }
 
     /// The draws of an audited rehearsal.
@@ -230,6 +253,11 @@ impl Spender {
         };
         let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
         self.once(index, coordinates, query, |spender, exact| {
+            if planted(Fault::LaplaceForGaussian) {
+                let noise = DiscreteLaplace::at_least(sigma / 2.0_f64.sqrt())?;
+                return noise.perturb(&mut spender.generator, exact);
+            }
+            let sigma = if planted(Fault::HalfNoise) { 0.5 * sigma } else { sigma };
             match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
                 Some(noise) => noise.perturb(&mut spender.generator, exact),
                 None => Ok(exact.to_vec()),
@@ -253,7 +281,26 @@ impl Spender {
         let query = |spender: &mut Self| {
             let sample = match spender.tape.next()? {
                 Some(draw) => PoissonSample::again(draw.members.clone(), records),
+                None if planted(Fault::KnownSample) => {
+                    let mut known = NoiseGenerator::insecure_from_seed(spender.drawn[index]);
+                    PoissonSample::draw(&mut known, rate, records)?
+                }
                 None => PoissonSample::draw(&mut spender.generator, rate, records)?,
+            };
+            let sample = if planted(Fault::FixedSample) && spender.tape.next()?.is_none() {
+                let size = (rate * records as f64).round() as usize;
+                let first = spender.drawn[index] as usize * 7;
+                let mut all: Vec<usize> = (0..size).map(|i| (first + i) % records).collect();
+                all.sort_unstable();
+                PoissonSample::again(all, records)
+            } else {
+                sample
+            };
+            let sample = if spender.tape.is_off() {
+                sample
+            } else {
+                let members = spender.history.members(sample.members().to_vec());
+                PoissonSample::again(members, records)
             };
             let mut sum = ClippedSum::new(coordinates as usize, sensitivity);
             add(&sample, &mut sum);
@@ -262,6 +309,11 @@ impl Spender {
             Ok(Query { exact: sum.finish(), members, overreached })
         };
         self.once(index, coordinates, query, |spender, exact| {
+            if planted(Fault::LaplaceForGaussian) {
+                let noise = DiscreteLaplace::at_least(sigma / 2.0_f64.sqrt())?;
+                return noise.perturb(&mut spender.generator, exact);
+            }
+            let sigma = if planted(Fault::HalfNoise) { 0.5 * sigma } else { sigma };
             match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
                 Some(noise) => noise.perturb(&mut spender.generator, exact),
                 None => Ok(exact.to_vec()),
@@ -330,6 +382,7 @@ impl Spender {
         let winner = self.once(index, candidates, query, |spender, scores| {
             let winner = match mechanism {
                 Mechanism::Selection { scale, .. } => {
+                    let scale = if planted(Fault::SelectionScale) { 0.5 * scale } else { scale };
                     match spender.noise(scale, || ExponentialMechanism::with_scale(scale))? {
                         Some(noise) => noise.select(&mut spender.generator, scores),
                         None => largest(scores),
@@ -376,7 +429,22 @@ impl Spender {
         let Query { exact, members, overreached } = self.compute(index, planned, query)?;
         let released = match self.tape.next()? {
             Some(draw) => draw.released.clone(),
-            None => perturb(self, &exact)?,
+            None => {
+                if planted(Fault::ReusedNoise) {
+                    self.generator = NoiseGenerator::insecure_from_seed(1);
+                }
+                let mut released = perturb(self, &exact)?;
+                if planted(Fault::OneCoordinate) {
+                    let rest = released.iter_mut().zip(&exact).skip(1);
+                    rest.for_each(|(noisy, exact)| *noisy = *exact);
+                }
+                if planted(Fault::StaleTranscript)
+                    && let Some(last) = self.tape.last(index)
+                {
+                    released = last;
+                }
+                released
+            }
         };
         if let Some(transcript) = &mut self.transcript {
             transcript.append(index, &released)?;
@@ -431,7 +499,7 @@ impl Spender {
     /// Makes sure that one more draw of event `index` is in the ledger.
     fn announce(&mut self, index: usize) -> Result<()> {
         let planned = self.events[index].count;
-        if self.drawn[index] == planned {
+        if self.drawn[index] >= planned && !planted(Fault::OnceMore) {
             let label = &self.events[index].label;
             if self.lost[index] > 0 {
                 self.ran_out = true;
@@ -447,7 +515,8 @@ impl Spender {
             )));
         }
         if self.drawn[index] == self.announced[index] {
-            let block = planned.div_ceil(BLOCKS_PER_EVENT).min(planned - self.announced[index]);
+            let left = planned.saturating_sub(self.announced[index]);
+            let block = planned.div_ceil(BLOCKS_PER_EVENT).min(left);
             if let Account::Ledger { ledger, run } = &mut self.account {
                 // What the block before gave is durable before the next one is announced.
                 self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
@@ -469,6 +538,10 @@ impl Spender {
 /// The exact value of a query, put into its reach.
 fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Query {
     let overreached = reach.clip(&mut exact, sensitivity);
+    if planted(Fault::CoarseRounding) {
+        let step = 0.7 * sensitivity;
+        exact.iter_mut().for_each(|number| *number = (*number / step).round() * step);
+    }
     Query { exact, members: Vec::new(), overreached }
 }
 
@@ -661,9 +734,10 @@ mod tests {
     fn scores_that_are_no_numbers_say_nothing_and_a_wrong_count_of_them_is_refused() {
         let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 1);
+        let reach = Reach::between(-5.0, 5.0, 3);
         let mut select = |scores: Vec<f64>| {
             let selected =
-                Private::new(scores).select(&mut spender, "selection", &WIDE, Vec::clone);
+                Private::new(scores).select(&mut spender, "selection", &reach, Vec::clone);
             selected.map(Released::into_inner).map_err(|error| error.to_string())
         };
         assert_eq!(select(vec![-1.0, f64::NAN, -2.0]), Ok(1));
@@ -676,7 +750,8 @@ mod tests {
     fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit() {
         let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
         let released = |value: f64, before: Option<Vec<Draw>>| {
-            let mut spender = Spender::audited(&calibrated, 1, before);
+            let history = History { before, ..History::default() };
+            let mut spender = Spender::audited(&calibrated, 1, history);
             let data = Private::new(vec![value, 0.0]);
             let reach = Reach::Ball(1.0);
             data.release_gaussian(&mut spender, "gaussian", &reach, Vec::clone).unwrap();

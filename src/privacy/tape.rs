@@ -31,6 +31,30 @@ pub(crate) enum Tape {
     },
 }
 
+/// How a rehearsal differs from another one.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// What it sees instead of draws of its own.
+    pub before: Option<Vec<Draw>>,
+    /// Records that are left blank: no sample has them.
+    pub blank: Vec<usize>,
+    /// A record that every sample has.
+    pub present: Option<usize>,
+}
+
+impl History {
+    /// The members of a sample under it.
+    pub(super) fn members(&self, mut members: Vec<usize>) -> Vec<usize> {
+        members.retain(|member| !self.blank.contains(member));
+        if let Some(present) = self.present
+            && let Err(at) = members.binary_search(&present)
+        {
+            members.insert(at, present);
+        }
+        members
+    }
+}
+
 impl Tape {
     /// The earlier rehearsal's draw that comes now.
     pub(super) fn next(&self) -> Result<Option<&Draw>> {
@@ -46,6 +70,12 @@ impl Tape {
             Self::Off => {}
             Self::Recording(draws) | Self::Against { now: draws, .. } => draws.push(draw),
         }
+    }
+
+    /// The last released value of an event.
+    pub(super) fn last(&self, event: usize) -> Option<Vec<f64>> {
+        let (Self::Recording(draws) | Self::Against { now: draws, .. }) = self else { return None };
+        draws.iter().rfind(|draw| draw.event == event).map(|draw| draw.released.clone())
     }
 
     pub(super) fn is_off(&self) -> bool {

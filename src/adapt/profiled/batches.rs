@@ -14,6 +14,7 @@ use crate::adapt::sampled::rounding;
 use crate::adapt::spec::{Field, FieldKind};
 use crate::adapt::{Plan, ProblemShape, Settings};
 use crate::error::Result;
+use crate::faults::{Fault, planted};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease};
 
@@ -71,7 +72,7 @@ impl Batches {
                 "the private part of the gradient{over}, {dimension} numbers in each step"
             ),
             mechanism,
-            count: steps,
+            count: if planted(Fault::WrongCountOfDraws) { steps - 1 } else { steps },
             noise: Allotment::Share(share),
             adjacency,
         };

@@ -8,6 +8,7 @@ use crate::adapt::penalty::PenaltySource;
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::model::{LinearModel, Model};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
@@ -128,6 +129,9 @@ impl Run for Adaptation {
     /// All measures of a step describe the point at which its gradient was taken.
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         self.settle_penalty(spender)?;
+        if planted(Fault::PrivateStatistic) {
+            self.profile.kappa = self.private.stolen(|records| records.data().features.norm());
+        }
         let (profile, count) = (self.profile, self.shape.private_records);
         let at = self.descent.current().clone();
         let public = profile.public(&self.public);

@@ -15,6 +15,7 @@ use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
 use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::rounding::summation_error;
@@ -138,7 +139,8 @@ impl Descent {
     }
 
     fn private_gradient(&self, records: &Records) -> Vector {
-        let weights = self.weights.private();
+        let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
+        let weights = self.weights.private().map(|q| unclipped * q);
         records.gradient(self.learner, self.theta(), weights, self.largest.gradient)
     }
 

@@ -1,0 +1,308 @@
+//! Which ε do runs show at least?
+//!
+//! *Many runs*, with and without a canary that is as hostile as records can be. The observer
+//! sees every released value, knows all other records, and scores a run by what the released
+//! values say for the canary against their noise. The threshold is chosen on one half of the
+//! runs and judged on the other, with Clopper and Pearson's bounds.
+//!
+//! *One run* (Steinke, Nasr, Jagielski 2023): every record is in or out by a coin of its own;
+//! after one run the observer guesses the clearest of them. So many right guesses are unlikely
+//! under a small ε.
+
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use serde::Serialize;
+
+use super::neighbours::variants;
+use super::subject::Subject;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::numeric::special::least;
+use crate::privacy::Adjacency;
+use crate::privacy::accountant::{Event, Mechanism};
+use crate::privacy::tape::{Draw, History};
+
+/// Each bound fails this often.
+const RISK: f64 = 0.025;
+
+/// Lower bounds on ε.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shown {
+    /// By runs with and without one canary.
+    pub many_runs: f64,
+    pub runs: usize,
+    /// By one run with and without each of many.
+    pub one_run: f64,
+    pub canaries: usize,
+    /// Each of the two is a lower bound with this confidence.
+    pub confidence: f64,
+}
+
+/// What a run is played on.
+struct World<'a> {
+    data: &'a Dataset,
+    blank: Vec<usize>,
+    present: Option<usize>,
+}
+
+impl World<'_> {
+    fn play(&self, subject: &Subject, seed: u64, before: Option<&[Draw]>) -> Result<Vec<Draw>> {
+        let before = before.map(<[Draw]>::to_vec);
+        let (blank, present) = (self.blank.clone(), self.present);
+        let history = History { before, blank, present };
+        Ok(subject.play(subject.bounded(self.data.clone()), seed, history)?.draws)
+    }
+}
+
+pub(super) fn show(subject: &Subject, runs: usize) -> Result<Shown> {
+    let delta = subject.calibrated.guarantee.delta;
+    let many_runs = many_runs(subject, runs, delta)?;
+    let (one_run, canaries) = one_run(subject, delta)?;
+    Ok(Shown { many_runs, runs, one_run, canaries, confidence: 1.0 - 2.0 * RISK })
+}
+
+fn is_sampled(subject: &Subject) -> bool {
+    subject.calibrated.events.iter().any(|event| event.adjacency == Adjacency::ZeroOut)
+}
+
+fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
+    let at = 0;
+    let hostile = variants(&subject.private, at);
+    let world = |data| World { data, blank: Vec::new(), present: None };
+    let sampled = is_sampled(subject);
+    let blank = |data| World { data, blank: vec![at], present: None };
+    // The pair of neighbours that is furthest apart in the first run.
+    let first = world(&hostile[0]).play(subject, 1, None)?;
+    let mut furthest = (0.0, 0, 0);
+    let present = |data| World { data, blank: Vec::new(), present: Some(at) };
+    let inside = hostile.iter().map(|data| match sampled {
+        true => present(data).play(subject, 1, Some(&first)),
+        false => world(data).play(subject, 1, Some(&first)),
+    });
+    let inside = inside.collect::<Result<Vec<_>>>()?;
+    let out = blank(&hostile[0]).play(subject, 1, Some(&first))?;
+    for i in 0..inside.len() {
+        let others = if sampled { 0..1 } else { 0..i };
+        for j in others {
+            let other = if sampled { &out } else { &inside[j] };
+            let apart: f64 =
+                inside[i].iter().zip(other).map(|(a, b)| distance(subject, a, b)).sum();
+            if apart > furthest.0 {
+                furthest = (apart, i, j);
+            }
+        }
+    }
+    let (one, other) = (&hostile[furthest.1], &hostile[furthest.2]);
+    let (with, without, is, is_not) = if sampled {
+        (world(one), blank(one), present(one), blank(one))
+    } else {
+        (world(one), world(other), world(one), world(other))
+    };
+    let score = |world: &World<'_>, seed: u64| -> Result<f64> {
+        let seen = world.play(subject, seed, None)?;
+        let inside = is.play(subject, seed, Some(&seen))?;
+        let outside = is_not.play(subject, seed, Some(&seen))?;
+        let draws = seen.iter().zip(&inside).zip(&outside);
+        let events = &subject.calibrated.events;
+        Ok(draws.map(|((seen, a), b)| evidence(&events[a.event], seen, &a.exact, &b.exact)).sum())
+    };
+    let scores = |world: &World<'_>, first: u64| -> Result<Vec<f64>> {
+        (0..runs as u64).map(|run| score(world, first + run)).collect()
+    };
+    Ok(epsilon_shown(delta, &scores(&with, 10_000)?, &scores(&without, 5_000_000)?))
+}
+
+fn distance(subject: &Subject, a: &Draw, b: &Draw) -> f64 {
+    let scale = subject.calibrated.events[a.event].mechanism.scale();
+    a.exact.iter().zip(&b.exact).map(|(a, b)| ((a - b) / scale).powi(2)).sum()
+}
+
+/// What a released value says for `inside` against `outside`.
+fn evidence(event: &Event, seen: &Draw, inside: &[f64], outside: &[f64]) -> f64 {
+    let scale = event.mechanism.scale();
+    let numbers = || seen.released.iter().zip(inside.iter().zip(outside));
+    match event.mechanism {
+        Mechanism::Laplace { .. } => {
+            numbers().map(|(x, (a, b))| ((x - b).abs() - (x - a).abs()) / scale).sum()
+        }
+        Mechanism::Gaussian { .. } | Mechanism::SubsampledGaussian { .. } => {
+            numbers().map(|(x, (a, b))| (x - 0.5 * (a + b)) * (a - b) / (scale * scale)).sum()
+        }
+        _ => {
+            let winner = seen.released.first().map_or(0, |winner| *winner as usize);
+            let log_chance = |scores: &[f64]| {
+                let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = scores.iter().map(|s| ((s - largest) / scale).exp()).sum();
+                scores.get(winner).map_or(0.0, |s| (s - largest) / scale - sum.ln())
+            };
+            log_chance(inside) - log_chance(outside)
+        }
+    }
+}
+
+/// P(X ≤ `successes`) of a binomial.
+fn binomial_cdf(successes: usize, trials: usize, chance: f64) -> f64 {
+    let (n, odds) = (trials as f64, chance.ln() - (-chance).ln_1p());
+    let mut log_mass = n * (-chance).ln_1p();
+    let mut sum = log_mass.exp();
+    for k in 1..=successes {
+        log_mass += ((n - k as f64 + 1.0) / k as f64).ln() + odds;
+        sum += log_mass.exp();
+    }
+    sum.min(1.0)
+}
+
+/// P(X = `successes`).
+fn binomial(successes: usize, trials: usize, chance: f64) -> f64 {
+    let (k, n) = (successes as f64, trials as f64);
+    if chance <= 0.0 || chance >= 1.0 {
+        return f64::from((chance <= 0.0 && successes == 0) || (chance >= 1.0 && k == n));
+    }
+    let ways: f64 = (1..=successes).map(|j| ((n - k + j as f64) / j as f64).ln()).sum();
+    (ways + k * chance.ln() + (n - k) * (-chance).ln_1p()).exp()
+}
+
+/// Clopper and Pearson's upper bound on a chance.
+fn upper_bound(successes: usize, trials: usize) -> f64 {
+    if successes >= trials {
+        return 1.0;
+    }
+    let unlikely = |chance: f64| binomial_cdf(successes, trials, chance) <= RISK;
+    least(successes as f64 / trials as f64, 1.0 - 1e-12, unlikely).unwrap_or(1.0)
+}
+
+fn lower_bound(successes: usize, trials: usize) -> f64 {
+    1.0 - upper_bound(trials - successes, trials)
+}
+
+/// A lower bound on ε at δ from scores of runs with and without the canary: of tests "at least
+/// a threshold" and "at most", the best on the first halves, judged on the second.
+fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
+    let half = with.len() / 2;
+    let bound = |p: usize, q: usize, trials: usize| {
+        let (p, q) = (lower_bound(p, trials), upper_bound(q, trials));
+        if p > delta { ((p - delta) / q).ln().max(0.0) } else { 0.0 }
+    };
+    let mut best = (0.0, 0.0, false);
+    let mut thresholds = [&with[..half], &without[..half]].concat();
+    thresholds.sort_by(f64::total_cmp);
+    let counts = |part: &dyn Fn(&[f64]) -> (usize, usize), threshold: f64, low: bool| {
+        let over = |scores: &[f64]| {
+            let (from, to) = part(scores);
+            let reached = |s: &&f64| if low { **s <= threshold } else { **s >= threshold };
+            scores[from..to].iter().filter(reached).count()
+        };
+        if low { (over(without), over(with)) } else { (over(with), over(without)) }
+    };
+    for threshold in thresholds.iter().step_by((half / 50).max(1)) {
+        for low in [false, true] {
+            let (p, q) = counts(&|_| (0, half), *threshold, low);
+            let promise = bound(p, q, half);
+            if promise > best.0 {
+                best = (promise, *threshold, low);
+            }
+        }
+    }
+    let (p, q) = counts(&|scores| (half, scores.len()), best.1, best.2);
+    if best.0 > 0.0 { bound(p, q, with.len() - half) } else { 0.0 }
+}
+
+/// The bound of one run, and how many canaries it had.
+fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
+    let data = &subject.private;
+    let n = data.len();
+    let mut coins = ChaCha20Rng::seed_from_u64(11);
+    let is_in: Vec<bool> = (0..n).map(|_| coins.random_bool(0.5)).collect();
+    let sampled = is_sampled(subject);
+    let nobody: Vec<usize> = (0..n).collect();
+    let play = |out: &[usize], before: Option<&[Draw]>| {
+        let mut data = data.clone();
+        if !sampled {
+            for i in out {
+                data.features.column_mut(*i).fill(0.0);
+                if let Some(target) = &mut data.target {
+                    target[*i] = 0.0;
+                }
+            }
+        }
+        let blank = if sampled { out.to_vec() } else { Vec::new() };
+        World { data: &data, blank, present: None }.play(subject, 77, before)
+    };
+    let out: Vec<usize> = (0..n).filter(|i| !is_in[*i]).collect();
+    let seen = play(&out, None)?;
+    let (all, none) = (play(&[], Some(&seen))?, play(&nobody, Some(&seen))?);
+    let mut scores = Vec::with_capacity(n);
+    for i in 0..n {
+        let without = play(&[i], Some(&seen))?;
+        let mut score = 0.0;
+        for (((seen, all), none), without) in seen.iter().zip(&all).zip(&none).zip(&without) {
+            let scale = subject.calibrated.events[all.event].mechanism.scale();
+            if seen.released.len() == all.exact.len() {
+                let numbers = seen.released.iter().zip(&all.exact).zip(&none.exact);
+                let numbers = numbers.zip(&without.exact);
+                score += numbers
+                    .map(|(((x, a), o), w)| (x - 0.5 * (a + o)) * (a - w) / (scale * scale))
+                    .sum::<f64>();
+            }
+        }
+        scores.push((score, is_in[i]));
+    }
+    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let side = n / 6;
+    let lowest = scores[..side].iter().filter(|(_, is_in)| !is_in).count();
+    let highest = scores[n - side..].iter().filter(|(_, is_in)| *is_in).count();
+    let (guesses, right) = (2 * side, lowest + highest);
+    let unlikely = |epsilon: f64| chance_of(n, guesses, right, epsilon, delta) < 2.0 * RISK;
+    let mut bound = 0.0;
+    while bound < 20.0 && unlikely(bound + 0.01) {
+        bound += 0.01;
+    }
+    Ok((bound, n))
+}
+
+/// At most this likely are so many right guesses under (ε, δ): theorem 5.2 of the paper.
+fn chance_of(canaries: usize, guesses: usize, right: usize, epsilon: f64, delta: f64) -> f64 {
+    let chance = 1.0 / (1.0 + (-epsilon).exp());
+    let at_least = |k: usize| (k..=guesses).map(|k| binomial(k, guesses, chance)).sum::<f64>();
+    let (mut sum, mut alpha) = (0.0, 0.0_f64);
+    for i in 1..=right {
+        sum += binomial(right - i, guesses, chance);
+        alpha = alpha.max(sum / i as f64);
+    }
+    (at_least(right) + 2.0 * alpha * delta * canaries as f64).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_on_a_chance_are_exact_at_the_ends() {
+        assert!((upper_bound(0, 100) - (1.0 - RISK.powf(0.01))).abs() < 1e-6);
+        assert!((lower_bound(100, 100) - RISK.powf(0.01)).abs() < 1e-6);
+        assert_eq!((lower_bound(0, 100), upper_bound(100, 100)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn what_is_shown_of_two_normals_is_below_their_epsilon_and_not_nothing() {
+        // N(±1, 1) at δ = 1e-3: μ = 2, ε = 8.8 or so; with 2 × 2000 runs at most ln(1000/3.7).
+        let mut generator = ChaCha20Rng::seed_from_u64(5);
+        let mut normals = |mean: f64| -> Vec<f64> {
+            let one = |_| mean + (0..12).map(|_| generator.random::<f64>()).sum::<f64>() - 6.0;
+            (0..2000).map(one).collect()
+        };
+        let (with, without) = (normals(1.0), normals(-1.0));
+        let shown = epsilon_shown(1e-3, &with, &without);
+        assert!((2.0..6.0).contains(&shown), "{shown}");
+        assert!(epsilon_shown(1e-3, &with, &with) < 0.3);
+    }
+
+    #[test]
+    fn right_guesses_are_as_likely_as_coins_allow() {
+        // Without privacy loss a guess is a coin: all of ten right once in 1024.
+        assert!((chance_of(10, 10, 10, 0.0, 0.0) - 1.0 / 1024.0).abs() < 1e-12);
+        let loose = chance_of(10, 10, 10, 3.0_f64.ln(), 0.0);
+        assert!((loose - 0.75_f64.powi(10)).abs() < 1e-12);
+        assert!(chance_of(10, 10, 10, 0.0, 1e-2) > 1.0 / 1024.0);
+    }
+}

@@ -1,0 +1,90 @@
+//! Proof that others can repeat: what every release and its noise do, measured on public data
+//! in the private role, next to what is claimed.
+//!
+//! | module | asks |
+//! |---|---|
+//! | [`subject`] | who is audited: every method on made data or on a session's public ones |
+//! | [`neighbours`] | which records a hostile neighbour would have |
+//! | [`sensitivity`] | same noise, same history: how far does one record move each exact query, over what was announced? Does anything but the releases follow the data? |
+//! | [`noise`] | is the noise that was drawn the noise that was accounted for? |
+//! | [`canary`] | which ε do many runs, or one, show at least? |
+//!
+//! Nothing here touches private data or a ledger. Uses `adapt`, `privacy`, `data`; used by
+//! `cli` and the tests, which plant faults ([`crate::faults`]) that it must find.
+
+pub mod canary;
+pub mod neighbours;
+pub mod noise;
+pub mod page;
+pub mod sensitivity;
+pub mod subject;
+
+use serde::Serialize;
+
+use crate::error::Result;
+pub use canary::Shown;
+pub use sensitivity::Moved;
+pub use subject::Subject;
+
+/// How much work an audit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Rehearsals of each subject whose noise is looked at, at most.
+    pub rehearsals: u64,
+    /// Runs with and without the canary; 0 for none.
+    pub canaries: usize,
+}
+
+impl Effort {
+    pub const CORNER: Self = Self { rehearsals: 40, canaries: 0 };
+    pub const QUICK: Self = Self { rehearsals: 60, canaries: 200 };
+    pub const WHOLE: Self = Self { rehearsals: 200, canaries: 1000 };
+}
+
+/// What was found of one subject.
+#[derive(Debug, Clone, Serialize)]
+pub struct Audited {
+    pub subject: String,
+    /// ε that the accountant proves for its plan.
+    pub claimed: f64,
+    pub delta: f64,
+    pub releases: Vec<Moved>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// What is wrong, in words; nothing where all is well.
+    pub findings: Vec<String>,
+}
+
+/// Audits one subject. What fails in it is a finding, too.
+pub fn audit(subject: &Subject, effort: Effort) -> Audited {
+    let guarantee = &subject.calibrated.guarantee;
+    let mut audited = Audited {
+        subject: subject.name.clone(),
+        claimed: guarantee.epsilon,
+        delta: guarantee.delta,
+        releases: Vec::new(),
+        shown: None,
+        findings: Vec::new(),
+    };
+    if let Err(error) = look(subject, effort, &mut audited) {
+        audited.findings.push(format!("it does not run as planned: {}", error.what()));
+    }
+    audited
+}
+
+fn look(subject: &Subject, effort: Effort, audited: &mut Audited) -> Result<()> {
+    audited.releases = sensitivity::measure(subject, &mut audited.findings)?;
+    noise::check(subject, effort.rehearsals, &mut audited.findings)?;
+    if effort.canaries > 0 {
+        let shown = canary::show(subject, effort.canaries)?;
+        let highest = shown.many_runs.max(shown.one_run);
+        if highest > audited.claimed {
+            audited.findings.push(format!(
+                "runs show an ε of at least {highest:.3} where {:.3} is claimed",
+                audited.claimed
+            ));
+        }
+        audited.shown = Some(shown);
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The records that a hostile neighbour would have.
+
+use crate::data::Dataset;
+use crate::numeric::Vector;
+
+/// Kinds of records at one place.
+pub(super) const KINDS: usize = 14;
+
+/// `data` with another record at `at`: one of each kind.
+pub(super) fn variants(data: &Dataset, at: usize) -> Vec<Dataset> {
+    (0..KINDS).map(|kind| with(data, at, kind)).collect()
+}
+
+fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {
+    let (d, r) = (data.dimension(), data.bounds.feature_norm);
+    let axis = |k: usize, length: f64| {
+        Vector::from_fn(d, |row, _| if row == k.min(d - 1) { length } else { 0.0 })
+    };
+    let (b, other) = (data.bounds.label, u32::from(kind % 2 == 1));
+    let (features, label, class) = match kind {
+        0 => (axis(0, r), b, other),
+        1 => (axis(0, r), -b, other),
+        2 => (axis(0, -r), b, 0),
+        3 => (axis(1, r), -b, other),
+        4 => (Vector::zeros(d), 0.0, 0),
+        5 => (Vector::zeros(d), b, other),
+        6 => (Vector::from_element(d, r / (d as f64).sqrt()), b, 0),
+        7 => (Vector::from_element(d, -r / (d as f64).sqrt()), b, other),
+        // A duplicate of another record.
+        8 => {
+            let from = (at + 1) % data.len();
+            let label = data.target.as_ref().map_or(0.0, |target| target[from]);
+            let class = data.classes.as_ref().map_or(0, |classes| classes.of[from]);
+            (data.features.column(from).into_owned(), label, class)
+        }
+        9 => (axis(d - 1, 1e200), 1e9, other),
+        10 => (axis(0, f64::NAN), f64::NAN, 0),
+        11 => (axis(1, f64::INFINITY), b, 99),
+        12 => (axis(d - 1, r), b, 0),
+        _ => (axis(d - 1, r), -1e9, other),
+    };
+    let mut data = data.clone();
+    data.features.set_column(at, &features);
+    if let Some(target) = &mut data.target {
+        target[at] = label;
+    }
+    if let Some(classes) = &mut data.classes {
+        classes.of[at] = class;
+    }
+    data
+}
+
+/// The same number of wholly other records.
+pub(super) fn others(data: &Dataset) -> Dataset {
+    let mut others = data.clone();
+    let n = data.len();
+    for i in 0..n {
+        let shrunk = data.features.column(n - 1 - i) * -0.5;
+        others.features.set_column(i, &shrunk);
+    }
+    if let Some(target) = &mut others.target {
+        target.iter_mut().for_each(|y| *y *= -0.5);
+    }
+    if let (Some(classes), Some(before)) = (&mut others.classes, &data.classes) {
+        for (i, class) in classes.of.iter_mut().enumerate() {
+            *class = 1 - before.of[n - 1 - i].min(1);
+        }
+    }
+    others
+}

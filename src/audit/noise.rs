@@ -1,0 +1,171 @@
+//! Is the noise that was drawn the noise that was accounted for?
+//!
+//! Rehearsals with other seeds, on the same records, tell what was released and from what. The
+//! differences in units of the announced scale must look like independent numbers of the
+//! announced kind; samples must look like Poisson samples. Every test fails a right program
+//! less than once in a million audits; seeds are fixed, so an audit always says the same.
+
+use std::collections::HashSet;
+
+use super::subject::Subject;
+use crate::error::Result;
+use crate::privacy::accountant::{Event, Mechanism};
+use crate::privacy::tape::{Draw, History};
+
+/// Standard errors that a mean may be off.
+const FAR: f64 = 5.5;
+/// Numbers of noise that are enough.
+const ENOUGH: usize = 6000;
+const FEWEST_REHEARSALS: u64 = 30;
+
+/// Sums over everything that one release drew.
+#[derive(Default)]
+struct Seen {
+    count: f64,
+    absolute: f64,
+    squares: f64,
+    zeros: f64,
+    /// Surprise at the choices, over what is expected of it.
+    surprise: f64,
+    surprise_variance: f64,
+    /// Σ(size − nq)²/(nq(1−q)) of samples, and their number.
+    sizes: f64,
+    samples: f64,
+}
+
+pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<String>) -> Result<()> {
+    let events = &subject.calibrated.events;
+    let mut seen: Vec<Seen> = events.iter().map(|_| Seen::default()).collect();
+    let mut noises = HashSet::new();
+    let mut samples: Vec<Vec<usize>> = Vec::new();
+    let mut says = |what: &str, event: &Event| {
+        let finding = format!("{}: {what}", event.label);
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    };
+    for seed in 1..=rehearsals {
+        let private = subject.bounded(subject.private.clone());
+        let played = subject.play(private, 1000 + seed, History::default())?;
+        let mut before: Option<&Draw> = None;
+        for (k, draw) in played.draws.iter().enumerate() {
+            let event = &events[draw.event];
+            let seen = &mut seen[draw.event];
+            if let Some(scale) = added(event) {
+                let noise = residuals(draw, scale);
+                seen.add(&noise);
+                let key: Vec<i64> = noise.iter().take(4).map(|z| (z * 1e5) as i64).collect();
+                if !noises.insert((draw.event, key)) {
+                    says("the same noise was drawn twice", event);
+                }
+                if before.is_some_and(|before| {
+                    before.event == draw.event && before.released == draw.released
+                }) {
+                    says("a released value came twice", event);
+                }
+            }
+            seen.choose(event, draw);
+            if let Mechanism::SubsampledGaussian { rate, .. } = event.mechanism {
+                let n = subject.private.len() as f64;
+                let off = draw.members.len() as f64 - n * rate;
+                seen.sizes += off * off / (n * rate * (1.0 - rate)).max(1e-12);
+                seen.samples += 1.0;
+                // A sample that says nothing of the seed was known before.
+                if samples.get(k).is_some_and(|known| *known == draw.members && known.len() > 3) {
+                    says("two runs have the same sample", event);
+                }
+                if samples.len() == k {
+                    samples.push(draw.members.clone());
+                }
+            }
+            before = Some(draw);
+        }
+        let least = seen.iter().map(|seen| seen.count as usize + seen.samples as usize).min();
+        if seed >= FEWEST_REHEARSALS && least.is_some_and(|least| least > ENOUGH) {
+            break;
+        }
+    }
+    for (event, seen) in events.iter().zip(&seen) {
+        for what in seen.judge(event) {
+            says(what, event);
+        }
+    }
+    Ok(())
+}
+
+/// The scale of added noise.
+fn added(event: &Event) -> Option<f64> {
+    match event.mechanism {
+        Mechanism::Gaussian { sigma, .. } | Mechanism::SubsampledGaussian { sigma, .. } => {
+            Some(sigma)
+        }
+        Mechanism::Laplace { scale, .. } => Some(scale),
+        _ => None,
+    }
+}
+
+fn residuals(draw: &Draw, scale: f64) -> Vec<f64> {
+    draw.released.iter().zip(&draw.exact).map(|(noisy, exact)| (noisy - exact) / scale).collect()
+}
+
+impl Seen {
+    fn add(&mut self, noise: &[f64]) {
+        for z in noise {
+            self.count += 1.0;
+            self.absolute += z.abs();
+            self.squares += z * z;
+            self.zeros += f64::from(*z == 0.0);
+        }
+    }
+
+    /// Choices of the exponential mechanism: −ln p of each against its mean.
+    fn choose(&mut self, event: &Event, draw: &Draw) {
+        let Mechanism::Selection { scale, .. } = event.mechanism else { return };
+        let largest = draw.exact.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = draw.exact.iter().map(|s| ((s - largest) / scale).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let mean = |power: i32| -> f64 {
+            let terms = weights.iter().map(|w| w / total).filter(|p| *p > 0.0);
+            terms.map(|p| p * (-p.ln()).powi(power)).sum()
+        };
+        let winner = draw.released.first().map_or(0, |winner| *winner as usize);
+        let p = weights.get(winner).map_or(0.0, |w| w / total);
+        self.surprise += -p.max(1e-300).ln() - mean(1);
+        self.surprise_variance += mean(2) - mean(1).powi(2);
+    }
+
+    fn judge(&self, event: &Event) -> Vec<&'static str> {
+        let mut wrong = Vec::new();
+        if self.count > 0.0 {
+            // Mean of |z| and of z², with the variances of one.
+            let laplace = matches!(event.mechanism, Mechanism::Laplace { .. });
+            let (absolute, square) = if laplace {
+                ((1.0, 1.0), (2.0, 20.0))
+            } else {
+                ((0.797_884_56, 0.363_380_2), (1.0, 2.0))
+            };
+            let off = |sum: f64, (mean, variance): (f64, f64)| {
+                (sum - self.count * mean) / (self.count * variance).sqrt()
+            };
+            if off(self.squares, square).abs() > FAR {
+                wrong.push("the noise has another scale than was accounted for");
+            } else if off(self.absolute, absolute).abs() > FAR {
+                wrong.push("the noise is of another kind than was accounted for");
+            }
+            if self.zeros > 3.0 + 1e-3 * self.count {
+                wrong.push("some numbers have no noise");
+            }
+        }
+        if self.surprise_variance > 0.0
+            && self.surprise.abs() > FAR * self.surprise_variance.sqrt().max(1.0)
+        {
+            wrong.push("the choices do not have the announced probabilities");
+        }
+        if self.samples >= 50.0
+            && (self.sizes - self.samples).abs() > FAR * (2.5 * self.samples).sqrt()
+        {
+            wrong.push("the sizes of the samples are not those of Poisson samples");
+        }
+        wrong
+    }
+}

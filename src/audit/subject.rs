@@ -1,0 +1,232 @@
+//! Who is audited.
+
+use std::collections::BTreeMap;
+
+use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
+use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+use crate::data::{Bounded, Classes, Dataset, Task};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::Mechanism;
+use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
+use crate::privacy::tape::{Draw, History};
+use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+
+/// Enough ε that noise does not hide what is looked for, and not so much that nothing is hard.
+const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
+/// Noise over sensitivity of one draw, where no ε is asked for.
+const ROUGH: f64 = 0.5;
+const PUBLIC_RECORDS: usize = 40;
+const PRIVATE_RECORDS: usize = 60;
+const FEATURES: usize = 4;
+/// Steps that an audit takes of methods that let it choose.
+const STEPS: u64 = 6;
+
+/// A method with its settings, and public data in both roles.
+pub struct Subject {
+    pub name: String,
+    method: &'static dyn Method,
+    settings: Settings,
+    shape: ProblemShape,
+    public: Dataset,
+    /// In the private role.
+    pub(super) private: Dataset,
+    pub(super) calibrated: Calibrated,
+}
+
+/// What one rehearsal did.
+pub(super) struct Played {
+    pub draws: Vec<Draw>,
+    /// Everything that was told but the releases: measures and model.
+    pub told: Vec<String>,
+    /// It would have drawn more often than planned.
+    pub exceeds: bool,
+}
+
+impl std::fmt::Debug for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subject").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Subject {
+    pub fn new(
+        name: &str,
+        method: &str,
+        given: &BTreeMap<String, Value>,
+        (public, mut private): (Dataset, Dataset),
+        target: Option<Target>,
+    ) -> Result<Self> {
+        let method = adapt::method(method)?;
+        let settings = method.spec().check(given)?;
+        let needed = method.spec().needs_private_labels;
+        if !needed {
+            private.target = None;
+            private.classes = None;
+        }
+        let shape = ProblemShape {
+            private_records: private.len(),
+            public_records: public.len(),
+            dimension: public.dimension(),
+            bounds: public.bounds,
+            private_labels: needed,
+            classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
+            start: None,
+        };
+        let plan = method.plan(&shape, &public, target.unwrap_or(TARGET), &settings)?;
+        let calibrated = match target {
+            Some(target) => plan.calibrate(target)?,
+            None => rough(Calibrated::noiseless(&plan.releases, TARGET.delta))?,
+        };
+        Ok(Self { name: name.to_owned(), method, settings, shape, public, private, calibrated })
+    }
+
+    /// The whole run on these records in the private role.
+    pub(super) fn play(&self, private: Bounded, seed: u64, history: History) -> Result<Played> {
+        let mut spender = Spender::audited(&self.calibrated, seed, history);
+        let problem = Problem {
+            shape: self.shape.clone(),
+            public: self.public.clone(),
+            private: Private::new(private),
+            seed: 0,
+        };
+        let mut run = self.method.start(problem, &self.settings, &self.calibrated)?;
+        let (watch, mut told) = (Watch::sealed(), Vec::new());
+        loop {
+            let step = run.step(&mut spender, &watch)?;
+            let open = |measure: &adapt::Measure| {
+                Some(format!("{} {:?}", measure.series.words(), measure.value.open()?))
+            };
+            told.extend(step.measures.iter().filter_map(open));
+            if step.done {
+                break;
+            }
+        }
+        told.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
+        told.push(format!("{:?}", run.finish()?.get()));
+        let exceeds = spender.exceeds_its_plan();
+        Ok(Played { draws: spender.into_draws(), told, exceeds })
+    }
+
+    /// The records as they would come out of preparation.
+    pub(super) fn bounded(&self, private: Dataset) -> Bounded {
+        Bounded::within(private, self.shape.bounds)
+    }
+}
+
+/// Noise of some scale, where no ε is asked for: calibrating takes longer than all the rest.
+fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
+    for event in &mut calibrated.events {
+        let wide = ROUGH * (event.count as f64).sqrt();
+        match &mut event.mechanism {
+            Mechanism::Gaussian { sensitivity, sigma, grid, coordinates }
+            | Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, .. } => {
+                let noise = DiscreteGaussian::at_least(wide * *sensitivity)?;
+                *sensitivity += noise.sensitivity_slack(*coordinates);
+                (*sigma, *grid) = (noise.sigma(), noise.grid());
+            }
+            Mechanism::Laplace { sensitivity, scale, grid, coordinates } => {
+                let noise = DiscreteLaplace::at_least(wide * *sensitivity)?;
+                *sensitivity += noise.sensitivity_slack(*coordinates);
+                (*scale, *grid) = (noise.scale(), noise.grid());
+            }
+            Mechanism::Selection { range, scale, .. }
+            | Mechanism::PermuteAndFlip { range, scale, .. }
+            | Mechanism::Direction { range, scale, .. } => *scale = wide * *range,
+            Mechanism::NoisySelection { sensitivity, scale, .. } => {
+                *scale = NoisyMaximum::at_least(wide * *sensitivity)?.scale();
+            }
+            Mechanism::Pure { .. } => {}
+        }
+    }
+    Ok(calibrated)
+}
+
+/// Every method on made data, with the settings that lead to other releases; of `only` these
+/// methods, if any are named. Without `claims` their noise is of some scale and no ε is known.
+pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
+    let target = claims.then_some(TARGET);
+    if let Some(unknown) = only.iter().find(|id| adapt::method(id).is_err()) {
+        return Err(adapt::method(unknown).err().unwrap_or_else(|| Error::usage("no method")));
+    }
+    let number = |key: &str, x: f64| (key.to_owned(), Value::Number(x));
+    let word = |key: &str, x: &str| (key.to_owned(), Value::Text(x.to_owned()));
+    let mut all = Vec::new();
+    for method in adapt::methods() {
+        let id = method.spec().id;
+        if !only.is_empty() && !only.iter().any(|wanted| wanted == id) {
+            continue;
+        }
+        let variants: Vec<(&str, Vec<(String, Value)>)> = match id {
+            "moment_release" => vec![
+                ("", vec![]),
+                ("joint", vec![word("goal", "joint")]),
+                ("kernel", vec![word("form", "kernel")]),
+            ],
+            "frank_wolfe" => vec![("", vec![]), ("best", vec![word("returned", "best")])],
+            "mirror_descent" => {
+                vec![("", vec![]), ("as printed", vec![word("mode", "as_printed")])]
+            }
+            "profiled_cnvx_adap" => vec![
+                ("", vec![]),
+                ("batches", vec![number("batch", 12.0)]),
+                ("released penalty", vec![word("penalty_from", "released")]),
+            ],
+            _ => vec![("", vec![])],
+        };
+        for (variant, given) in variants {
+            let mut settings = small(method.spec());
+            settings.extend(given);
+            let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
+            all.push(Subject::new(&name, id, &settings, made(method.spec().task)?, target)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Settings for few steps on few records.
+pub fn small(spec: &adapt::Spec) -> BTreeMap<String, Value> {
+    let wishes: [(&str, f64); 7] = [
+        ("steps", STEPS as f64),
+        ("rounds", STEPS as f64),
+        ("iterations", 20.0),
+        ("epochs", 1.0),
+        ("components", 2.0),
+        ("basis", 2.0),
+        ("anchors", 20.0),
+    ];
+    let mut settings = BTreeMap::new();
+    for (key, wish) in wishes {
+        if let Some(field) = spec.field(key)
+            && field.kind.admits(&Value::Number(wish))
+        {
+            settings.insert(key.to_owned(), Value::Number(wish));
+        }
+    }
+    // Samples of some size, where there are samples in any case.
+    if let Some(field) = spec.field("batch")
+        && spec.task == Task::Classification
+        && spec.id != "profiled_logistic"
+        && spec.id != "target_only_logistic"
+        && matches!(field.kind, FieldKind::Automatic { .. } | FieldKind::Whole { .. })
+    {
+        settings.insert("batch".to_owned(), Value::Number(12.0));
+    }
+    settings
+}
+
+/// Public and private role of made data.
+fn made(task: Task) -> Result<(Dataset, Dataset)> {
+    let part = |part, rows| synthetic::dataset(part, rows, FEATURES, DEFAULT_MIXTURE, 7);
+    let mut both = (part(Part::Source, PUBLIC_RECORDS)?, part(Part::Target, PRIVATE_RECORDS)?);
+    if task == Task::Classification {
+        for data in [&mut both.0, &mut both.1] {
+            let of = data.target.take().unwrap_or_default();
+            let mut sorted = of.clone();
+            sorted.sort_by(f64::total_cmp);
+            let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+            let of = of.iter().map(|y| u32::from(*y >= middle)).collect();
+            data.classes = Some(Classes { of, names: vec!["low".to_owned(), "high".to_owned()] });
+        }
+    }
+    Ok(both)
+}

@@ -1,0 +1,175 @@
+//! `halflight audit`: what is claimed, measured.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::progress::Progress;
+use super::{print_json, print_line, signals, voice};
+use crate::adapt;
+use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
+use crate::data::{Preparation, selection};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::session::{Session, Workspace, dataset};
+
+/// Measure what the methods claim, on public data in the private role.
+///
+/// For every release: how far one hostile record moves it, over what was announced; whether
+/// its noise is what was accounted for; and which ε runs with canaries show, next to the one
+/// that is claimed. With a session, the methods get its public data and the settings of its
+/// plan. No private file is opened and no ledger is touched.
+///
+/// The exit code is 1 where something exceeds its claim.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight audit --quick
+  halflight audit --method dp_sgd --method gep --json
+  halflight audit session.ron --plan first --page audit.html")]
+pub struct Audit {
+    /// Session whose public data and plan are used; none takes made data and every method.
+    session: Option<PathBuf>,
+
+    /// The plan of the session; the first, if none is named.
+    #[arg(long, requires = "session")]
+    plan: Option<String>,
+
+    /// Only this method; may be given more than once.
+    #[arg(long, value_name = "ID")]
+    method: Vec<String>,
+
+    /// Two minutes at most.
+    #[arg(long)]
+    quick: bool,
+
+    /// Sensitivities and noise alone, without canaries.
+    #[arg(long)]
+    no_canaries: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+
+    /// Write a page (HTML) to this file.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
+impl Audit {
+    pub fn execute(&self) -> Result<()> {
+        let interrupted = signals::on_first(|| ())?;
+        let subjects = match &self.session {
+            Some(path) => self.of_session(path)?,
+            None => subject::built_in(&self.method, !self.no_canaries)?,
+        };
+        let mut effort = if self.quick { Effort::QUICK } else { Effort::WHOLE };
+        if self.no_canaries {
+            effort.canaries = 0;
+        }
+        let mut progress = Progress::new("auditing", subjects.len());
+        let mut audits = Vec::new();
+        for (index, subject) in subjects.iter().enumerate() {
+            progress.tell_with(index, &subject.name);
+            audits.push(audit(subject, effort));
+            if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(Error::interrupted("the audit was stopped"));
+            }
+        }
+        progress.tell(subjects.len());
+        progress.end();
+        if let Some(file) = &self.page {
+            files::write(file, page(&audits).as_bytes())?;
+            voice::tell(format_args!("page: {}", file.display()));
+        }
+        let wrong = audits.iter().filter(|audited| !audited.findings.is_empty()).count();
+        if self.json {
+            print_json(&json!({ "sound": wrong == 0, "audits": audits }))?;
+        } else {
+            print_line(&as_text(&audits))?;
+        }
+        if wrong > 0 {
+            return Err(Error::failed(format!(
+                "{wrong} of {} audits found more than is claimed",
+                audits.len()
+            ))
+            .cure("do not rely on these methods, and report the output of this command"));
+        }
+        Ok(())
+    }
+
+    /// Public data of a session in both roles: half of the records play the private part.
+    fn of_session(&self, path: &std::path::Path) -> Result<Vec<Subject>> {
+        let session = Session::open(path)?;
+        let workspace = Workspace::of_session(path)?;
+        let plan = match &self.plan {
+            Some(name) => session.plans.iter().find(|plan| plan.name == *name),
+            None => session.plans.first(),
+        };
+        let plan = plan.ok_or_else(|| {
+            let known: Vec<_> = session.plans.iter().map(|plan| plan.name.as_str()).collect();
+            Error::usage("the session has no such plan")
+                .cure(format!("its plans are: {}", known.join(", ")))
+        })?;
+        let name = plan.public.first().map_or("", String::as_str);
+        let definition = session.datasets.iter().find(|dataset| dataset.name == name);
+        let definition = definition
+            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not in the session")))?;
+        let loaded = dataset::load(definition, &workspace)?;
+        let (ours, theirs) = loaded.public()?.split(0.5, plan.seed)?;
+        let definition = selection::resolved(definition, &ours)?;
+        let preparation = Preparation::fit(&ours, &definition, &plan.preparation)?;
+        let public = preparation.apply(&ours, "public", true)?;
+        let private = preparation.apply(&theirs, "public in the private role", true)?;
+        let wanted: Vec<&str> = match self.method.as_slice() {
+            [] => vec![plan.method.as_str()],
+            named => named.iter().map(String::as_str).collect(),
+        };
+        let subject = |id: &str| {
+            let mut settings = subject::small(adapt::method(id)?.spec());
+            if id == plan.method {
+                // The plan's own, but for the number of steps.
+                let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));
+                settings.extend(own.map(|(key, value)| (key.clone(), value.clone())));
+            }
+            let both = (public.records(0, MOST), private.records(0, MOST));
+            let target = (!self.no_canaries).then_some(plan.target);
+            Subject::new(id, id, &settings, both, target)
+        };
+        wanted.into_iter().map(subject).collect()
+    }
+}
+
+/// Settings that say how long a run is: an audit takes few steps.
+const STEPS: [&str; 4] = ["steps", "rounds", "iterations", "epochs"];
+/// Records of each side of a session's data that are used.
+const MOST: usize = 400;
+
+fn claimed(audited: &Audited) -> String {
+    if audited.claimed.is_finite() { format!("{:.3}", audited.claimed) } else { "-".to_owned() }
+}
+
+fn as_text(audits: &[Audited]) -> String {
+    let mut lines = vec![format!(
+        "{:<34} {:<14} {:>10} {:>10} {:>10} {:>10}",
+        "subject", "release", "change", "ε (many)", "ε (one)", "ε claimed"
+    )];
+    for audited in audits {
+        let shown = |of: fn(&crate::audit::Shown) -> f64| {
+            audited.shown.as_ref().map_or("-".to_owned(), |shown| format!("{:.3}", of(shown)))
+        };
+        for moved in &audited.releases {
+            lines.push(format!(
+                "{:<34} {:<14} {:>10.4} {:>10} {:>10} {:>10}",
+                audited.subject,
+                moved.release,
+                moved.largest,
+                shown(|shown| shown.many_runs),
+                shown(|shown| shown.one_run),
+                claimed(audited)
+            ));
+        }
+        lines.extend(audited.findings.iter().map(|finding| format!("  ! {finding}")));
+    }
+    lines.join("\n")
+}
