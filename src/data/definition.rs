@@ -163,6 +163,10 @@ pub struct DatasetDefinition {
     /// Remarks on columns; for the reader's eyes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
+    /// Of public data: somebody vouches that they are public although the ledger knows some of
+    /// their rows as private. Certificates repeat it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub declared_public: bool,
     /// Fingerprint of the selected rows; public datasets only (of private rows it would be a leak).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
@@ -192,6 +196,7 @@ impl DatasetDefinition {
             categories: BTreeMap::new(),
             units: BTreeMap::new(),
             notes: BTreeMap::new(),
+            declared_public: false,
             fingerprint: None,
         }
     }

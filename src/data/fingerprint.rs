@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::table::{Cell, Column};
 use crate::error::{Error, Result};
 
-const PREFIX: &str = "sha256-sum:";
+pub(crate) const PREFIX: &str = "sha256-sum:";
 
 /// Sum modulo 2²⁵⁶ of the SHA-256 of every row (its cells under their column
 /// names, columns sorted), plus the number of rows.

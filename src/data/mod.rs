@@ -5,6 +5,7 @@
 //! | [`table`] | named, typed columns as they stand in a file, with their fingerprint |
 //! | [`vectors`] | a column of embeddings or images, in one piece |
 //! | [`fingerprint`] | a name for a set of rows that depends on the rows alone |
+//! | [`overlap`] | how many rows two tables have in common, told by a few kilobytes about each |
 //! | [`read`] | the readers: what a file is, and its columns |
 //! | [`filter`] | row filters such as `season != 1` |
 //! | [`definition`] | what the session says about a dataset: file, label, filter, columns |
@@ -34,6 +35,7 @@ pub mod images;
 pub mod inspect;
 pub mod missing;
 pub(crate) mod names;
+pub mod overlap;
 pub mod preparation;
 pub mod read;
 pub mod selection;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use rand::rngs::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
@@ -473,7 +474,15 @@ impl Table {
     /// the same in two tables where both hold the same record of the same file,
     /// whatever the file's name and however the tables were made.
     pub fn provenance(&self) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
-        (0..self.rows()).map(|row| {
+        self.provenance_of(0..self.rows())
+    }
+
+    /// The same of these rows.
+    pub(super) fn provenance_of(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Fingerprint, u64)> + '_ {
+        rows.map(|row| {
             let file = self.file_of_row.get(row).map(|&file| &self.files[file as usize]);
             (file.map_or(self.content, |file| file.content), self.lines[row])
         })

@@ -251,6 +251,7 @@ impl DatasetForm {
             missing: self.missing,
             columns,
             categories,
+            declared_public: false,
             fingerprint: None,
             ..self.original.clone()
         })

@@ -1,0 +1,280 @@
+//! How many rows two tables have in common, told by a few kilobytes about each.
+//!
+//! A file that lacks some rows, has a column more, or another order is still the same
+//! people's. A fingerprint sees another file; a [`Sketch`] sees most of its rows again.
+//!
+//! Every cell is hashed by its value. A *class* is a choice of columns; a row's digest in it
+//! is the sum of its cells' hashes, through SipHash-2-4 under a key of the user's. There are
+//! [`CLASSES`]:
+//!
+//! | class | takes | so it does not see |
+//! |---|---|---|
+//! | [`ALL`] | every column that varies, by value alone | renamed columns, constant ones |
+//! | [`NAMED`] | every column, bound to its name | |
+//! | [`PLACE`] | the row's file and line too | coarseness: rows that are alike differ in it |
+//! | the others | about half of the columns, half of these classes bound to names | changes in the other columns |
+//!
+//! One column that was dropped, added or edited leaves about half of the other classes as they
+//! were, two leave a quarter. A column that only numbers the rows is left out of all classes but
+//! [`PLACE`]: two files that count from 1 have nothing in common for that.
+//!
+//! Of each class the smallest digests are kept, so two tables keep the same rows of those that
+//! they share; below the smaller of both thresholds all digests of both are known. What is
+//! written holds [`KEPT`] digests of 48 bits a class, less than 20 kB in all; a table in memory
+//! has [`GATHERED`], so that a small file is found in a large one. A class counts only where
+//! chance would bring few rows together: see [`Class::chance`].
+
+mod key;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+pub use key::Key;
+
+const HALVES: usize = 16;
+const CLASSES: usize = 3 + HALVES;
+const ALL: usize = 0;
+const NAMED: usize = 1;
+const PLACE: usize = 2;
+/// Digests of a class that are written.
+const KEPT: usize = 128;
+/// Digests of a class that a table in memory has.
+const GATHERED: usize = 4096;
+/// Bits of a digest, and the bytes that they take.
+const BITS: u32 = 48;
+const BYTES: usize = 6;
+const VERSION: u8 = 1;
+
+/// From this share of the smaller table on two tables are of the same people.
+pub const SHARED: f64 = 0.1;
+/// A class in which chance may bring more of the rows together than this does not count.
+const COARSE: f64 = 0.5;
+/// Where chance brings fewer of the rows together, even one that agrees is told.
+const RARE: f64 = 0.03;
+/// Rows that must be seen in both before a share is believed.
+const EVIDENCE: usize = 3;
+/// Half classes that must agree: one by itself may hold nothing but a date and a place.
+const AGREEING: usize = 2;
+
+/// What is known of a table's rows. Two are equal if the same is written of them.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sketch {
+    rows: u64,
+    classes: Arc<[Class]>,
+}
+
+#[derive(Debug, Clone)]
+struct Class {
+    /// The smallest, in order, each once.
+    digests: Vec<u64>,
+    /// There are no others.
+    whole: bool,
+    /// Share of the rows that no other row of the table agrees with.
+    unique: f64,
+    /// Bits of information in a row, were its columns independent.
+    spread: f64,
+}
+
+/// What two tables have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overlap {
+    /// Of the rows of the smaller one, about.
+    pub share: f64,
+    /// So many rows, about.
+    pub rows: u64,
+    /// It is too much for chance: the tables hold records of the same people.
+    pub shared: bool,
+}
+
+impl Sketch {
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// What the two have in common; `None` where nothing is seen.
+    pub fn overlap(&self, other: &Self) -> Option<Overlap> {
+        let classes = self.classes.iter().zip(other.classes.iter()).enumerate();
+        let mut wholes = Vec::new();
+        let mut halves = Vec::new();
+        for (at, (one, two)) in classes {
+            let chance = one.chance(self, two, other);
+            let meeting = one.meet(two, chance);
+            if chance <= COARSE && meeting.common > 0 {
+                if at > PLACE { &mut halves } else { &mut wholes }.push(meeting);
+            }
+        }
+        // The halves count as many as agree, without the one that agrees most.
+        halves.sort_by(|a, b| b.beyond_chance().total_cmp(&a.beyond_chance()));
+        let of = |meetings: &[Meeting]| {
+            let agreeing = meetings.iter().filter(|it| it.beyond_chance() >= SHARED);
+            agreeing.copied().collect::<Vec<_>>()
+        };
+        let mut agreeing = of(&wholes);
+        if halves.get(AGREEING - 1).is_some_and(|it| it.beyond_chance() >= SHARED) {
+            agreeing.extend(of(&halves));
+        }
+        let smaller = self.rows.min(other.rows) as f64;
+        let overlap = |share: f64, shared| Overlap {
+            share,
+            rows: ((share * smaller).round() as u64).max(1),
+            shared,
+        };
+        let common: usize = agreeing.iter().map(|it| it.common).sum();
+        if common >= EVIDENCE {
+            let seen: usize = agreeing.iter().map(|it| it.of).sum();
+            return Some(overlap(common as f64 / seen as f64, true));
+        }
+        // A few rows that agree in everything, where chance hardly makes any.
+        let few = wholes.iter().filter(|it| it.chance <= RARE).map(Meeting::share);
+        few.reduce(f64::max).map(|share| overlap(share, false))
+    }
+
+    /// As it is written.
+    fn encoded(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.rows.to_le_bytes());
+        for class in self.classes.iter() {
+            let kept = &class.digests[..class.digests.len().min(KEPT)];
+            let whole = class.whole && kept.len() == class.digests.len();
+            bytes.extend((kept.len() as u16 | u16::from(whole) << 15).to_le_bytes());
+            bytes.extend(((class.unique * 65535.0) as u16).to_le_bytes());
+            bytes.extend(((class.spread * 10.0) as u16).to_le_bytes());
+            kept.iter().for_each(|digest| bytes.extend(&digest.to_le_bytes()[..BYTES]));
+        }
+        bytes
+    }
+
+    fn decoded(bytes: &[u8]) -> Option<Self> {
+        let (&version, mut rest) = bytes.split_first()?;
+        if version != VERSION {
+            return None;
+        }
+        let rows = u64::from_le_bytes(*take(&mut rest)?);
+        let mut classes = Vec::with_capacity(CLASSES);
+        for _ in 0..CLASSES {
+            let mut word = || take(&mut rest).map(|word| u16::from_le_bytes(*word));
+            let (count, unique, spread) = (word()?, word()?, word()?);
+            let digests = (0..count & 0x7fff).map(|_| {
+                let [a, b, c, d, e, f] = *take::<BYTES>(&mut rest)?;
+                Some(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]))
+            });
+            classes.push(Class {
+                digests: digests.collect::<Option<Vec<_>>>().filter(|it| it.is_sorted())?,
+                whole: count >> 15 == 1,
+                unique: f64::from(unique) / 65535.0,
+                spread: f64::from(spread) / 10.0,
+            });
+        }
+        rest.is_empty().then(|| Self { rows, classes: classes.into() })
+    }
+}
+
+fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(first)
+}
+
+/// Digests of two tables in one class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Meeting {
+    common: usize,
+    /// Of the one that has fewer.
+    of: usize,
+    /// The share that chance may have brought together.
+    chance: f64,
+}
+
+impl Meeting {
+    fn share(&self) -> f64 {
+        self.common as f64 / self.of.max(1) as f64
+    }
+
+    fn beyond_chance(&self) -> f64 {
+        (self.share() - self.chance) / (1.0 - self.chance)
+    }
+}
+
+impl Class {
+    /// Up to the lesser of the thresholds all digests of both tables are known.
+    fn meet(&self, other: &Self, chance: f64) -> Meeting {
+        let threshold = self.threshold().min(other.threshold());
+        let below = |class: &Self| class.digests.partition_point(|digest| *digest <= threshold);
+        let (mine, theirs) = (&self.digests[..below(self)], &other.digests[..below(other)]);
+        let (mut at, mut common) = (0, 0);
+        for digest in mine {
+            while theirs.get(at).is_some_and(|it| it < digest) {
+                at += 1;
+            }
+            common += usize::from(theirs.get(at) == Some(digest));
+        }
+        Meeting { common, of: mine.len().min(theirs.len()), chance }
+    }
+
+    fn threshold(&self) -> u64 {
+        if self.whole { u64::MAX } else { self.digests.last().copied().unwrap_or(0) }
+    }
+
+    /// A bound on the share of the smaller table's rows that chance finds in the other, as the
+    /// clearer of the two tables shows it: who doubles all rows does not make them coarse.
+    fn chance(&self, mine: &Sketch, other: &Self, theirs: &Sketch) -> f64 {
+        let by = |class: &Self, table: &Sketch, other: &Sketch| {
+            let (rows, others) = (table.rows.max(1) as f64, other.rows.max(1) as f64);
+            // Rows that coincide within one table coincide as often between two; of few rows
+            // that do not, half a row might have.
+            let within = (1.0 - class.unique + 0.5 / rows) * (others / rows).max(1.0);
+            within.max((-class.spread).exp2() * others)
+        };
+        by(self, mine, theirs).min(by(other, theirs, mine))
+    }
+}
+
+impl PartialEq for Sketch {
+    fn eq(&self, other: &Self) -> bool {
+        self.encoded() == other.encoded()
+    }
+}
+
+impl Eq for Sketch {}
+
+/// It says about rows what may be said: how many there are.
+impl fmt::Debug for Sketch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sketch({} rows)", self.rows)
+    }
+}
+
+impl From<Sketch> for String {
+    fn from(sketch: Sketch) -> Self {
+        STANDARD_NO_PAD.encode(sketch.encoded())
+    }
+}
+
+impl TryFrom<String> for Sketch {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let bytes = STANDARD_NO_PAD.decode(text).ok();
+        bytes.and_then(|bytes| Self::decoded(&bytes)).ok_or_else(|| {
+            "the sketch of the rows is damaged, or of a later version of halflight".to_owned()
+        })
+    }
+}
+
+impl Overlap {
+    /// The one that says more.
+    pub fn or(self, other: Self) -> Self {
+        let order = (self.shared, other.shared);
+        let greater = order.0.cmp(&order.1).then(self.share.total_cmp(&other.share));
+        if greater == Ordering::Less { other } else { self }
+    }
+}

@@ -1,0 +1,179 @@
+use super::*;
+use crate::data::{Column, Table, Values, Vectors};
+
+fn key() -> Key {
+    Key::new([5; 32])
+}
+
+/// Another number for every pair.
+fn number(row: usize, column: usize) -> f64 {
+    let mixed = (row as u64 * 0x9E37_79B9 + column as u64 * 0x85EB_CA6B + 1)
+        .wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    ((mixed ^ mixed >> 31) % 100_003) as f64 / 7.0
+}
+
+fn columns(rows: impl Iterator<Item = usize> + Clone, count: usize) -> Vec<(String, Column)> {
+    let column = |at: usize| {
+        let cells = rows.clone().map(|row| number(row, at)).collect();
+        (format!("c{at}"), Column::Numbers(cells))
+    };
+    (0..count).map(column).collect()
+}
+
+fn table(columns: Vec<(String, Column)>) -> Table {
+    let (names, columns) = columns.into_iter().unzip();
+    Table::of_rows("t.csv", names, columns).unwrap()
+}
+
+fn sketch(columns: Vec<(String, Column)>) -> Sketch {
+    Sketch::of(&table(columns), &key())
+}
+
+fn written(sketch: &Sketch) -> Sketch {
+    Sketch::try_from(String::from(sketch.clone())).unwrap()
+}
+
+/// Share and rows that the ledger sees of the first in the second.
+fn seen(one: &Sketch, other: &Sketch) -> (f64, u64) {
+    let overlap = written(one).overlap(other).unwrap();
+    assert!(overlap.shared, "{overlap:?}");
+    (overlap.share, overlap.rows)
+}
+
+#[test]
+fn what_is_written_is_read_back_and_small() {
+    for rows in [0, 1, 2, 100, 5000] {
+        let sketch = sketch(columns(0..rows, 6));
+        let text = String::from(sketch.clone());
+        assert!(text.len() < 20_000, "{}", text.len());
+        let back = Sketch::try_from(text.clone()).unwrap();
+        assert_eq!((back.rows(), String::from(back)), (rows as u64, text.clone()));
+        for bad in ["", "AQ", &text[..text.len() - 4], "!"] {
+            assert!(Sketch::try_from(bad.to_owned()).is_err());
+        }
+        assert_eq!(format!("{sketch:?}"), format!("Sketch({rows} rows)"));
+    }
+}
+
+#[test]
+fn another_key_sees_nothing() {
+    let table = table(columns(0..500, 6));
+    let (one, other) = (Sketch::of(&table, &key()), Sketch::of(&table, &Key::new([6; 32])));
+    assert_eq!(one.overlap(&other), None);
+    assert_eq!(seen(&one, &one), (1.0, 500));
+}
+
+#[test]
+fn the_share_is_that_of_the_smaller_table() {
+    let whole = sketch(columns(0..10_000, 6));
+    for (rows, share) in [(0..1000, 1.0), (5000..15_000, 0.5), (9800..10_800, 0.2)] {
+        let smaller = rows.len() as f64;
+        let (found, count) = seen(&whole, &sketch(columns(rows, 6)));
+        assert!((found - share).abs() < 0.1, "{found} for {share}");
+        assert_eq!(count as f64, (found * smaller).round());
+    }
+    assert_eq!(whole.overlap(&sketch(columns(20_000..30_000, 6))), None);
+}
+
+#[test]
+fn a_few_common_rows_are_told_and_tie_nothing() {
+    let (one, other) = (sketch(columns(0..2000, 6)), sketch(columns(1990..4000, 6)));
+    let overlap = one.overlap(&other).unwrap();
+    assert!(!overlap.shared && (5..20).contains(&overlap.rows), "{overlap:?}");
+}
+
+#[test]
+fn a_small_table_is_found_among_many_other_rows() {
+    let small = sketch(columns(0..200, 6));
+    let large = sketch(columns((0..200).chain(1000..100_000), 6));
+    assert!(seen(&small, &large).0 > 0.9);
+}
+
+#[test]
+fn order_names_constants_and_row_numbers_do_not_matter() {
+    let whole = sketch(columns(0..300, 6));
+    let mut other = columns((0..300).rev(), 6);
+    other.reverse();
+    assert_eq!(seen(&whole, &sketch(other)), (1.0, 300));
+    let renamed = columns(0..300, 6).into_iter().map(|(name, cells)| (name + "x", cells));
+    assert_eq!(seen(&whole, &sketch(renamed.collect())), (1.0, 300));
+    let mut more = columns(0..300, 6);
+    more.push(("id".to_owned(), Column::Numbers((1..=300).map(f64::from).collect())));
+    more.push(("by".to_owned(), Column::Text(vec!["us".to_owned(); 300])));
+    assert_eq!(seen(&whole, &sketch(more)), (1.0, 300));
+}
+
+#[test]
+fn one_or_two_other_columns_do_not_hide_the_rows() {
+    let whole = sketch(columns(0..300, 8));
+    for at in 0..8 {
+        let mut dropped = columns(0..300, 8);
+        dropped.remove(at);
+        assert_eq!(seen(&whole, &sketch(dropped)), (1.0, 300));
+        let mut edited = columns(0..300, 8);
+        edited[at].1 = Column::Numbers((0..300).map(|row| number(row, 99)).collect());
+        assert_eq!(seen(&whole, &sketch(edited)), (1.0, 300));
+    }
+}
+
+/// Two files that number their rows, and say little else, have no people in common for that.
+#[test]
+fn row_numbers_and_coarse_columns_are_no_evidence() {
+    let file = |from: usize| {
+        let coarse = |at: usize| {
+            let cells = (from..from + 400).map(|row| number(row, at).floor() % 3.0).collect();
+            (format!("c{at}"), Column::Numbers(cells))
+        };
+        let id = Column::Numbers((1..=400).map(f64::from).collect());
+        let mut columns = vec![("id".to_owned(), id)];
+        columns.extend((0..4).map(coarse));
+        sketch(columns)
+    };
+    let overlap = file(0).overlap(&file(10_000));
+    assert!(overlap.is_none_or(|overlap| !overlap.shared), "{overlap:?}");
+}
+
+/// Rows without anything of their own are told apart by their place in the file.
+#[test]
+fn rows_of_one_file_are_known_by_their_place_however_coarse() {
+    let cells = (0..600).map(|row| f64::from(row % 3)).collect();
+    let file = table(vec![("c".to_owned(), Column::Numbers(cells))]);
+    let part =
+        |rows: std::ops::Range<usize>| Sketch::of(&file.select(&rows.collect::<Vec<_>>()), &key());
+    assert_eq!(part(0..300).overlap(&part(300..600)), None);
+    assert!(seen(&part(0..300), &part(150..450)).0 > 0.4);
+}
+
+#[test]
+fn vectors_are_columns_one_by_one() {
+    let numbers = (0..300 * 12).map(|at| number(at / 12, at % 12));
+    let vectors = Vectors::new(12, Values::F64(numbers.collect())).unwrap();
+    let embedded = sketch(vec![("v".to_owned(), Column::Vectors(vectors))]);
+    assert_eq!(seen(&embedded, &sketch(columns(0..300, 12))), (1.0, 300));
+    let mut dead = (0..300 * 12).map(|at| number(at / 12, at % 12)).collect::<Vec<_>>();
+    dead.iter_mut().step_by(12).for_each(|x| *x = 0.0);
+    let vectors = Vectors::new(12, Values::F64(dead)).unwrap();
+    assert_eq!(seen(&embedded, &sketch(vec![("v".to_owned(), Column::Vectors(vectors))])).1, 300);
+}
+
+#[test]
+fn missing_cells_and_several_threads_agree() {
+    let gaps = |rows: usize| -> Vec<(String, Column)> {
+        let mut columns = columns(0..rows, 5);
+        if let Column::Numbers(cells) = &mut columns[0].1 {
+            cells.iter_mut().step_by(3).for_each(|x| *x = f64::NAN);
+        }
+        columns
+    };
+    let text = gaps(400).into_iter().map(|(name, column)| match column {
+        Column::Numbers(cells) => {
+            let text = |x: &f64| if x.is_nan() { "NA".to_owned() } else { x.to_string() };
+            (name, Column::Text(cells.iter().map(text).collect()))
+        }
+        other => (name, other),
+    });
+    assert_eq!(seen(&sketch(gaps(400)), &sketch(text.collect())), (1.0, 400));
+    // More cells than one thread takes.
+    let (one, two) = (sketch(gaps(150_000)), sketch(gaps(150_000)));
+    assert!(one == two);
+}
