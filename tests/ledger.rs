@@ -29,6 +29,7 @@ fn dataset(origin: &str, content: &str, view: &str) -> DatasetRecord {
         content: content.to_owned(),
         view: view.to_owned(),
         rows: 1000,
+        ..DatasetRecord::default()
     }
 }
 

@@ -319,6 +319,7 @@ fn hospital() -> DatasetRecord {
         content: "c1".to_owned(),
         view: "v1".to_owned(),
         rows: 200,
+        ..DatasetRecord::default()
     }
 }
 

@@ -59,8 +59,8 @@ enum What {
     /// remembered for ever; what certificates of lost runs prove is charged.
     #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
-    /// Accept that an account has no total (lines were lost, or noise came from a known seed)
-    /// and grant further runs; it is repeated beside every number for ever.
+    /// Accept that an account has no total (lines or a secret were lost, or noise came from a
+    /// known seed) and grant further runs; it is repeated beside every number for ever.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
     Accept { account: String },
 }
@@ -71,7 +71,10 @@ impl LedgerCommand {
         if !workspace.folder().is_dir() {
             return self.nothing(&workspace);
         }
-        let mut ledger = workspace.ledger()?;
+        let mut ledger = match self.what {
+            None | Some(What::Show | What::Verify) => workspace.existing_ledger()?,
+            Some(_) => workspace.ledger()?,
+        };
         match self.what.as_ref().unwrap_or(&What::Show) {
             What::Show => self.show(&mut ledger),
             What::Verify => self.verify(&mut ledger),
@@ -94,6 +97,10 @@ impl LedgerCommand {
                     "the damaged ledger was set aside as {}",
                     aside.display()
                 ));
+                self.show(&mut ledger)
+            }
+            What::Accept { account } if account.starts_with("key-") => {
+                ledger.accept_lost_secret(account, "accepted on the command line")?;
                 self.show(&mut ledger)
             }
             What::Accept { account } => {

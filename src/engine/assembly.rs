@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::overlap;
 use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings, Start};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
@@ -47,14 +48,15 @@ impl std::fmt::Debug for Assembly {
 pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
     private.private()?.try_map(|rows| {
         let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
-        match rows.provenance().position(|record| taken.contains(&record)) {
-            Some(row) => Err(Error::refused(format!(
-                "line {} of {} is private in '{name}' and stands among the public rows too",
-                rows.lines[row], rows.origin
-            ))
-            .cure("change the row filters so that no row is on both sides")),
-            None => Ok(()),
+        if !rows.provenance().any(|record| taken.contains(&record)) {
+            return Ok(());
         }
+        // Which row it is would tell about that person.
+        Err(Error::refused(format!(
+            "a row of {} is private in '{name}' and stands among the public rows too",
+            rows.origin
+        ))
+        .cure("change the row filters so that no row is on both sides"))
     })?;
     Ok(())
 }
@@ -109,6 +111,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
 
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
     refuse_overlap(private, &tables, &plan.private)?;
+    publics.iter().try_for_each(|public| overlap::between(private, public, None).map(|_| ()))?;
     definition = resolved(&definition, tables[0])?;
     if foreign {
         forget_own_label(&mut definition, own);
@@ -185,6 +188,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
+    warnings.extend(overlap::declarations(publics.iter().map(|public| **public)));
     warnings.extend(clipping(&public, &plan.preparation));
     warnings.extend(left_out(private, &used));
     warnings.extend(lineage.as_ref().map(Lineage::note));

@@ -16,9 +16,11 @@ const LARGE: usize = 20_000_000;
 pub fn of(
     problem: &Problem,
     table: Option<&Private<Table>>,
+    known: &[String],
     watch: &Watch,
 ) -> Option<CuratorOnly<Vec<String>>> {
     let training = problem.private.curator(watch, |data| training(data))?;
+    let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {
         Some(copies) => training.zip(copies).map(|(mut all, copies)| {

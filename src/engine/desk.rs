@@ -16,6 +16,7 @@ use std::thread;
 use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
+use super::overlap;
 use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
 use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
@@ -565,6 +566,12 @@ impl Clerk {
         session.check_plan(&plan)?;
         let datasets = self.datasets(&plan)?;
         let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
+        let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
+        if let Some(private) = private {
+            let publics = loaded.iter().copied().filter(|loaded| loaded.record.is_none());
+            let publics: Vec<&Loaded> = publics.collect();
+            overlap::check(private, &publics, &self.workspace, &Watch::sealed())?;
+        }
         let assembly = assemble(session, &plan.resolved(&self.workspace), &loaded)?;
         let record = loaded
             .iter()

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::assembly::{Assembly, assemble};
 use super::cautions;
 use super::control::Control;
+use super::overlap;
 use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::error::{Error, Result};
@@ -119,6 +120,8 @@ pub(super) struct Opening {
     /// Exact numbers were computed before.
     pub peeked: bool,
     pub notes: Vec<String>,
+    /// Of rows that stand elsewhere too, for the curator.
+    pub known: Vec<String>,
     pub insecure_noise_seed: Option<u64>,
     /// How the account stood when the run was granted.
     pub standing: certificate::Standing,
@@ -146,6 +149,7 @@ fn launch(
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
     let loaded = job.loaded();
+    let known = job.check_rows()?;
     let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
@@ -185,6 +189,7 @@ fn launch(
         recorded: None,
         peeked: false,
         notes,
+        known,
         insecure_noise_seed,
         standing,
     };
@@ -198,6 +203,14 @@ impl Job {
         let used = |name: &String| *name == plan.private || plan.public.contains(name);
         let loaded = self.datasets.iter().map(Arc::as_ref);
         loaded.filter(|loaded: &&Loaded| used(&loaded.definition.name)).collect()
+    }
+
+    /// Refuses public data that hold private rows; tells the curator what is known of them.
+    pub(super) fn check_rows(&self) -> Result<Vec<String>> {
+        let private = private(&self.plan, &self.datasets)?;
+        let publics: Vec<&Loaded> =
+            self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect();
+        overlap::check(private, &publics, &self.workspace, &self.watch)
     }
 
     /// What program, session and data are now.
@@ -248,7 +261,9 @@ pub(super) fn perform(
     opening: Opening,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Ended> {
-    let Opening { run, account, mut spender, mut directory, recorded, peeked, notes, .. } = opening;
+    let Opening {
+        run, account, mut spender, mut directory, recorded, peeked, notes, known, ..
+    } = opening;
     let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
     tell(Moment::Granted {
         run: run.clone(),
@@ -257,6 +272,7 @@ pub(super) fn perform(
         cautions: cautions::of(
             &assembly.problem,
             private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
+            &known,
             &job.watch,
         ),
     });
@@ -387,9 +403,12 @@ pub(super) fn perform(
     } else if let Err(error) = spender.settle(outcome, peeked) {
         outcome = Outcome::Failed;
         trouble.get_or_insert(error);
-    } else if let Err(error) = signature::sign(directory.path()) {
-        // The run is whole; only its signature is missing.
-        trouble.get_or_insert(error);
+    } else {
+        resumption::forget(directory.path());
+        if let Err(error) = signature::sign(directory.path()) {
+            // The run is whole; only its signature is missing.
+            trouble.get_or_insert(error);
+        }
     }
     let summary = Summary {
         run,

@@ -22,6 +22,7 @@ pub mod desk;
 pub mod job;
 #[cfg(test)]
 mod null_records;
+pub mod overlap;
 pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;

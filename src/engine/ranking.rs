@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::assembly::{refuse_overlap, shared_classes};
 use super::control::Control;
 use super::job::{new_run_id, open_budget, panic_message};
+use super::overlap;
 use crate::data::images::Shape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
@@ -122,6 +123,10 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let definition = &job.session.ranking;
     let name = definition.private_name(&job.session)?.to_owned();
     let private = find(&job.datasets, &name)?;
+    let publics = definition.public_names(&job.session).into_iter();
+    let publics: Vec<&Loaded> =
+        publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref)).collect();
+    overlap::check(private, &publics, &job.workspace, &job.watch)?;
     let Field { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets)?;
     let repeats = definition.settings.repeats;
@@ -321,6 +326,7 @@ pub fn prepare(
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
         refuse_overlap(private, &[other], &private.definition.name)?;
+        overlap::between(private, public, None)?;
         Ok((other, resizing))
     });
     let tables: Vec<Result<(&Table, Option<Resizing>)>> = fits.collect();

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{Spender, Transcript, Watch};
-use crate::session::resumption::{Origin, TRANSCRIPT};
+use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
 
 /// A run directory, read to be resumed.
@@ -42,7 +42,11 @@ impl Resumable {
                     "name one below .halflight/runs; `halflight ledger` lists those that are open",
                 ));
         }
-        let sealed = Origin::read(&directory)?.sealed;
+        if !directory.join(resumption::FILE).exists() {
+            // It goes when the run ends: the ledger says so.
+            workspace.ledger()?.resume(&run).map(|_| ())?;
+        }
+        let sealed = Origin::read(&directory, &workspace.secret()?.secret)?.sealed;
         Ok(Self { run, session, workspace, sealed })
     }
 }
@@ -51,7 +55,7 @@ impl Resumable {
 /// started sealed goes on sealed, whoever watches now.
 pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let path = job.workspace.run_directory(run);
-    let then = Origin::read(&path)?;
+    let then = Origin::read(&path, &job.workspace.secret()?.secret)?;
     if then.insecure_noise_seed.is_some() {
         return Err(Error::refused("a run with an insecure noise seed is not resumed")
             .at(path.display().to_string())
@@ -95,6 +99,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         recorded: Some(recorded),
         peeked,
         notes,
+        known: Vec::new(),
         insecure_noise_seed: None,
         standing,
     };

@@ -316,6 +316,7 @@ mod tests {
             content: "a".to_owned(),
             view: "b".to_owned(),
             rows: 100,
+            ..DatasetRecord::default()
         };
         let mut account = Account::unopened(&dataset, &Book::default());
         account.budget = Some(Budget::new(epsilon, 1e-6));

@@ -9,15 +9,18 @@
 //! | [`spender`] | the only way from private to released: reserve in the ledger, then draw |
 //! | `tape` | what a rehearsal drew and from what: for audits |
 //! | [`transcript`] | what a run has released so far, so that it can be resumed |
+//! | [`secret`] | under which everything is hashed that is written about private rows |
 //! | [`ledger`] | the append-only record of what each private dataset has spent |
 //!
-//! Used by `adapt`, `engine` and everything above; uses only `numeric`.
+//! Used by `adapt`, `engine` and everything above; uses only `numeric`, and
+//! of `data` how rows are named and compared.
 
 pub mod accountant;
 pub mod ledger;
 pub mod mechanism;
 pub mod private;
 pub mod query;
+pub mod secret;
 pub mod spender;
 pub(crate) mod tape;
 pub mod transcript;
@@ -26,5 +29,6 @@ pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, Planned
 pub use ledger::Ledger;
 pub use private::{CuratorOnly, Fault, Private, Released, Watch};
 pub use query::{ClippedSum, Contributions, Reach};
+pub use secret::Secret;
 pub use spender::Spender;
 pub use transcript::Transcript;

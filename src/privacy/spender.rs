@@ -787,6 +787,7 @@ mod tests {
             content: text("c"),
             view: text("v"),
             rows: 1000,
+            ..DatasetRecord::default()
         };
         let account = ledger.register(&record).unwrap();
         ledger.set_budget(&account, Budget::new(2.0, 1e-5)).unwrap();

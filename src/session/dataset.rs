@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::features;
+use super::secret::Found;
 use super::workspace::Workspace;
 use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::missing::{self, Missing};
+use crate::data::overlap::Sketch;
 use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, csv, synthetic};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
-use crate::privacy::{Ledger, Private};
+use crate::privacy::{Ledger, Private, Secret};
 
 /// A dataset in memory, with what may be shown of it freely.
 #[derive(Debug)]
@@ -29,6 +32,10 @@ pub struct Loaded {
     pub parts: Vec<DatasetRecord>,
     /// Remarks that do not stop anything.
     pub warnings: Vec<String>,
+    /// Under which the ledger knows it; private datasets only.
+    pub secret: Option<Secret>,
+    /// Its rows, to be compared with those of other datasets; made when it is asked for.
+    sketch: OnceLock<Sketch>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +68,16 @@ impl Loaded {
             Error::usage(format!("'{}' is public and has no account", self.definition.name))
         })?;
         ledger.register(record)
+    }
+
+    /// The rows that it has in the file, to be compared with those of other datasets.
+    pub fn sketch(&self, secret: &Secret) -> Option<&Sketch> {
+        match (&self.records, &self.record) {
+            (Records::Public(table), _) => {
+                Some(self.sketch.get_or_init(|| Sketch::of(table, &secret.overlap_key())))
+            }
+            (Records::Private(_), record) => record.as_ref()?.sketch.as_ref(),
+        }
     }
 
     pub fn public(&self) -> Result<&Table> {
@@ -112,6 +129,12 @@ pub fn load_watched(
         ));
     }
     let content = table.content;
+    let private = definition.role == Role::Private;
+    // A public dataset is compared with private ones if at all; only where a network replaces
+    // what stands in the file it is too late then.
+    let found = (private || definition.extract.is_some()).then(|| workspace.secret());
+    let found = found.transpose()?;
+    let sketch = found.as_ref().map(|found| Sketch::of(&table, &found.secret.overlap_key()));
     let table = match &definition.extract {
         Some(extraction) => features::extracted(extraction, table, workspace, progress)?,
         None => table,
@@ -127,15 +150,20 @@ pub fn load_watched(
         }
         Role::Private => {
             definition.fingerprint = None;
+            let Found { secret, remark } = found.clone().map_or_else(|| workspace.secret(), Ok)?;
+            warnings.extend(remark);
             let record = |origin, content: Fingerprint| DatasetRecord {
                 name: definition.name.clone(),
                 origin,
-                content: content.to_string(),
-                view: fingerprint.clone(),
+                content: secret.fingerprint(&content.to_string()),
+                view: secret.fingerprint(&fingerprint),
                 rows: rows as u64,
+                key: Some(secret.id()),
+                sketch: None,
             };
             let origin = parts.iter().map(|part| part.origin.as_str()).collect::<Vec<_>>();
             let whole = record(origin.join(" + "), content);
+            let whole = DatasetRecord { sketch: sketch.clone(), ..whole };
             if parts.len() > 1 {
                 let parts = parts.into_iter().map(|part| record(part.origin, part.content));
                 parts_on_record = parts.collect();
@@ -143,7 +171,17 @@ pub fn load_watched(
             (Records::Private(Private::new(table)), Some(whole))
         }
     };
-    Ok(Loaded { definition, rows, columns, records, record, parts: parts_on_record, warnings })
+    Ok(Loaded {
+        definition,
+        rows,
+        columns,
+        records,
+        record,
+        parts: parts_on_record,
+        warnings,
+        secret: found.filter(|_| private).map(|found| found.secret),
+        sketch: sketch.map_or_else(OnceLock::new, OnceLock::from),
+    })
 }
 
 /// The rows that a definition means: filtered, sampled, and, of public data,

@@ -17,6 +17,7 @@
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`report`] | one run or several as a page to be passed on |
+//! | [`secret`] | where the user's secret lies |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
 //! | [`lineage`] | what a starting model brings with it |
 //! | [`certificate`] | what the outside may be told about a run, in words |
@@ -43,6 +44,7 @@ pub mod ranking_record;
 pub mod report;
 pub mod resumption;
 pub mod run_directory;
+pub mod secret;
 pub mod signature;
 pub mod sweep;
 pub mod workspace;

@@ -4,7 +4,9 @@
 //! has the two things around it: `resume.json`, which says whether program, session and
 //! data are still those that the run started with, and the steps in `events.jsonl`, which
 //! a resumed run takes again without writing them twice. `resume.json` names fingerprints
-//! of private data: it is the curator's, like `curator.jsonl`, and exports leave it out.
+//! of private data, under the user's secret: it is the curator's, like `curator.jsonl`, exports
+//! leave it out, and it goes when the run has ended. Those of earlier versions are replaced
+//! where they are met.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -17,7 +19,8 @@ use super::Loaded;
 use crate::adapt::{self, Step};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::ledger::{DatasetRecord, sha256};
+use crate::privacy::Secret;
+use crate::privacy::ledger::{DatasetRecord, RunId, sha256};
 
 pub const FILE: &str = "resume.json";
 pub const TRANSCRIPT: &str = "transcript";
@@ -62,7 +65,7 @@ impl Origin {
             halflight: env!("CARGO_PKG_VERSION").to_owned(),
             steps: adapt::STEPS_VERSION,
             session: sha256(&session),
-            private,
+            private: private.without_sketch(),
             public: public.collect(),
             sealed,
             insecure_noise_seed: None,
@@ -75,14 +78,26 @@ impl Origin {
         files::write_private(&directory.join(FILE), (text + "\n").as_bytes())
     }
 
-    pub fn read(directory: &Path) -> Result<Self> {
+    /// As an earlier program wrote it; plain fingerprints are replaced.
+    pub fn read(directory: &Path, secret: &Secret) -> Result<Self> {
         let path = directory.join(FILE);
         let text = std::fs::read(&path)
             .map_err(|error| Error::io("read how the run began", &path, &error))?;
-        serde_json::from_slice(&text).map_err(|error| {
+        let origin: Self = serde_json::from_slice(&text).map_err(|error| {
             Error::failed(format!("the beginning of the run cannot be read: {error}"))
                 .at(path.display().to_string())
-        })
+        })?;
+        if !origin.private.is_plain() {
+            return Ok(origin);
+        }
+        let origin = origin.under(secret);
+        origin.write(directory)?;
+        Ok(origin)
+    }
+
+    /// With plain fingerprints replaced by keyed ones.
+    pub fn under(self, secret: &Secret) -> Self {
+        Self { private: self.private.under(secret), ..self }
     }
 
     /// Refuses to go on with what is `now` instead of what was then. Another place of the
@@ -107,6 +122,16 @@ impl Origin {
                 "bring it back as it was, or run it as a new run",
             );
         }
+        if self.private.key != now.private.key {
+            let key = |record: &DatasetRecord| record.key.clone().unwrap_or_default();
+            return Err(Error::refused(format!(
+                "the private records are known under another secret ({}) than this user's ({}): \
+                 whether they are the same cannot be told",
+                key(&self.private),
+                key(&now.private)
+            ))
+            .cure("bring that secret back from a backup, or name it with HALFLIGHT_SECRET_FILE"));
+        }
         let rows =
             |record: &DatasetRecord| (record.content.clone(), record.view.clone(), record.rows);
         if rows(&self.private) != rows(&now.private) {
@@ -122,6 +147,35 @@ impl Origin {
             ),
             None => Ok(()),
         }
+    }
+}
+
+/// The run has ended: what was kept to resume it goes.
+pub fn forget(directory: &Path) {
+    // A file that stays does no harm: it holds nothing that the ledger does not.
+    let _ = std::fs::remove_file(directory.join(FILE));
+}
+
+/// Replaces the plain fingerprints that earlier versions left in the runs and sweeps of a
+/// workspace. What cannot be replaced now is replaced when it is used.
+pub(super) fn cover_all(folder: &Path, secret: &Secret, is_settled: impl Fn(&RunId) -> bool) {
+    let below = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let sweeps = below(&folder.join("sweeps"));
+    let runs = sweeps.iter().flat_map(|sweep| below(&sweep.join("runs")));
+    for run in below(&folder.join("runs")).into_iter().chain(runs) {
+        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if is_settled(&RunId(name)) {
+            forget(&run);
+        } else {
+            let _ = Origin::read(&run, secret);
+        }
+    }
+    for task in sweeps.iter().flat_map(|sweep| below(&sweep.join("tasks"))) {
+        let task = super::sweep::TaskDirectory::at(&task);
+        let _ = task.and_then(|task| task.grant(secret));
     }
 }
 
@@ -205,6 +259,7 @@ mod tests {
             content: "c".to_owned(),
             view: "v".to_owned(),
             rows: 10,
+            ..DatasetRecord::default()
         };
         Origin {
             halflight: "0.1.0".to_owned(),

@@ -26,6 +26,7 @@ use super::workspace::Workspace;
 use super::{PlanDefinition, run_directory};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::privacy::Secret;
 use crate::privacy::ledger::{Grant, Outcome, RunId};
 
 const VERSION: u32 = 1;
@@ -202,8 +203,20 @@ impl TaskDirectory {
         write(&self.path.join("grant.json"), grant)
     }
 
-    pub fn grant(&self) -> Result<CarriedGrant> {
-        read(&self.path.join("grant.json"))
+    /// Its grant; plain fingerprints of an earlier version are replaced.
+    pub fn grant(&self, secret: &Secret) -> Result<CarriedGrant> {
+        let carried: CarriedGrant = read(&self.path.join("grant.json"))?;
+        if !carried.origin.private.is_plain() {
+            return Ok(carried);
+        }
+        let carried = CarriedGrant { origin: carried.origin.under(secret), ..carried };
+        self.write_grant(&carried)?;
+        Ok(carried)
+    }
+
+    /// Whether it was handed its grant.
+    pub fn has_grant(&self) -> bool {
+        self.path.join("grant.json").is_file()
     }
 
     /// The workspace of its run: the sweep.
@@ -214,7 +227,8 @@ impl TaskDirectory {
                 .at(self.path.display().to_string())
                 .cure("name a directory like SWEEP/tasks/0007")
         })?;
-        Ok(Workspace::with_folder(sweep, sweep))
+        let manifest: Manifest = read(&sweep.join("sweep.json"))?;
+        Ok(Workspace::with_folder(sweep, sweep).reserved_in(&manifest.workspace))
     }
 
     /// Takes the task, once and for all: a grant is drawn on by one program only.

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::preferences::Places;
+use super::{resumption, secret};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
-use crate::privacy::ledger::{Book, RunId};
+use crate::privacy::ledger::{Book, RunId, RunState};
 
 /// Name of the folder, in the workspace, that holds the ledger and the runs.
 pub const FOLDER: &str = ".halflight";
@@ -17,6 +18,8 @@ pub struct Workspace {
     base: PathBuf,
     /// `…/.halflight`.
     folder: PathBuf,
+    /// Where the ledger lies: in the same folder, but for a sweep's tasks.
+    ledger_folder: PathBuf,
 }
 
 impl Workspace {
@@ -31,17 +34,23 @@ impl Workspace {
             _ => ancestor.join(FOLDER),
         });
         let folder = enclosing.into_iter().find(|folder| folder.is_dir());
-        Ok(Self { folder: folder.unwrap_or_else(|| base.join(FOLDER)), base })
+        Ok(Self::with_folder(&base, &folder.unwrap_or_else(|| base.join(FOLDER))))
     }
 
     /// A workspace whose ledger lies in `directory` itself, whatever encloses it.
     pub fn fresh(directory: &Path) -> Self {
-        Self { base: directory.to_path_buf(), folder: directory.join(FOLDER) }
+        Self::with_folder(directory, &directory.join(FOLDER))
     }
 
     /// With its folder where the caller says.
     pub fn with_folder(base: &Path, folder: &Path) -> Self {
-        Self { base: base.to_path_buf(), folder: folder.to_path_buf() }
+        let (base, folder) = (base.to_path_buf(), folder.to_path_buf());
+        Self { base, ledger_folder: folder.clone(), folder }
+    }
+
+    /// With its ledger, and so perhaps its secret, in another workspace's folder.
+    pub fn reserved_in(self, ledger_folder: &Path) -> Self {
+        Self { ledger_folder: ledger_folder.to_path_buf(), ..self }
     }
 
     pub fn of_session(session: &Path) -> Result<Self> {
@@ -62,16 +71,36 @@ impl Workspace {
         crate::files::close_to_others(&self.folder);
         crate::files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
-        self.existing_ledger()
+        let secret = self.secret()?.secret;
+        let mut ledger = self.existing_ledger()?;
+        if ledger.is_plain()? {
+            // The runs first: a program that dies in between begins anew.
+            let book = ledger.book()?;
+            let is_settled = |run: &RunId| {
+                book.run(run).is_some_and(|run| matches!(run.state, RunState::Settled { .. }))
+            };
+            resumption::cover_all(&self.folder, &secret, is_settled);
+            ledger.renew()?;
+        }
+        Ok(ledger)
     }
 
     /// The ledger of a workspace that there is. It is held against what this user's programs
     /// remember of it.
     pub fn existing_ledger(&self) -> Result<Ledger> {
-        match Places::of_environment() {
-            Some(places) => Ledger::open_witnessed(&self.folder, &places.ledgers()),
-            None => Ledger::open(&self.folder),
-        }
+        let ledger = match Places::of_environment() {
+            Some(places) => Ledger::open_witnessed(&self.folder, &places.ledgers())?,
+            None => Ledger::open(&self.folder)?,
+        };
+        Ok(match secret::find_existing(&self.folder)? {
+            Some(found) => ledger.under(found.secret),
+            None => ledger,
+        })
+    }
+
+    /// The secret under which private datasets are known here; made where there is none.
+    pub fn secret(&self) -> Result<secret::Found> {
+        secret::find(&self.ledger_folder)
     }
 
     /// What the ledger says, to look at: makes nothing in the workspace.

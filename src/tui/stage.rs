@@ -320,6 +320,7 @@ pub fn book() -> (Book, Vec<Digest>) {
         content: "c".to_owned(),
         view: "v".to_owned(),
         rows: 2068,
+        ..DatasetRecord::default()
     };
     let mut account = Account::unopened(&dataset, &Book::default());
     account.id = AccountId("amber-otter-17".to_owned());

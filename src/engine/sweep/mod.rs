@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
+use super::overlap;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, Grant, Noise, Outcome, RunState};
@@ -67,6 +68,7 @@ impl Order<'_> {
 
     /// Would the ledger reserve all of it? Writes nothing.
     pub fn admit(&self, planned: &[Planned]) -> Result<()> {
+        self.check_rows()?;
         let record = self.private()?.record.as_ref();
         let record = record.ok_or_else(|| Error::failed("the private dataset has no account"))?;
         let book = self.workspace.book()?;
@@ -90,7 +92,7 @@ impl Order<'_> {
             SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
         self.lay_down(planned, &sweep).inspect_err(|_| {
             // Without a reservation there is nothing to start.
-            if made && sweep.task(0).grant().is_err() {
+            if made && !sweep.task(0).has_grant() {
                 let _ = std::fs::remove_dir_all(sweep.path());
             }
         })?;
@@ -98,6 +100,7 @@ impl Order<'_> {
     }
 
     fn lay_down(&self, planned: &[Planned], sweep: &SweepDirectory) -> Result<()> {
+        self.check_rows()?;
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
         let mut origins = Vec::with_capacity(planned.len());
         for (index, it) in planned.iter().enumerate() {
@@ -122,6 +125,13 @@ impl Order<'_> {
             sweep.task(index).write_grant(&CarriedGrant { grant, origin, standing })?;
         }
         Ok(())
+    }
+
+    fn check_rows(&self) -> Result<()> {
+        let publics = self.datasets.iter().map(Arc::as_ref);
+        let publics: Vec<&Loaded> = publics.filter(|loaded| loaded.record.is_none()).collect();
+        let watch = if self.sealed { Watch::sealed() } else { Watch::open() };
+        overlap::check(self.private()?, &publics, self.workspace, &watch).map(|_| ())
     }
 
     fn private(&self) -> Result<&Loaded> {
@@ -166,7 +176,8 @@ pub fn carry_out(
     control: Control,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
-    let CarriedGrant { grant, origin, standing } = task.grant()?;
+    let carried = task.grant(&task.workspace()?.secret()?.secret)?;
+    let CarriedGrant { grant, origin, standing } = carried;
     let session = Session::open(&task.session_file())?;
     let plan = session.plans.first().cloned();
     let plan = plan.ok_or_else(|| {
@@ -209,6 +220,7 @@ pub fn carry_out(
         recorded: None,
         peeked: false,
         notes: Vec::new(),
+        known: Vec::new(),
         insecure_noise_seed: None,
         standing,
     };

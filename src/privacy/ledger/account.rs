@@ -103,6 +103,12 @@ pub struct Unprotected {
 }
 
 impl Account {
+    /// Whether these rows can be found again in other files.
+    pub(super) fn has_sketch_of(&self, dataset: &DatasetRecord) -> bool {
+        let mut known = self.datasets.iter().filter(|known| known.sketch.is_some());
+        known.any(|known| known.has_rows_of(dataset))
+    }
+
     /// All charged events (count = charged draws).
     pub fn charged_events(&self) -> Vec<Event> {
         self.runs.iter().flat_map(RunRecord::charged_events).collect()

@@ -6,7 +6,9 @@ use super::account::{Account, RunRecord, RunState, Unprotected};
 use super::admission::check_delta;
 use super::entry::{AccountId, DatasetRecord, Entry, Line, RunId};
 use super::gap::{Cause, Gap};
+use crate::data::overlap::{Overlap, Sketch};
 use crate::error::{Error, Result};
+use crate::privacy::secret::Secret;
 
 /// All accounts, in order of opening.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -20,6 +22,8 @@ pub struct Book {
     pub damaged: bool,
     /// What is to be said about the file: its damage, a line that a dead program left.
     pub warnings: Vec<String>,
+    /// Secrets that nobody has any more, and that the curator goes on without.
+    pub lost_secrets: Vec<String>,
 }
 
 impl Book {
@@ -34,9 +38,59 @@ impl Book {
         self.account(&id)
     }
 
-    /// The account in which exactly this dataset was registered.
+    /// The account in which exactly this dataset was registered, and its rows if they are known.
     pub fn account_of(&self, dataset: &DatasetRecord) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.datasets.contains(dataset))
+        self.accounts.iter().find(|account| {
+            account.datasets.iter().any(|known| known.is_met_again_in(dataset))
+                && (dataset.sketch.is_none() || account.has_sketch_of(dataset))
+        })
+    }
+
+    /// What these rows have in common with those of each account, where that is anything.
+    pub fn overlaps(&self, rows: &Sketch) -> Vec<(AccountId, Overlap)> {
+        let most = |account: &Account| {
+            let sketches = account.datasets.iter().filter_map(|known| known.sketch.as_ref());
+            sketches.filter_map(|known| known.overlap(rows)).reduce(Overlap::or)
+        };
+        let accounts = self.accounts.iter();
+        accounts.filter_map(|account| Some((account.id.clone(), most(account)?))).collect()
+    }
+
+    /// Refuses to look for a dataset where some were written under a secret that is not at
+    /// hand: it could be one of those, and nobody would notice.
+    pub fn check_secret(&self, secret: &Secret) -> Result<()> {
+        let mine = secret.id();
+        let mut keys = self.datasets().filter_map(|known| known.key.as_ref());
+        match keys.find(|key| **key != mine && !self.lost_secrets.contains(key)) {
+            None => Ok(()),
+            Some(other) => Err(Error::refused(format!(
+                "the ledger knows its datasets under another secret ({other}) than this user's \
+                 ({mine}): whether this dataset is one of them cannot be told"
+            ))
+            .at(secret.place().display().to_string())
+            .cure(format!(
+                "bring the file with {other} back to this place from a backup, or name it with \
+                 HALFLIGHT_SECRET_FILE; if it is lost for good, `halflight ledger accept {other}` \
+                 goes on with an unknown past for every dataset that comes later"
+            ))),
+        }
+    }
+
+    /// Whether an earlier version wrote fingerprints without a secret.
+    pub(super) fn has_plain_records(&self) -> bool {
+        self.datasets().any(DatasetRecord::is_plain)
+    }
+
+    /// With every plain fingerprint replaced, for what is looked for under this secret.
+    pub(super) fn under(mut self, secret: &Secret) -> Self {
+        for dataset in self.accounts.iter_mut().flat_map(|account| &mut account.datasets) {
+            *dataset = std::mem::take(dataset).under(secret);
+        }
+        self
+    }
+
+    fn datasets(&self) -> impl Iterator<Item = &DatasetRecord> {
+        self.accounts.iter().flat_map(|account| &account.datasets)
     }
 
     pub fn run(&self, run: &RunId) -> Option<&RunRecord> {
@@ -47,11 +101,15 @@ impl Book {
     pub(super) fn related(&self, dataset: &DatasetRecord) -> Vec<(AccountId, &'static str)> {
         let relation = |known: &DatasetRecord| {
             if [&known.content, &known.view].contains(&&dataset.content) {
-                Some("content")
+                Some("its content")
             } else if [&known.content, &known.view].contains(&&dataset.view) {
-                Some("rows")
+                Some("its rows")
+            } else if known.origin == dataset.origin {
+                Some("its place")
             } else {
-                (known.origin == dataset.origin).then_some("place")
+                let sketches = known.sketch.as_ref().zip(dataset.sketch.as_ref());
+                let overlap = sketches.and_then(|(known, rows)| known.overlap(rows));
+                overlap.is_some_and(|overlap| overlap.shared).then_some("many of its rows")
             }
         };
         let related = self.accounts.iter().filter_map(|account| {
@@ -128,6 +186,21 @@ impl Book {
             }
             Entry::Recovered(grant) => check_name(&grant.run)?,
             Entry::Damage { .. } => {}
+            Entry::Rewritten { .. } => {
+                if !self.accounts.is_empty() {
+                    return Err(Error::refused("only the first line says that all were rewritten"));
+                }
+            }
+            Entry::SecretLost { key, .. } => {
+                if !self.datasets().any(|known| known.key.as_ref() == Some(key)) {
+                    return Err(Error::usage(format!(
+                        "no dataset is known under a secret '{key}'"
+                    )));
+                }
+                if self.lost_secrets.contains(key) {
+                    return Err(Error::usage(format!("the loss of {key} is accepted already")));
+                }
+            }
             Entry::Unprotected { account, .. } => {
                 self.place(account)?;
             }
@@ -203,6 +276,14 @@ impl Book {
                 let noticed = Some((time.to_owned(), line.seq));
                 self.lose_lines(Gap { cause, noticed, accepted: None });
                 self.traces.extend(traces);
+            }
+            Entry::Rewritten { .. } => {}
+            Entry::SecretLost { key, why } => {
+                self.lost_secrets.push(key.clone());
+                // Whatever comes later may be known under it.
+                let noticed = Some((time.to_owned(), line.seq));
+                let cause = Cause::LostSecret { key, why };
+                self.gaps.push(Gap { cause, noticed, accepted: None });
             }
             Entry::Unprotected { account, what } => {
                 let index = self.place(&account)?;

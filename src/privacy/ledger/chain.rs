@@ -80,6 +80,8 @@ pub(super) struct Reading {
     book: Book,
     /// Hash of every good line.
     hashes: Vec<String>,
+    /// The end of the chain that this one was written from, if it was.
+    before: Option<Line>,
     /// Length of the good prefix in bytes.
     length: u64,
     tail: Tail,
@@ -141,6 +143,34 @@ impl Reading {
         Ok(Link { text, head: Line { seq: seq + 1, hash } })
     }
 
+    /// The same lines anew, each entry after `change`, behind a first one that names the old
+    /// chain. `bytes` is the good prefix.
+    pub fn rewritten(
+        &self,
+        bytes: &[u8],
+        first: (String, &Entry),
+        change: impl Fn(Entry) -> Entry,
+    ) -> Result<(Self, String)> {
+        let (mut again, mut text) = (Self::default(), String::new());
+        let mut put = |time: String, entry: &Entry| {
+            let link = again.compose(time, entry)?;
+            again.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
+            text += &link.text;
+            Ok(())
+        };
+        put(first.0, first.1)?;
+        let unreadable = |error| Error::failed(format!("a ledger line cannot be read: {error}"));
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let json = [&line[..line.len().saturating_sub(seal(GENESIS).len())], b"}"].concat();
+            let body: Body<Entry> = serde_json::from_slice(&json).map_err(unreadable)?;
+            put(body.time, &change(body.entry))?;
+        }
+        if again.hashes.len() != self.hashes.len() + 1 {
+            return Err(Error::failed("the ledger changed while it was rewritten"));
+        }
+        Ok((again, text))
+    }
+
     /// The damage, if there is any.
     pub fn flaw(&self) -> Option<Flaw> {
         let Tail::Damaged { line, why, until } = &self.tail else { return None };
@@ -183,6 +213,9 @@ impl Reading {
 
     fn take(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         let (hash, body) = self.read(line)?;
+        if let Entry::Rewritten { lines, head, .. } = &body.entry {
+            self.before = Some(Line { seq: *lines, hash: head.clone() });
+        }
         let line = Line { seq: body.seq, hash: hash.clone() };
         let applied = self.book.apply(&line, &body.time, body.entry);
         applied.map_err(|error| error.what().to_owned())?;
@@ -227,6 +260,11 @@ impl Reading {
             return damaged(good + 1, flaw);
         }
         let head = match confirmed {
+            // A program that rewrote the ledger died before it confirmed that. The file came
+            // as a whole, so every line of the old chain is in it.
+            Confirmed::Until(head) if self.before.as_ref() == Some(head) && good > head.seq => {
+                return if rest.is_empty() { Tail::Unconfirmed } else { Tail::Torn };
+            }
             Confirmed::Until(head) => head,
             Confirmed::Nothing if good == 0 => return Tail::Confirmed,
             Confirmed::Nothing => {
@@ -290,6 +328,7 @@ mod tests {
                 content: format!("content{number}"),
                 view: format!("view{number}"),
                 rows: number,
+                ..DatasetRecord::default()
             },
         }
     }

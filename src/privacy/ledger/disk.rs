@@ -147,6 +147,47 @@ impl Disk {
         Ok(aside)
     }
 
+    /// The bytes of the good prefix.
+    pub fn good(&self, reading: &Reading) -> Result<Vec<u8>> {
+        let mut bytes = self.after(&Reading::default())?.unwrap_or_default();
+        bytes.truncate(reading.length() as usize);
+        Ok(bytes)
+    }
+
+    /// Puts another chain in the place of the one that ends in `old`, and covers what earlier
+    /// repairs set aside. An unfinished line goes: nothing was drawn under it.
+    ///
+    /// The old head is confirmed first: the new ledger names it, so that a program that dies
+    /// before the new one is confirmed leaves two files that fit together.
+    pub fn rewrite(
+        &self,
+        _lock: &Exclusive,
+        old: &Line,
+        text: &str,
+        new: &Line,
+        cover: &dyn Fn(&str) -> String,
+    ) -> Result<()> {
+        let fail = |path: &Path, e: &io::Error| Error::io("rewrite the ledger", path, e);
+        let entries = fs::read_dir(&self.directory).map_err(|e| fail(&self.directory, &e))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("ledger.torn-") || name.starts_with("ledger.damaged-") {
+                let path = entry.path();
+                let bytes = fs::read(&path).map_err(|e| fail(&path, &e))?;
+                let aside = String::from_utf8_lossy(&bytes);
+                let covered = cover(&aside);
+                if covered != aside {
+                    self.write_atomically(&path, covered.as_bytes())
+                        .map_err(|e| fail(&path, &e))?;
+                }
+            }
+        }
+        self.confirm(old)?;
+        self.write_atomically(&self.ledger, text.as_bytes()).map_err(|e| fail(&self.ledger, &e))?;
+        self.confirm(new)
+    }
+
     /// The mark that a run is being carried out: locked until dropped, or until
     /// the process ends. `None` while someone else holds it.
     pub fn hold(&self, run: &RunId) -> Result<Option<File>> {

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::overlap::Sketch;
 use crate::privacy::accountant::{Event, Target};
+use crate::privacy::secret::{Secret, is_plain};
 
 /// Names a private dataset in the ledger and in exports. Random, so that an
 /// export says nothing about the records; fingerprints stay in the ledger.
@@ -73,9 +75,12 @@ impl Noise {
 const FORMERLY: &str = " with insecure noise seed ";
 
 /// How a private dataset was met. `content` is the fingerprint of the whole
-/// file, `view` that of the selected rows: datasets that share either, or that
-/// came from the same place, share one account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// file, `view` that of the selected rows: datasets that share either, that have
+/// many rows in common, or that came from the same place, share one account.
+///
+/// Fingerprints and sketch are made under the user's secret; those of an earlier version,
+/// which are plain, are replaced where they are met.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetRecord {
     pub name: String,
@@ -84,6 +89,44 @@ pub struct DatasetRecord {
     pub content: String,
     pub view: String,
     pub rows: u64,
+    /// Under which secret: [`Secret::id`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The selected rows, for other datasets to be compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+}
+
+impl DatasetRecord {
+    /// The same file and rows, met at the same place under the same name.
+    pub fn is_met_again_in(&self, other: &Self) -> bool {
+        let of = |it: &Self| (it.name.clone(), it.origin.clone(), it.rows, it.key.clone());
+        of(self) == of(other) && self.has_rows_of(other)
+    }
+
+    /// The same file and the same rows of it.
+    pub fn has_rows_of(&self, other: &Self) -> bool {
+        (&self.content, &self.view) == (&other.content, &other.view)
+    }
+
+    /// Made by a version that kept no secret.
+    pub fn is_plain(&self) -> bool {
+        is_plain(&self.content) || is_plain(&self.view)
+    }
+
+    /// With plain fingerprints replaced by keyed ones.
+    pub fn under(self, secret: &Secret) -> Self {
+        if !self.is_plain() {
+            return self;
+        }
+        let (content, view) = (secret.fingerprint(&self.content), secret.fingerprint(&self.view));
+        Self { content, view, key: Some(secret.id()), ..self }
+    }
+
+    /// Without the sketch: enough to know the same rows again.
+    pub fn without_sketch(self) -> Self {
+        Self { sketch: None, ..self }
+    }
 }
 
 /// Permission to draw a run's events, reserved in full before the first draw.
@@ -186,6 +229,20 @@ pub enum Entry {
     Unprotected {
         account: AccountId,
         what: String,
+    },
+    /// The first line of a ledger whose earlier lines were all written anew, under the
+    /// user's secret: `lines` of them, ending in `head`.
+    Rewritten {
+        lines: u64,
+        head: String,
+        key: String,
+        why: String,
+    },
+    /// The secret of this name is lost: what was written under it cannot be compared any
+    /// more. Accounts that are opened later have an unknown past.
+    SecretLost {
+        key: String,
+        why: String,
     },
     /// The curator accepts an unknown past and goes on.
     Accept {

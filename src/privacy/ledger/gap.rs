@@ -22,6 +22,8 @@ pub enum Cause {
         until: Option<u64>,
         why: String,
     },
+    /// Datasets are known under a secret that is lost: this may be one of them.
+    LostSecret { key: String, why: String },
     /// Noise that anybody can repeat guarantees nothing.
     KnownNoise { run: RunId, seed: u64 },
 }
@@ -50,6 +52,9 @@ impl Gap {
             Cause::Lost { after, until: None, .. } => {
                 format!("what the lines held that were lost after line {after}, which nobody knows")
             }
+            Cause::LostSecret { key, .. } => {
+                format!("what was spent on these records under {key}, a secret that is lost")
+            }
             Cause::KnownNoise { run, .. } => {
                 format!("run {} used noise from a known seed, so it gives no guarantee", run.0)
             }
@@ -59,7 +64,9 @@ impl Gap {
     /// The whole of it, in a sentence.
     pub fn words(&self) -> String {
         let mut words = match &self.cause {
-            Cause::Lost { why, .. } => format!("{}: {why}", self.missing()),
+            Cause::Lost { why, .. } | Cause::LostSecret { why, .. } => {
+                format!("{}: {why}", self.missing())
+            }
             Cause::KnownNoise { seed, .. } => format!("{} (seed {seed})", self.missing()),
         };
         if let Some((time, line)) = &self.noticed {

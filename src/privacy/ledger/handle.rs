@@ -17,6 +17,7 @@ use super::flaw::Flaw;
 use super::traces;
 use super::witness::{Note, Witness};
 use crate::error::{Error, Result};
+use crate::privacy::secret::Secret;
 
 /// What the ledger knows of a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,8 @@ pub struct Ledger {
     reading: Reading,
     /// What this user's programs remember of it.
     witness: Option<Witness>,
+    /// Under which datasets are known.
+    secret: Option<Secret>,
     /// What shows others that these runs are alive.
     alive: BTreeMap<RunId, Mark>,
 }
@@ -62,13 +65,19 @@ impl Ledger {
     /// Opens (does not create) the ledger in `directory`; the file appears with the first entry.
     pub fn open(directory: &Path) -> Result<Self> {
         let (disk, reading) = (Disk::new(directory)?, Reading::default());
-        Ok(Self { disk, reading, witness: None, alive: BTreeMap::new() })
+        Ok(Self { disk, reading, witness: None, secret: None, alive: BTreeMap::new() })
     }
 
     /// The same, and holds it against what this user's programs remember in `memory`: a
     /// directory outside of the workspace, which is made if there is none.
     pub fn open_witnessed(directory: &Path, memory: &Path) -> Result<Self> {
         Ok(Self { witness: Some(Witness::new(memory)), ..Self::open(directory)? })
+    }
+
+    /// The same for a user with this secret: datasets that an earlier version wrote down
+    /// without one are found, and the first change rewrites them.
+    pub fn under(self, secret: Secret) -> Self {
+        Self { secret: Some(secret), ..self }
     }
 
     pub fn path(&self) -> &Path {
@@ -104,12 +113,33 @@ impl Ledger {
             flaw.show_in(&mut book, self.disk.ledger());
         }
         book.warnings.extend(self.notice().map(str::to_owned));
-        Ok(book)
+        Ok(match &self.secret {
+            Some(secret) => book.under(secret),
+            None => book,
+        })
+    }
+
+    /// Whether an earlier version wrote here what this one must rewrite.
+    pub fn is_plain(&mut self) -> Result<bool> {
+        self.look()?;
+        Ok(self.reading.book().has_plain_records())
+    }
+
+    /// Rewrites what an earlier version wrote without a secret, if it did. A damaged ledger
+    /// waits for its repair.
+    pub fn renew(&mut self) -> Result<()> {
+        if self.secret.is_some() && self.is_plain()? && self.reading.flaw().is_none() {
+            self.begin()?;
+        }
+        Ok(())
     }
 
     /// The account of this dataset: known by content, view or origin, else opened.
     pub fn register(&mut self, dataset: &DatasetRecord) -> Result<AccountId> {
         self.look()?;
+        if let Some(secret) = &self.secret {
+            self.reading.book().check_secret(secret)?;
+        }
         if let Some(known) = self.reading.book().account_of(dataset) {
             return Ok(known.id.clone());
         }
@@ -125,7 +155,7 @@ impl Ledger {
             Some((into, shared)) => {
                 for (from, its) in related {
                     let why = format!(
-                        "dataset '{}' shares its {its} with {} and its {shared} with {}",
+                        "dataset '{}' shares {its} with {} and {shared} with {}",
                         dataset.name, from.0, into.0
                     );
                     self.write(&mut turn, &Entry::Tie { from, into: into.clone(), why })?;
@@ -133,7 +163,12 @@ impl Ledger {
                 into
             }
         };
-        let dataset = dataset.clone();
+        // Rows that are known need no second sketch.
+        let known = self.reading.book().account(&account);
+        let dataset = match known {
+            Some(known) if known.has_sketch_of(dataset) => dataset.clone().without_sketch(),
+            _ => dataset.clone(),
+        };
         self.write(&mut turn, &Entry::Dataset { account: account.clone(), dataset })?;
         Ok(account)
     }
@@ -287,6 +322,15 @@ impl Ledger {
         self.write(&mut turn, &Entry::Accept { account, why: why.to_owned() })
     }
 
+    /// The curator goes on without a secret that is lost: see [`Entry::SecretLost`].
+    pub fn accept_lost_secret(&mut self, key: &str, why: &str) -> Result<()> {
+        if self.secret.as_ref().is_some_and(|secret| secret.id() == key) {
+            return Err(Error::usage(format!("{key} is not lost: it is this user's secret")));
+        }
+        let mut turn = self.begin_without_traces()?;
+        self.write(&mut turn, &Entry::SecretLost { key: key.to_owned(), why: why.to_owned() })
+    }
+
     /// Sets a damaged ledger aside and goes on with its good prefix. It says for ever that
     /// lines are missing, and charges what certificates of lost runs prove.
     pub fn repair(&mut self) -> Result<PathBuf> {
@@ -315,6 +359,9 @@ impl Ledger {
         let aside = self.disk.replace(&lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.catch_up()?;
         self.remember(note.as_mut(), true);
+        drop((lock, note));
+        // What was set aside is as plain as the ledger was.
+        self.renew()?;
         Ok(aside)
     }
 
@@ -329,10 +376,54 @@ impl Ledger {
         let lock = self.disk.lock()?;
         self.catch_up()?;
         let note = self.note();
-        match self.flaw(note.as_ref()) {
-            Some(flaw) => Err(flaw.refusal(self.disk.ledger())),
-            None => Ok(Turn { lock, note }),
+        if let Some(flaw) = self.flaw(note.as_ref()) {
+            return Err(flaw.refusal(self.disk.ledger()));
         }
+        let mut turn = Turn { lock, note };
+        if let Some(secret) = self.secret.clone()
+            && self.reading.book().has_plain_records()
+        {
+            self.rewrite(&mut turn, &secret)?;
+        }
+        Ok(turn)
+    }
+
+    /// Writes the whole ledger anew with keyed fingerprints in the place of plain ones, behind
+    /// a first line that says so. The old file is replaced by one rename, and no copy of it
+    /// stays; whoever is killed in between leaves either the old chain or the new one.
+    fn rewrite(&mut self, turn: &mut Turn, secret: &Secret) -> Result<()> {
+        let old = self.reading.head();
+        let entry = Entry::Rewritten {
+            lines: old.seq,
+            head: old.hash.clone(),
+            key: secret.id(),
+            why: "fingerprints of private data are kept under the user's secret now".to_owned(),
+        };
+        let change = |entry: Entry| match entry {
+            Entry::Dataset { account, dataset } => {
+                Entry::Dataset { account, dataset: dataset.under(secret) }
+            }
+            // One line more stands before it.
+            Entry::Damage { lost_after, lost_until, why, traces } => {
+                let lost_until = lost_until.map(|line| line + 1);
+                Entry::Damage { lost_after: lost_after + 1, lost_until, why, traces }
+            }
+            other => other,
+        };
+        let bytes = self.disk.good(&self.reading)?;
+        let (reading, text) = self.reading.rewritten(&bytes, (now(), &entry), change)?;
+        let cover = |text: &str| secret.covered(text).into_owned();
+        self.disk.rewrite(&turn.lock, &old, &text, &reading.head(), &cover)?;
+        self.reading = reading;
+        // It has another first line, so another note. The old one asks for a line that no copy
+        // of the old ledger has: none of them is gone on with.
+        let head = self.reading.head();
+        if let (Some(witness), Some(note)) = (&mut self.witness, &mut turn.note) {
+            witness.write(note, &head, true);
+        }
+        turn.note = self.note();
+        self.remember(turn.note.as_mut(), true);
+        Ok(())
     }
 
     /// The same, and no run directory tells of lines that are lost.

@@ -46,6 +46,7 @@ pub fn record(origin: &str, content: &str, view: &str) -> DatasetRecord {
         content: content.to_owned(),
         view: view.to_owned(),
         rows: 100,
+        ..DatasetRecord::default()
     }
 }
 

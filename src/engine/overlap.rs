@@ -1,0 +1,169 @@
+//! Rows that are known already: private ones in data that are declared public, and private
+//! data whose rows have an account under another name.
+//!
+//! What is refused is refused for every view: nothing else keeps the promise that was made to
+//! these people. How many rows it is about is exact, so it is told under an open watch alone.
+
+use crate::data::overlap::{Overlap, SHARED};
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::{Secret, Watch};
+use crate::session::{Loaded, Workspace};
+
+/// Refuses public data that hold rows of an account of this workspace, or of `private`.
+/// Returns what the curator should know before it starts, if the watch is open.
+pub(super) fn check(
+    private: &Loaded,
+    publics: &[&Loaded],
+    workspace: &Workspace,
+    watch: &Watch,
+) -> Result<Vec<String>> {
+    let secret = workspace.secret()?.secret;
+    let book = workspace.book()?;
+    book.check_secret(&secret)?;
+    let mut notes = Vec::new();
+    for public in publics {
+        notes.extend(between(private, public, Some(watch))?);
+        notes.extend(with_accounts(public, &book, &secret, watch)?);
+    }
+    notes.extend(joined(private, &book));
+    Ok(if watch.is_sealed() { Vec::new() } else { notes })
+}
+
+/// Refuses a public dataset that has many rows of the private one; a few are a remark for the
+/// curator.
+pub(super) fn between(
+    private: &Loaded,
+    public: &Loaded,
+    watch: Option<&Watch>,
+) -> Result<Option<String>> {
+    let record = private.record.as_ref().zip(private.secret.as_ref());
+    let Some((record, secret)) = record else { return Ok(None) };
+    if public.definition.declared_public {
+        return Ok(None);
+    }
+    let rows = public.sketch(secret);
+    let overlap = record.sketch.as_ref().zip(rows).and_then(|(mine, theirs)| mine.overlap(theirs));
+    let Some(overlap) = overlap else { return Ok(None) };
+    let (name, ours) = (&public.definition.name, &private.definition.name);
+    if overlap.shared {
+        return Err(refusal(
+            format!("'{name}' is declared public and holds rows that are private in '{ours}'"),
+            public,
+            &overlap,
+            watch,
+        ));
+    }
+    Ok(Some(format!(
+        "about {} rows of '{ours}' stand in '{name}' too, perhaps by chance: they would be used \
+         without protection",
+        overlap.rows
+    )))
+}
+
+/// The same for all accounts of the ledger.
+fn with_accounts(
+    public: &Loaded,
+    book: &Book,
+    secret: &Secret,
+    watch: &Watch,
+) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if public.definition.declared_public {
+        return Ok(notes);
+    }
+    let name = &public.definition.name;
+    let refused = |account: &AccountId, overlap: &Overlap| {
+        let what = format!(
+            "'{name}' is declared public and holds rows of the private account {}{}",
+            account.0,
+            names(book, account)
+        );
+        Err(refusal(what, public, overlap, Some(watch)))
+    };
+    let view = public.definition.fingerprint.as_ref().map(|plain| secret.fingerprint(plain));
+    for account in &book.accounts {
+        let mut known = account.datasets.iter();
+        // The same rows, or the whole file that they were chosen from.
+        let same = |known: &&_| {
+            let known: &crate::privacy::ledger::DatasetRecord = known;
+            [&known.view, &known.content].into_iter().any(|it| Some(it) == view.as_ref())
+        };
+        if let Some(known) = known.find(same) {
+            let rows = known.rows.min(public.rows as u64);
+            return refused(&account.id, &Overlap { share: 1.0, rows, shared: true });
+        }
+    }
+    let Some(rows) = public.sketch(secret) else { return Ok(notes) };
+    for (account, overlap) in book.overlaps(rows) {
+        if overlap.shared {
+            return refused(&account, &overlap);
+        }
+        notes.push(format!(
+            "about {} rows of '{name}' stand in the private account {} too, perhaps by chance",
+            overlap.rows, account.0
+        ));
+    }
+    Ok(notes)
+}
+
+/// Accounts that a private dataset joins for its rows, or nearly does.
+fn joined(private: &Loaded, book: &Book) -> Vec<String> {
+    let record = private.record.as_ref();
+    let Some((record, rows)) = record.and_then(|it| Some((it, it.sketch.as_ref()?))) else {
+        return Vec::new();
+    };
+    let name = &private.definition.name;
+    let overlaps = book.overlaps(rows).into_iter().filter(|(account, _)| {
+        // Of its own account there is nothing to tell.
+        book.account(account).is_some_and(|it| !it.datasets.iter().any(|it| it.has_rows_of(record)))
+    });
+    let told = overlaps.map(|(account, overlap)| {
+        let id = &account.0;
+        if overlap.shared {
+            format!(
+                "at least about {:.0} % of the rows of '{name}', or of that account's if they are \
+                 fewer, are in account {id}: what was spent there is spent here",
+                (100.0 * overlap.share).floor()
+            )
+        } else {
+            format!(
+                "about {} rows of '{name}' are in account {id} too, fewer than the {:.0} % from \
+                 which on an account is shared",
+                overlap.rows,
+                100.0 * SHARED
+            )
+        }
+    });
+    told.collect()
+}
+
+fn refusal(what: String, public: &Loaded, overlap: &Overlap, watch: Option<&Watch>) -> Error {
+    let rows = match watch {
+        Some(watch) if !watch.is_sealed() => format!(": about {} ◆", overlap.rows),
+        _ => String::new(),
+    };
+    Error::refused(format!("{what}{rows}")).cure(format!(
+        "declare '{0}' private, or take these rows out of it; if they were published meanwhile, \
+         write `declared_public: true` on '{0}': the certificate will say so",
+        public.definition.name
+    ))
+}
+
+fn names(book: &Book, account: &AccountId) -> String {
+    let known = book.account(account).and_then(|account| account.datasets.first());
+    known.map_or_else(String::new, |known| format!(" ('{}')", known.name))
+}
+
+/// What a certificate says of public data that somebody vouches for.
+pub fn declarations<'a>(publics: impl IntoIterator<Item = &'a Loaded>) -> Vec<String> {
+    let declared = publics.into_iter().filter(|public| public.definition.declared_public);
+    let say = |public: &Loaded| {
+        format!(
+            "'{}' was declared public by hand: whether it holds private records of the ledger was \
+             not checked",
+            public.definition.name
+        )
+    };
+    declared.map(say).collect()
+}

@@ -1,0 +1,279 @@
+//! Where the user's secret lies, and how it comes there.
+//!
+//! | first that holds | place |
+//! |---|---|
+//! | `HALFLIGHT_SECRET_FILE` is set | the file that it names: a team's, a cluster's |
+//! | the workspace has one already | `.halflight/secret` |
+//! | the configuration can be written | `$XDG_CONFIG_HOME/halflight/secret`, usually `~/.config/halflight/secret` |
+//! | otherwise | `.halflight/secret`: the account then stays in this workspace |
+//!
+//! It is made once, of the operating system's random bytes, and never replaced: what is
+//! written under it means nothing under another one.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+
+use super::preferences::Places;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::privacy::Secret;
+
+pub const VARIABLE: &str = "HALFLIGHT_SECRET_FILE";
+const FILE: &str = "secret";
+
+/// The secret for a workspace, with what the user should know about it.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub secret: Secret,
+    pub remark: Option<String>,
+}
+
+/// The secret for the workspace with this folder; made where there is none.
+pub fn find(folder: &Path) -> Result<Found> {
+    let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    search(named.as_deref(), folder, Places::of_environment().as_ref(), true)?
+        .ok_or_else(|| Error::failed("there is no place for the user's secret"))
+}
+
+/// The same, to look only: nothing is made.
+pub fn find_existing(folder: &Path) -> Result<Option<Found>> {
+    let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    search(named.as_deref(), folder, Places::of_environment().as_ref(), false)
+}
+
+fn search(
+    named: Option<&Path>,
+    folder: &Path,
+    places: Option<&Places>,
+    make: bool,
+) -> Result<Option<Found>> {
+    if let Some(path) = named {
+        return open_or_make(path, make, Guard::Team);
+    }
+    let own = folder.join(FILE);
+    let here =
+        |found: Option<Found>| found.map(|found| Found { remark: Some(bound_to(folder)), ..found });
+    if own.exists() {
+        return open_or_make(&own, false, Guard::Owner).map(here);
+    }
+    let in_configuration = places.map(|places| {
+        let path = places.config.join(FILE);
+        if make && !path.exists() {
+            // Without it the next step says what is wrong, or the workspace has to do.
+            let _ = files::create_private_folder(&places.config);
+        }
+        open_or_make(&path, make, Guard::Owner)
+    });
+    match in_configuration {
+        Some(Ok(Some(found))) => return Ok(Some(found)),
+        // It is there and cannot be used: another one would be a guess.
+        Some(Err(error)) if places.is_some_and(|places| places.config.join(FILE).exists()) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    if !make {
+        return Ok(None);
+    }
+    files::create_private_folder(folder)
+        .map_err(|error| Error::io("create the workspace folder", folder, &error))?;
+    open_or_make(&own, true, Guard::Owner).map(here)
+}
+
+fn bound_to(folder: &Path) -> String {
+    format!(
+        "the secret that names private datasets lies in {}, because the configuration could not \
+         be written: the account cannot follow a file into another workspace",
+        folder.display()
+    )
+}
+
+/// Who may read the file.
+#[derive(Clone, Copy, PartialEq)]
+enum Guard {
+    Owner,
+    /// The user named it: its group may read it.
+    Team,
+}
+
+fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<Found>> {
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            let remark = check_permissions(path, guard)?;
+            parse(&text, path).map(|secret| Some(Found { secret, remark }))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && make => {
+            create(path).map_err(|error| Error::io("create the user's secret", path, &error))?;
+            // Of several programs that make it at once the first one's stays, for all.
+            open_or_make(path, false, guard)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read the user's secret", path, &error)),
+    }
+}
+
+/// The name appears with the whole file under it, and only where there is none.
+fn create(path: &Path) -> io::Result<()> {
+    let random = |_| SysRng.try_next_u64().map_err(io::Error::other);
+    let words = (0..4).map(random).collect::<io::Result<Vec<u64>>>()?;
+    let text: String = words.iter().map(|word| format!("{word:016x}")).collect();
+    let temporary = path.with_added_extension(format!("new-{:016x}", random(0)?));
+    let made = files::private()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| {
+            file.write_all((text + "\n").as_bytes()).and_then(|()| file.sync_all())
+        })
+        .and_then(|()| match fs::hard_link(&temporary, path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            // Not every storage has links. Two programs at once could disagree there, so
+            // whoever comes second takes what it finds.
+            Err(_) if !path.exists() => fs::rename(&temporary, path),
+            linked => linked,
+        });
+    let _ = fs::remove_file(&temporary);
+    made?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn parse(text: &str, path: &Path) -> Result<Secret> {
+    let digits = text.trim();
+    let word = |at: usize| {
+        let digits = digits.get(2 * at..2 * at + 2)?;
+        u8::from_str_radix(digits, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> = (0..32).map(word).collect();
+    let bytes = bytes.filter(|_| digits.len() == 64).and_then(|bytes| bytes.try_into().ok());
+    bytes.map(|bytes| Secret::new(bytes, path)).ok_or_else(|| {
+        Error::failed("this is not the secret of a user: 64 hexadecimal digits belong here")
+            .at(path.display().to_string())
+            .cure("bring the file back from a backup: the ledgers cannot be used without it")
+    })
+}
+
+#[cfg(unix)]
+fn check_permissions(path: &Path, guard: Guard) -> Result<Option<String>> {
+    use std::os::unix::fs::PermissionsExt;
+    let failed = |error: &io::Error| Error::io("check who may read the user's secret", path, error);
+    let mode = fs::metadata(path).map_err(|error| failed(&error))?.permissions().mode() & 0o777;
+    let allowed = if guard == Guard::Team { 0o640 } else { 0o600 };
+    if mode & 0o077 & !allowed == 0 {
+        return Ok(None);
+    }
+    if guard == Guard::Team {
+        return Err(Error::refused(format!(
+            "others may read or change the file with the secret (mode {mode:o})"
+        ))
+        .at(path.display().to_string())
+        .cure(format!("chmod 640 {}, or 600", path.display())));
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| failed(&error))?;
+    Ok(Some(format!(
+        "others could read {} (mode {mode:o}); now only you can. Whoever has copied it can test \
+         guesses about records against your ledgers",
+        path.display()
+    )))
+}
+
+#[cfg(not(unix))]
+fn check_permissions(_: &Path, _: Guard) -> Result<Option<String>> {
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(directory: &Path) -> Places {
+        Places { config: directory.join("config/halflight"), state: directory.join("state") }
+    }
+
+    fn in_configuration(directory: &Path) -> Result<Found> {
+        let folder = directory.join(".halflight");
+        search(None, &folder, Some(&places(directory)), true).map(Option::unwrap)
+    }
+
+    #[test]
+    fn it_is_made_once_and_only_its_owner_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = in_configuration(directory.path()).unwrap();
+        assert_eq!(first.remark, None);
+        assert_eq!(in_configuration(directory.path()).unwrap().secret, first.secret);
+        assert!(!directory.path().join(".halflight").exists());
+        let folder = directory.path().join("config/halflight");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no temporary file stays");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            let file = folder.join("secret");
+            assert_eq!((mode(&file), mode(&folder)), (0o600, 0o700));
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+            let mended = in_configuration(directory.path()).unwrap();
+            assert!(mended.remark.unwrap().contains("others could read"));
+            assert_eq!(mode(&file), 0o600);
+        }
+    }
+
+    #[test]
+    fn of_many_programs_that_make_it_at_once_all_use_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let secrets: Vec<Secret> = std::thread::scope(|scope| {
+            let make = || in_configuration(directory.path()).unwrap().secret;
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(make)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(secrets.iter().all(|secret| *secret == secrets[0]));
+    }
+
+    #[test]
+    fn without_a_configuration_it_stays_in_the_workspace_and_that_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join(".halflight");
+        // A file stands where the configuration's directory should be.
+        fs::write(directory.path().join("config"), "").unwrap();
+        let places = places(directory.path());
+        assert!(search(None, &folder, Some(&places), false).unwrap().is_none());
+        let found = search(None, &folder, Some(&places), true).unwrap().unwrap();
+        assert!(found.remark.unwrap().contains("cannot follow a file"));
+        assert_eq!(found.secret.place(), folder.join("secret"));
+        // It stays with it, also when there is a configuration later.
+        let other = tempfile::tempdir().unwrap();
+        let places = Places { config: other.path().join("c"), state: other.path().join("s") };
+        let later = search(None, &folder, Some(&places), true).unwrap().unwrap();
+        assert_eq!(later.secret, found.secret);
+    }
+
+    #[test]
+    fn a_named_file_comes_first_and_a_damaged_or_open_one_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let named = directory.path().join("team");
+        let folder = directory.path().join(".halflight");
+        let find = || search(Some(&named), &folder, Some(&places(directory.path())), true);
+        let found = find().unwrap().unwrap();
+        assert_eq!(found.secret.place(), named);
+        assert!(!directory.path().join("config").exists());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&named, fs::Permissions::from_mode(0o640)).unwrap();
+            assert_eq!(find().unwrap().unwrap().secret, found.secret);
+            fs::set_permissions(&named, fs::Permissions::from_mode(0o644)).unwrap();
+            assert!(find().unwrap_err().to_string().contains("others may read"));
+            fs::set_permissions(&named, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        for damaged in ["", "abc", &"zz".repeat(32), &"00".repeat(33)] {
+            fs::write(&named, damaged).unwrap();
+            let error = find().unwrap_err().to_string();
+            assert!(error.contains("not the secret of a user"), "{error}");
+        }
+    }
+}
