@@ -253,6 +253,10 @@ fn private_rows_are_not_public_in_any_copy_unless_somebody_vouches_for_it() {
     let vouched = place.run("others.csv", "copy.csv", ", declared_public: true");
     done(&vouched);
     assert!(said(&vouched).contains("was declared public by hand"), "{}", said(&vouched));
+    let run = fs::read_dir(place.path(".halflight/runs")).unwrap().flatten().map(|run| run.path());
+    let certificates = run.map(|run| fs::read_to_string(run.join("certificate.json")).unwrap());
+    let repeated = certificates.filter(|it| it.contains("was declared public by hand")).count();
+    assert_eq!(repeated, 1, "one of two certificates says so");
 }
 
 #[test]

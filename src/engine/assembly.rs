@@ -188,7 +188,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let planned = method.plan(&shape, &public, plan.target, &settings)?;
     let calibrated = planned.calibrate(plan.target)?;
     let mut warnings = planned.warnings.clone();
-    warnings.extend(overlap::declarations(publics.iter().map(|public| **public)));
+    let declared = overlap::declarations(publics.iter().map(|public| **public));
+    warnings.extend(declared.iter().cloned());
     warnings.extend(clipping(&public, &plan.preparation));
     warnings.extend(left_out(private, &used));
     warnings.extend(lineage.as_ref().map(Lineage::note));
@@ -198,7 +199,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let taken_as_public = TakenAsPublic {
         datasets: plan.public.clone(),
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
-        declared: Vec::new(),
+        declared,
     };
     let problem = Problem { shape, public, private: train, seed: plan.seed };
     Ok(Assembly {

@@ -48,7 +48,7 @@ pub(super) fn between(
     let (name, ours) = (&public.definition.name, &private.definition.name);
     if overlap.shared {
         return Err(refusal(
-            format!("'{name}' is declared public and holds rows that are private in '{ours}'"),
+            &format!("'{name}' is declared public and holds rows that are private in '{ours}'"),
             public,
             &overlap,
             watch,
@@ -79,7 +79,7 @@ fn with_accounts(
             account.0,
             names(book, account)
         );
-        Err(refusal(what, public, overlap, Some(watch)))
+        Err(refusal(&what, public, overlap, Some(watch)))
     };
     let view = public.definition.fingerprint.as_ref().map(|plain| secret.fingerprint(plain));
     for account in &book.accounts {
@@ -138,7 +138,7 @@ fn joined(private: &Loaded, book: &Book) -> Vec<String> {
     told.collect()
 }
 
-fn refusal(what: String, public: &Loaded, overlap: &Overlap, watch: Option<&Watch>) -> Error {
+fn refusal(what: &str, public: &Loaded, overlap: &Overlap, watch: Option<&Watch>) -> Error {
     let rows = match watch {
         Some(watch) if !watch.is_sealed() => format!(": about {} ◆", overlap.rows),
         _ => String::new(),

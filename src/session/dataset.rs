@@ -135,8 +135,10 @@ pub fn load_watched(
     let found = (private || definition.extract.is_some()).then(|| workspace.secret());
     let found = found.transpose()?;
     let sketch = found.as_ref().map(|found| Sketch::of(&table, &found.secret.overlap_key()));
-    let table = match &definition.extract {
-        Some(extraction) => features::extracted(extraction, table, workspace, progress)?,
+    let table = match definition.extract.as_ref().zip(found.as_ref()) {
+        Some((extraction, found)) => {
+            features::extracted(extraction, table, workspace, &found.secret, progress)?
+        }
         None => table,
     };
     let columns = column_kinds(&table);

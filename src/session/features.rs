@@ -2,11 +2,12 @@
 //! records.
 //!
 //! They are NPY files of 32-bit numbers, named by what they depend on: the network, the
-//! settings and the records, in their order. Features of private records are as private as
+//! settings and the records, in their order, under the user's secret: without that, a name
+//! would let guesses about records be tested. Features of private records are as private as
 //! the records: the files are readable by their owner alone and no export touches them. They
 //! may be deleted at any time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::workspace::Workspace;
 use crate::data::extraction::Extraction;
@@ -14,19 +15,21 @@ use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::{Column, Table, Vectors};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::privacy::Secret;
 
 /// `table` with its features extracted.
 pub(super) fn extracted(
     extraction: &Extraction,
     table: Table,
     workspace: &Workspace,
+    secret: &Secret,
     progress: &mut dyn Progress,
 ) -> Result<Table> {
     let path = workspace.resolve(&extraction.network);
     let network =
         std::fs::read(&path).map_err(|error| Error::io("read the network", &path, &error))?;
     let key = extraction.key(&network, &table)?;
-    let file = workspace.folder().join("features").join(format!("{key}.npy"));
+    let file = file_of(&workspace.folder().join("features"), &key, secret);
     let features = if let Some(features) = kept(&file, table.rows()) {
         features
     } else {
@@ -36,6 +39,20 @@ pub(super) fn extracted(
         features
     };
     extraction.replace(table, features)
+}
+
+/// The file of features with this key. One that an earlier version named by the key itself
+/// gets its new name.
+fn file_of(folder: &Path, key: &str, secret: &Secret) -> PathBuf {
+    let name = secret.fingerprint(key);
+    let digits = name.rsplit(':').next().unwrap_or_default();
+    let file = folder.join(format!("{digits}.npy"));
+    let plain = folder.join(format!("{key}.npy"));
+    if plain.exists() && std::fs::rename(&plain, &file).is_err() {
+        // They can be made anew; the name says too much to stay.
+        let _ = std::fs::remove_file(&plain);
+    }
+    file
 }
 
 /// A file that is missing, or damaged, is none.
@@ -108,14 +125,28 @@ mod tests {
     }
 
     #[test]
+    fn names_are_made_under_the_secret_and_old_ones_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let secret = Secret::new([1; 32], directory.path());
+        std::fs::write(directory.path().join("abc.npy"), "x").unwrap();
+        let file = file_of(directory.path(), "abc", &secret);
+        assert_eq!(std::fs::read(&file).unwrap(), b"x");
+        assert!(!directory.path().join("abc.npy").exists());
+        let other = Secret::new([2; 32], directory.path());
+        assert_ne!(file_of(directory.path(), "abc", &other), file);
+    }
+
+    #[test]
     fn a_missing_network_is_an_error_that_names_it() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::fresh(directory.path());
         let vectors = Vectors::new(1, Values::F32(vec![1.0])).unwrap();
         let table =
             Table::of_rows("x.npy", vec!["x".to_owned()], vec![Column::Vectors(vectors)]).unwrap();
+        let secret = Secret::new([1; 32], directory.path());
         let extraction: Extraction = ron::from_str("(network: \"nowhere.onnx\")").unwrap();
-        let error = extracted(&extraction, table, &workspace, &mut Unwatched).err().unwrap();
+        let error =
+            extracted(&extraction, table, &workspace, &secret, &mut Unwatched).err().unwrap();
         assert!(error.to_string().contains("nowhere.onnx"), "{error}");
     }
 }

@@ -10,6 +10,7 @@
 //! It is made once, of the operating system's random bytes, and never replaced: what is
 //! written under it means nothing under another one.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -120,7 +121,11 @@ fn open_or_make(path: &Path, make: bool, guard: Guard) -> Result<Option<Found>> 
 fn create(path: &Path) -> io::Result<()> {
     let random = |_| SysRng.try_next_u64().map_err(io::Error::other);
     let words = (0..4).map(random).collect::<io::Result<Vec<u64>>>()?;
-    let text: String = words.iter().map(|word| format!("{word:016x}")).collect();
+    let mut text = String::new();
+    for word in words {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{word:016x}");
+    }
     let temporary = path.with_added_extension(format!("new-{:016x}", random(0)?));
     let made = files::private()
         .write(true)

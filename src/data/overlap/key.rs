@@ -124,7 +124,7 @@ pub(super) fn siphash(key: [u64; 2], words: &mut [u64]) {
     }
 }
 
-#[inline(always)]
+#[inline]
 fn round(v: &mut [u64; 4]) {
     v[0] = v[0].wrapping_add(v[1]);
     v[2] = v[2].wrapping_add(v[3]);

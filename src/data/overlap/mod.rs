@@ -148,7 +148,9 @@ impl Sketch {
             bytes.extend((kept.len() as u16 | u16::from(whole) << 15).to_le_bytes());
             bytes.extend(((class.unique * 65535.0) as u16).to_le_bytes());
             bytes.extend(((class.spread * 10.0) as u16).to_le_bytes());
-            kept.iter().for_each(|digest| bytes.extend(&digest.to_le_bytes()[..BYTES]));
+            for digest in kept {
+                bytes.extend(&digest.to_le_bytes()[..BYTES]);
+            }
         }
         bytes
     }

@@ -191,7 +191,9 @@ fn is_counter(cells: &[f64]) -> bool {
         return false;
     }
     let mut seen = vec![false; range as usize];
-    cells.iter().for_each(|x| seen[(x - least) as usize] = true);
+    for x in cells {
+        seen[(x - least) as usize] = true;
+    }
     seen.iter().filter(|seen| **seen).count() as f64 >= 0.98 * rows
 }
 
@@ -308,9 +310,13 @@ impl Block {
                 continue;
             }
             let sums = &mut sums[..self.rows];
-            sums.iter_mut().for_each(|sum| *sum = sum.wrapping_add(plan.constants[class]));
+            for sum in &mut *sums {
+                *sum = sum.wrapping_add(plan.constants[class]);
+            }
             siphash(key.classes[class], sums);
-            sums.iter().for_each(|digest| lowest.push(digest >> (64 - BITS)));
+            for digest in sums {
+                lowest.push(*digest >> (64 - BITS));
+            }
         }
     }
 }

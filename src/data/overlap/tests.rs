@@ -12,9 +12,9 @@ fn number(row: usize, column: usize) -> f64 {
     ((mixed ^ mixed >> 31) % 100_003) as f64 / 7.0
 }
 
-fn columns(rows: impl Iterator<Item = usize> + Clone, count: usize) -> Vec<(String, Column)> {
+fn columns(rows: impl IntoIterator<Item = usize> + Clone, count: usize) -> Vec<(String, Column)> {
     let column = |at: usize| {
-        let cells = rows.clone().map(|row| number(row, at)).collect();
+        let cells = rows.clone().into_iter().map(|row| number(row, at)).collect();
         (format!("c{at}"), Column::Numbers(cells))
     };
     (0..count).map(column).collect()
