@@ -23,7 +23,7 @@ pub mod cli;
 pub mod data;
 pub mod engine;
 pub mod error;
-//! | [`audit`] | what every release and its noise do, measured against what is claimed |
+pub mod faults;
 pub mod files;
 pub mod model;
 pub mod numeric;

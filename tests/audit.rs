@@ -4,8 +4,7 @@ use halflight::audit::{Audited, Effort, audit, subject};
 
 fn corner(methods: &[&str]) -> Vec<Audited> {
     let methods: Vec<String> = methods.iter().map(|id| (*id).to_owned()).collect();
-    let subjects = subject::built_in(&methods, false)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let subjects = subject::built_in(&methods, false).unwrap_or_else(|error| panic!("{error}"));
     subjects.iter().map(|subject| audit(subject, Effort::CORNER)).collect()
 }
 

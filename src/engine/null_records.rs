@@ -90,7 +90,7 @@ fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
 
 fn training(assembly: &Assembly) -> Dataset {
     let watch = Watch::open();
-    let all = assembly.problem.private.curator(&watch, Clone::clone).unwrap();
+    let all = assembly.problem.private.curator(&watch, |data| Dataset::clone(data)).unwrap();
     all.reveal(&watch).unwrap().clone()
 }
 

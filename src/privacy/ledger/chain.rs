@@ -152,7 +152,7 @@ impl Reading {
         change: impl Fn(Entry) -> Entry,
     ) -> Result<(Self, String)> {
         let (mut again, mut text) = (Self::default(), String::new());
-        let mut put = |time: String, entry: &Entry| {
+        let mut put = |time: String, entry: &Entry| -> Result<()> {
             let link = again.compose(time, entry)?;
             again.extend(link.text.as_bytes(), &Confirmed::Until(link.head));
             text += &link.text;
