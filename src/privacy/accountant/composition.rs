@@ -171,14 +171,20 @@ impl Composition {
         if added == removed { vec![removed] } else { vec![removed, added] }
     }
 
-    /// δ at this ε, discretisation included; at most 1.
+    /// δ at this ε, discretisation included; at most 1, and at the ε of [`Self::guarantee`] at
+    /// most its δ.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Err(Error::usage(format!("ε must be at least 0, and is {epsilon}")));
         }
+        Ok(self.delta_on(&self.curves(), epsilon, 0.0))
+    }
+
+    /// The same, or the δ that `least` of ideal noise becomes: less is not asked for.
+    fn delta_on(&self, curves: &[pld::Curve], epsilon: f64, least: f64) -> f64 {
         let parts = self.parts();
         if parts.is_empty() || epsilon == f64::INFINITY || epsilon >= gate::pure(&parts) {
-            return Ok(0.0);
+            return 0.0;
         }
         let ideal = self.ideal(epsilon * (1.0 - ROUNDING));
         let log_delta = if self.others.is_empty() {
@@ -186,18 +192,28 @@ impl Composition {
         } else if ideal < 0.0 {
             0.0
         } else {
-            let of = |parts: &Vec<Draws>| {
-                if ideal >= gate::pure(parts) {
-                    return 0.0;
+            let sums = rdp::delta(&parts, ideal).min(
+                gate::gaussian_mu(&parts).map_or(1.0, |mu| gaussian::log_delta(mu, ideal).exp()),
+            );
+            let mut worst = least;
+            for (index, curve) in curves.iter().enumerate() {
+                if worst >= sums || ideal >= gate::pure(curve.parts()) {
+                    continue;
                 }
-                let losses = pld::delta(parts, ideal).unwrap_or(1.0);
-                losses.min(rdp::delta(parts, ideal))
-            };
-            self.directions().iter().map(of).fold(0.0, f64::max).ln()
+                let mut here = sums;
+                if index > 0 {
+                    // Adding a record is mostly less: see `interval`.
+                    here = here.min(curve.roughly(ideal, worst));
+                }
+                if here > worst {
+                    worst = worst.max(here.min(curve.delta(ideal)));
+                }
+            }
+            worst.ln()
         };
         // One unit more for the part that is less than the smallest double.
         let real = log_delta + self.discretisation / 24.0 + ROUNDING;
-        Ok(real.exp().next_up().min(1.0))
+        real.exp().next_up().min(1.0)
     }
 
     /// The best proven ε at this δ, for these events planned in advance.
@@ -207,7 +223,8 @@ impl Composition {
             return Ok(self.gaussian_guarantee(delta, Coverage::FixedPlan));
         }
         let share = self.ideal_delta(delta);
-        let losses = self.interval(share);
+        let curves = self.curves();
+        let losses = Self::interval(&curves, share);
         let upper = losses.map_or(f64::INFINITY, |interval| interval.upper);
         let lower = losses.map_or(0.0, |interval| interval.lower);
         let lower = lower.max(gaussian::epsilon_lower(self.mu, share));
@@ -217,66 +234,71 @@ impl Composition {
             guarantee.epsilon = losses;
             guarantee.bound = "privacy loss distribution (PLD)".into();
         }
+        // The curve must say so as well: both are bounds, but not to the last digit the same.
+        for round in 0..32 {
+            if self.delta_on(&curves, guarantee.epsilon, share) <= delta {
+                break;
+            }
+            guarantee.epsilon *= 1.0 + 1e-12 * 2_f64.powi(round);
+        }
         let grid = self.real(guarantee.epsilon) - guarantee.epsilon;
         guarantee.epsilon_lower = (lower - grid).clamp(0.0, guarantee.epsilon);
-        guarantee.covers = Coverage::FixedPlan;
         Ok(guarantee)
     }
 
+    fn curves(&self) -> Vec<pld::Curve> {
+        if self.others.is_empty() {
+            return Vec::new();
+        }
+        self.directions().into_iter().filter_map(pld::Curve::of).collect()
+    }
+
     /// The interval of both directions, for ideal noise.
-    fn interval(&self, delta: f64) -> Option<pld::Interval> {
-        let directions = self.directions();
-        let (first, rest) = directions.split_first()?;
-        let mut worst = pld::epsilon(first, delta)?;
-        for parts in rest {
+    fn interval(curves: &[pld::Curve], delta: f64) -> Option<pld::Interval> {
+        let (first, rest) = curves.split_first()?;
+        let mut worst = first.epsilon(delta)?;
+        for curve in rest {
             // Adding a record is mostly less, and showing this is cheaper than saying how much.
-            if gate::pure(parts).min(rdp::epsilon(parts, delta)) <= worst.upper
-                || pld::is_at_most(parts, delta, worst.upper)
-            {
+            let sums = gate::pure(curve.parts()).min(rdp::epsilon(curve.parts(), delta));
+            if sums <= worst.upper || curve.roughly(worst.upper, delta) <= delta {
                 continue;
             }
-            let next = pld::epsilon(parts, delta)?;
+            let next = curve.epsilon(delta)?;
             worst.lower = worst.lower.max(next.lower);
             worst.upper = worst.upper.max(next.upper);
         }
         Some(worst)
     }
 
-    /// What can be said quickly, for a number that is shown while a run goes on: the
-    /// Rényi bound at its best order or the gate's; never below [`Self::guarantee`].
+    /// What can be said quickly, for a number that is shown while a run goes on: the best of
+    /// the sums, and of all orders of RDP; never below [`Self::guarantee`].
     pub fn running(&self, delta: f64) -> Result<Guarantee> {
-        let mut guarantee = self.gate(delta)?;
-        guarantee.covers = Coverage::FixedPlan;
-        if !self.others.is_empty() {
-            let renyi = self.real(rdp::epsilon(&self.parts(), self.ideal_delta(delta)));
-            if renyi < guarantee.epsilon {
-                guarantee.epsilon = renyi;
-                guarantee.bound = "Rényi divergences (RDP)".into();
-            }
+        check_delta(delta)?;
+        if self.others.is_empty() {
+            return Ok(self.gaussian_guarantee(delta, Coverage::FixedPlan));
         }
-        Ok(guarantee)
+        let share = self.ideal_delta(delta);
+        self.sum(delta, Coverage::FixedPlan, gate::fixed(&self.parts(), share))
     }
 
-    /// ε at this δ even if later events were chosen after seeing earlier outputs: see
-    /// [`super::gate`]. Never below [`Self::guarantee`].
+    /// The least ε whose budget at this δ admits all of this, even if later events were chosen
+    /// after seeing earlier outputs: see [`super::gate`]. Never below [`Self::guarantee`].
     pub fn gate(&self, delta: f64) -> Result<Guarantee> {
         check_delta(delta)?;
         if self.others.is_empty() {
             return Ok(self.gaussian_guarantee(delta, Coverage::Adaptive));
         }
-        let (ideal, bound) = gate::epsilon(&self.parts(), self.ideal_delta(delta));
+        let share = self.ideal_delta(delta);
+        self.sum(delta, Coverage::Adaptive, gate::epsilon(&self.parts(), share))
+    }
+
+    fn sum(&self, delta: f64, covers: Coverage, (ideal, bound): (f64, &str)) -> Result<Guarantee> {
         let epsilon = self.real(ideal);
         if !epsilon.is_finite() {
             return Err(too_much());
         }
-        Ok(Guarantee {
-            epsilon,
-            epsilon_lower: 0.0,
-            delta,
-            adjacency: self.adjacency,
-            bound: bound.into(),
-            covers: Coverage::Adaptive,
-        })
+        let (adjacency, bound) = (self.adjacency, bound.into());
+        Ok(Guarantee { epsilon, epsilon_lower: 0.0, delta, adjacency, bound, covers })
     }
 
     /// The converged ε of the contour integral at this δ, grid included. No bound: a
@@ -291,20 +313,23 @@ impl Composition {
         Ok(self.real(largest))
     }
 
-    /// GDP sums stay valid when later events are chosen after seeing earlier outputs,
-    /// so the same number serves the budget gate and the display.
+    /// A plan has all of δ; a budget that other kinds of events may join has less for it.
     fn gaussian_guarantee(&self, delta: f64, covers: Coverage) -> Guarantee {
+        let (share, bound) = match covers {
+            Coverage::FixedPlan => (delta, "exact Gaussian (GDP)"),
+            Coverage::Adaptive => (gate::GAUSSIAN_SHARE * delta, "Gaussian sum (GDP)"),
+        };
         let epsilon = least(0.0, f64::MAX, |epsilon| {
-            self.delta(epsilon).is_ok_and(|reached| reached <= delta)
+            self.delta(epsilon).is_ok_and(|reached| reached <= share)
         });
         let epsilon = epsilon.unwrap_or(f64::INFINITY);
-        let ideal = gaussian::epsilon_lower(self.mu, delta);
+        let ideal = gaussian::epsilon_lower(self.mu, share);
         Guarantee {
             epsilon,
             epsilon_lower: (2.0 * ideal - epsilon).max(0.0),
             delta: if self.mu == 0.0 { 0.0 } else { delta },
             adjacency: self.adjacency,
-            bound: "exact Gaussian (GDP)".into(),
+            bound: bound.into(),
             covers,
         }
     }
@@ -317,15 +342,14 @@ impl Composition {
 
     /// What an ε of ideal noise becomes on the grid.
     fn real(&self, ideal: f64) -> f64 {
-        if self.discretisation == 0.0 {
-            return ideal;
-        }
-        (ideal * (1.0 + self.discretisation / 5.0) + 128.0 * self.discretisation) * (1.0 + ROUNDING)
+        let real = ideal * (1.0 + self.discretisation / 5.0) + 128.0 * self.discretisation;
+        // More than [`Self::delta`] takes away again.
+        real * (1.0 + 2.0 * ROUNDING)
     }
 
     /// The δ of ideal noise that becomes `real` on the grid.
     fn ideal_delta(&self, real: f64) -> f64 {
-        real * (-self.discretisation / 24.0).exp() * (1.0 - ROUNDING)
+        real * (-self.discretisation / 24.0).exp() * (1.0 - 2.0 * ROUNDING)
     }
 }
 

@@ -18,6 +18,7 @@
 
 use realfft::num_complex::Complex;
 
+use super::gaussian;
 use super::lattice::{Cells, spread};
 use super::subsampling::Subsampled;
 use crate::numeric::special::normal_tails;
@@ -100,6 +101,24 @@ impl Pair {
                 Some((up(epsilon) + down(epsilon)) / (1.0 + (-epsilon).exp()))
             }
         }
+    }
+
+    /// δ of one draw at ε ≥ 0, from above; `None` where there is no closed form.
+    pub fn delta(&self, epsilon: f64) -> Option<f64> {
+        let exact = match *self {
+            Self::Gaussian { mu } => gaussian::log_delta(mu, epsilon).exp(),
+            Self::Subsampled(subsampled) => subsampled.delta(epsilon),
+            Self::Laplace { epsilon: ratio } => -(0.5 * (epsilon - ratio)).min(0.0).exp_m1(),
+            Self::BoundedRange { epsilon: range } => {
+                let part = -(0.5 * (epsilon - range)).min(0.0).exp_m1();
+                part * part / -(-range).exp_m1()
+            }
+            Self::Response { epsilon: ratio } => {
+                -(epsilon - ratio).min(0.0).exp_m1() / (1.0 + (-ratio).exp())
+            }
+        };
+        // Ten times the error of the closed forms.
+        Some((exact * (1.0 + 1e-10)).next_up()).filter(|delta| !delta.is_nan())
     }
 
     /// The frequency at which its atoms are in phase again.

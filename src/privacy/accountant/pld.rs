@@ -14,20 +14,35 @@
 //!   (Chernoff's bound again), which wrap around;
 //! * rounding in the masses: an error in a boundary between cells moves mass by one
 //!   cell, so it counts times the step; tilting costs some units per exponent;
-//! * rounding in the convolution ([`crate::numeric::convolution`]).
+//! * rounding in the convolution ([`crate::numeric::convolution`]);
+//! * rounding in adding up what lies above ε: relative to that, so that few draws with a tiny
+//!   sampling rate, of which nearly all mass lies below ε, are no worse.
 //!
 //! The upper bound is the polygon's ε, from above. For the lower bound let B be the
 //! Nh²/8-zCDP mechanism that splitting is ([`super::lattice`]); with a hundredth of δ for
 //! it, P(L_B > ε_B) ≤ δ/100 at ε_B = ρ + 2√(ρ log(100/δ)), ρ = Nh²/8, and
 //! δ_split(ε + ε_B) ≤ δ(ε) + δ/100: the split curve's ε at 1.01·δ, less ε_B.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::lattice::Cells;
+use super::pair::Pair;
 use super::rdp::{Draws, least_over_orders};
 use super::{contour, gate, rdp};
 use crate::numeric::convolution::{convolve_powers, friendly_length};
+use crate::numeric::special::least;
 
-/// Allowed mass outside the window.
+/// How far a lattice reaches: the largest ε that it serves over the least.
+const REACHES: f64 = 1.1;
+/// Smaller ε are served like this one.
+const LEAST: f64 = 1e-9;
+/// Allowed mass outside the window: at first, and where δ is much less than Chernoff's bound.
 const OUTSIDE: f64 = 1e-9;
+const LEAST_OUTSIDE: f64 = 1e-16;
+/// The part of δ that may be due to what is not exact.
+const INEXACT: f64 = 1e-3;
 const LONGEST_WINDOW: f64 = 2_097_152.0;
 /// What splitting may add to ε.
 const FINE: f64 = 6e-5;
@@ -35,9 +50,9 @@ const FINE: f64 = 6e-5;
 /// the first will do, which costs next to nothing.
 const COARSE: [f64; 2] = [4.0, 1.5];
 /// The widest interval that needs no finer lattice, relative to ε.
-const PROMISED: f64 = 9.9e-3;
+const PROMISED: f64 = 9.2e-3;
 /// The part of it that splitting may take: the rest is for the lattice and for δ/100.
-const NARROW: f64 = 8.5e-3;
+const NARROW: f64 = 8e-3;
 /// The part of δ that the lower bound spends on splitting.
 const SPLIT_SHARE: f64 = 0.01;
 
@@ -58,57 +73,224 @@ pub struct Interval {
     pub upper: f64,
 }
 
-/// ε at this δ, in one direction; `None` where doubles cannot say.
-pub fn epsilon(parts: &[Draws], delta: f64) -> Option<Interval> {
-    let draws = total_draws(parts)?;
-    let log_share = -(SPLIT_SHARE * delta).ln();
-    let converged = contour::epsilon(parts, delta).ok().filter(|it| *it > 0.0);
-    let guess = converged.unwrap_or_else(|| rdp::epsilon(parts, delta).min(gate::pure(parts)));
-    let mut theta = tilt(parts, guess);
-    let mut step = first_step(guess, draws, theta).min(
-        // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
-        NARROW * guess / (0.5 * draws * log_share).sqrt(),
-    );
-    let mut best: Option<Interval> = None;
-    for _ in 0..4 {
-        let Some(sum) = Tilted::compose_gently(parts, &mut theta, step) else { break };
+/// The curve of one direction of a list. Which lattice serves an ε depends on this ε alone,
+/// by steps of [`REACHES`], and not on what is asked: so the ε of a δ and the δ of that ε
+/// are read off the same one, and agree.
+pub struct Curve {
+    parts: Vec<Draws>,
+    draws: f64,
+    lattices: RefCell<BTreeMap<i32, Option<Rc<Lattice>>>>,
+}
+
+/// A tilted sum and what splitting adds to its ε.
+struct Lattice {
+    sum: Tilted,
+    rho: f64,
+    /// What may be outside its window.
+    outside: f64,
+}
+
+impl Lattice {
+    fn of(sum: Tilted, draws: f64, outside: f64) -> Self {
         let rho = draws * sum.step * sum.step / 8.0;
-        let split = rho + 2.0 * (rho * log_share).sqrt();
-        let Some(upper) = sum.epsilon_above(delta) else { break };
-        let lower = sum.epsilon_below(delta * (1.0 + SPLIT_SHARE)).map_or(0.0, |it| it - split);
-        let found = Interval { lower: lower.clamp(0.0, upper), upper };
-        best = Some(best.map_or(found, |best| Interval {
-            lower: best.lower.max(found.lower),
-            upper: best.upper.min(found.upper),
-        }));
-        let width = found.upper - found.lower;
-        if width <= PROMISED * found.upper || split < 0.1 * width {
-            break;
-        }
-        step = sum.step * (0.8 * NARROW * found.upper / width).clamp(0.05, 0.8);
+        Self { sum, rho, outside }
     }
-    best
+
+    /// How much lower than its own the ε of the unsplit losses may be.
+    fn split(&self, log_share: f64) -> f64 {
+        self.rho + 2.0 * (self.rho * log_share).sqrt()
+    }
+
+    /// What is proven from below at this δ.
+    fn below(&self, delta: f64) -> f64 {
+        let lower = self.sum.epsilon_below(delta * (1.0 + SPLIT_SHARE));
+        lower.map_or(0.0, |lower| (lower - self.split(-(SPLIT_SHARE * delta).ln())).max(0.0))
+    }
 }
 
-/// Whether ε at this δ, in one direction, is at most `most`, as far as a coarse lattice
-/// can say.
-pub fn is_at_most(parts: &[Draws], delta: f64, most: f64) -> bool {
-    let Some(draws) = total_draws(parts) else { return false };
-    let theta = tilt(parts, most);
-    let step = first_step(most, draws, theta);
-    COARSE.iter().any(|coarse| {
-        let sum = Tilted::compose(parts, theta, coarse * step);
-        sum.is_some_and(|sum| sum.delta_above(most) <= delta)
-    })
+impl Curve {
+    /// `None` for an empty list.
+    pub fn of(parts: Vec<Draws>) -> Option<Self> {
+        let draws = total_draws(&parts)?;
+        Some(Self { parts, draws, lattices: RefCell::default() })
+    }
+
+    pub fn parts(&self) -> &[Draws] {
+        &self.parts
+    }
+
+    /// A single draw needs no lattice.
+    fn single(&self) -> Option<&Pair> {
+        match self.parts.as_slice() {
+            [(pair, 1)] => Some(pair),
+            _ => None,
+        }
+    }
+
+    /// δ at this ε, from above; 1 where doubles cannot say.
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        if let Some(exact) = self.single().and_then(|pair| pair.delta(epsilon)) {
+            return exact.min(1.0);
+        }
+        self.lattice(place(epsilon))
+            .map_or(1.0, |lattice| lattice.sum.delta_above(epsilon).min(1.0))
+    }
+
+    /// δ at this ε from above, as far as coarse lattices can say, until it is `enough`.
+    pub fn roughly(&self, epsilon: f64, enough: f64) -> f64 {
+        let theta = tilt(&self.parts, epsilon);
+        let step = first_step(epsilon, self.draws, theta);
+        let mut least = 1.0;
+        for coarse in COARSE {
+            if let Some(sum) = Tilted::compose(&self.parts, theta, coarse * step, OUTSIDE) {
+                least = sum.delta_above(epsilon).min(least);
+            }
+            if least <= enough {
+                break;
+            }
+        }
+        least
+    }
+
+    /// ε at this δ; `None` where doubles cannot say.
+    pub fn epsilon(&self, delta: f64) -> Option<Interval> {
+        if let Some(pair) = self.single()
+            && pair.delta(0.0).is_some()
+        {
+            let most = pair.largest_loss().min(1e4);
+            let within = |epsilon| pair.delta(epsilon).is_some_and(|reached| reached <= delta);
+            let upper = least(0.0, most, within)?;
+            return Some(Interval { lower: upper * (1.0 - 1e-7) - 1e-12, upper });
+        }
+        let guess = self.guess(delta)?;
+        let (mut wanted, mut lower) = (place(guess), 0.0_f64);
+        let mut before: Option<i32> = None;
+        let mut upper = None;
+        for _ in 0..ATTEMPTS {
+            let Some(lattice) = self.lattice(wanted) else { break };
+            let read = lattice.sum.epsilon_above(delta)?;
+            lower = lower.max(lattice.below(delta));
+            let next = place(read);
+            if next == wanted {
+                upper = Some(read);
+                break;
+            }
+            // Each of two neighbours says that it is the other: where they meet. Above this
+            // value the higher one proves it.
+            if before == Some(next) {
+                upper = Some(beginning(next.max(wanted)));
+                break;
+            }
+            if next < wanted {
+                upper = Some(beginning(wanted));
+            }
+            (before, wanted) = (Some(wanted), next);
+        }
+        let upper = upper?;
+        // At an end of its place a lattice may leave the lower bound a little too low.
+        let near = self.lattice(place(upper)).map(|it| (it.sum.theta, it.sum.step, it.outside));
+        if let Some((mut theta, mut step, outside)) = near {
+            for _ in 0..2 {
+                let width = (upper - lower) / upper;
+                if width <= PROMISED {
+                    break;
+                }
+                step *= (0.8 * NARROW / width).clamp(0.2, 0.8);
+                let Some(sum) = Tilted::compose_gently(&self.parts, &mut theta, step, outside)
+                else {
+                    break;
+                };
+                lower = lower.max(Lattice::of(sum, self.draws, outside).below(delta));
+            }
+        }
+        Some(Interval { lower: lower.clamp(0.0, upper), upper })
+    }
+
+    /// About the ε at this δ: the contour's, or a lattice's that was made for a worse guess.
+    fn guess(&self, delta: f64) -> Option<f64> {
+        if let Some(converged) = contour::epsilon(&self.parts, delta).ok().filter(|it| *it > 0.0) {
+            return Some(converged);
+        }
+        // At the very largest loss there is no tilt.
+        let mut guess = rdp::epsilon(&self.parts, delta).min(0.98 * gate::pure(&self.parts));
+        for _ in 0..3 {
+            let mut theta = tilt(&self.parts, guess);
+            let step = COARSE[0] * first_step(guess, self.draws, theta);
+            let sum = Tilted::compose_gently(&self.parts, &mut theta, step, OUTSIDE)?;
+            let Some(next) = sum.epsilon_above(delta) else { break };
+            if next > 0.9 * guess {
+                return Some(next);
+            }
+            guess = next;
+        }
+        Some(guess)
+    }
+
+    /// The lattice of a place.
+    fn lattice(&self, place: i32) -> Option<Rc<Lattice>> {
+        if let Some(known) = self.lattices.borrow().get(&place) {
+            return known.clone();
+        }
+        let made = self.compose(place).map(Rc::new);
+        self.lattices.borrow_mut().insert(place, made.clone());
+        made
+    }
+
+    fn compose(&self, place: i32) -> Option<Lattice> {
+        let end = beginning(place + 1).min(gate::pure(&self.parts));
+        let epsilon = (beginning(place) * end).sqrt();
+        let mut theta = tilt(&self.parts, epsilon);
+        let log_delta = (log_moment(&self.parts, theta) - theta * epsilon).clamp(-700.0, -0.7);
+        let log_share = -(SPLIT_SHARE.ln() + log_delta);
+        let mut step = first_step(epsilon, self.draws, theta).min(
+            // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
+            NARROW * epsilon / (0.5 * self.draws * log_share).sqrt(),
+        );
+        let mut best: Option<(Lattice, f64)> = None;
+        let mut outside = OUTSIDE;
+        for _ in 0..5 {
+            let composed = Tilted::compose_gently(&self.parts, &mut theta, step, outside);
+            let Some(sum) = composed else { break };
+            let delta = sum.delta_above(epsilon);
+            let found = Lattice::of(sum, self.draws, outside);
+            let width = epsilon - found.below(delta.min(0.5));
+            let (split, step_made) = (found.split(log_share), found.sum.step);
+            let inexact = found.sum.inexact(epsilon, delta);
+            if best.as_ref().is_none_or(|(_, least)| delta < *least) {
+                best = Some((found, delta));
+            }
+            // Where Chernoff's bound says little, what was left out of the sum may be more than
+            // what lies above ε.
+            if inexact > INEXACT && outside == OUTSIDE {
+                outside = (0.1 * OUTSIDE * INEXACT / inexact).max(LEAST_OUTSIDE);
+                continue;
+            }
+            if width <= PROMISED * epsilon || split < 0.1 * width {
+                break;
+            }
+            step = step_made * (0.8 * NARROW * epsilon / width).clamp(0.05, 0.8);
+        }
+        best.map(|(lattice, _)| lattice)
+    }
 }
 
-/// δ at this ε from above, in one direction.
-pub fn delta(parts: &[Draws], epsilon: f64) -> Option<f64> {
-    let draws = total_draws(parts)?;
-    let mut theta = tilt(parts, epsilon);
-    let step = first_step(epsilon, draws, theta);
-    let sum = Tilted::compose_gently(parts, &mut theta, step)?;
-    Some(sum.delta_above(epsilon).min(1.0))
+/// Where an ε is among the lattices.
+fn place(epsilon: f64) -> i32 {
+    // Of what is smaller nobody wants to know more.
+    let mut place = (epsilon.max(LEAST).ln() / REACHES.ln()).floor() as i32;
+    // What the logarithm rounds must not put an end into its neighbour.
+    while beginning(place) > epsilon.max(LEAST) {
+        place -= 1;
+    }
+    while beginning(place + 1) <= epsilon {
+        place += 1;
+    }
+    place
+}
+
+/// The least ε of a place.
+fn beginning(place: i32) -> f64 {
+    REACHES.powi(place)
 }
 
 /// The least θ whose Chernoff bound on δ(ε) is within a factor e^[`SLACK`] of the best
@@ -119,7 +301,9 @@ fn tilt(parts: &[Draws], epsilon: f64) -> f64 {
     while theta > 1e-3 && log_bound(theta / 1.25) <= least + SLACK {
         theta /= 1.25;
     }
-    theta
+    // Sums with a tiny tilt are lost in rounding.
+    let larger = [1.0, 0.1].into_iter().find(|more| log_bound(*more) <= least + SLACK);
+    theta.max(larger.unwrap_or(0.0))
 }
 
 /// The draws of all parts; `None` when there are none.
@@ -159,15 +343,22 @@ struct Tilted {
     masses: Vec<f64>,
     /// Bound on everything that is not exact, in units of tilted mass.
     error: f64,
+    /// What adding up the masses above an ε rounds, relative to them.
+    reading: f64,
     /// How far the losses themselves may be off, by rounding.
     drift: f64,
 }
 
 impl Tilted {
     /// With a smaller θ if the sum does not fit its window, or a coarser lattice.
-    fn compose_gently(parts: &[Draws], theta: &mut f64, mut step: f64) -> Option<Self> {
+    fn compose_gently(
+        parts: &[Draws],
+        theta: &mut f64,
+        mut step: f64,
+        outside: f64,
+    ) -> Option<Self> {
         for attempt in 0..ATTEMPTS {
-            if let Some(sum) = Self::compose(parts, *theta, step) {
+            if let Some(sum) = Self::compose(parts, *theta, step, outside) {
                 return Some(sum);
             }
             if attempt < ATTEMPTS / 2 { *theta *= 0.7 } else { step *= 2.0 }
@@ -175,14 +366,13 @@ impl Tilted {
         None
     }
 
-    fn compose(parts: &[Draws], theta: f64, step: f64) -> Option<Self> {
-        let mut step = step;
+    fn compose(parts: &[Draws], theta: f64, mut step: f64, outside: f64) -> Option<Self> {
         // Losses that sit at the ends stay there if the ends are on the lattice.
         let ends = parts.iter().map(|(pair, _)| pair.largest_loss());
         if let Some(end) = ends.filter(|end| end.is_finite() && *end > 0.0).reduce(f64::max) {
             step = end / (end / step).ceil();
         }
-        let negligible = OUTSIDE / total_draws(parts)?;
+        let negligible = outside / total_draws(parts)?;
         let mut losses = Vec::new();
         for (pair, count) in parts {
             let cells = pair.cells(theta, step, negligible)?;
@@ -195,7 +385,8 @@ impl Tilted {
         let log_moment = total(|loss| loss.log_moment);
         let draws = total(|_| 1.0);
         let deviation = variance.sqrt().max(2.0 * step);
-        let (below, above) = (reach(&losses, step, -deviation), reach(&losses, step, deviation));
+        let (below, above) =
+            (reach(&losses, step, -deviation, outside), reach(&losses, step, deviation, outside));
         let length = ((below + above) / step).ceil() + 4.0;
         if !(length <= LONGEST_WINDOW && (mean / step).abs() < 1e15) {
             return None;
@@ -204,7 +395,7 @@ impl Tilted {
         // Indices count from each draw's own centre.
         let mut centre = 0_i64;
         let mut measures = Vec::new();
-        let mut lost = 2.0 * OUTSIDE;
+        let mut lost = 2.0 * outside;
         let mut roundings = 0.0;
         for loss in &losses {
             let count = loss.count as f64;
@@ -224,10 +415,12 @@ impl Tilted {
         let first = ((mean - below) / step).floor() as i64 - 1;
         let mut masses = sum.masses;
         masses.rotate_left((first - centre).rem_euclid(length as i64) as usize);
-        let reading = 8.0 / -(-theta * step).exp_m1();
-        let error = sum.error + lost + ((roundings + reading) * f64::EPSILON).exp_m1();
+        // A mass so many cells above is multiplied as often.
+        let reading = 8.0 * length as f64 * f64::EPSILON;
+        let error = sum.error + lost + (roundings * f64::EPSILON).exp_m1();
         let drift = 16.0 * draws * f64::EPSILON * (1.0 + step);
-        (error < 1e-2).then_some(Self { theta, step, log_moment, first, masses, error, drift })
+        let sum = Self { theta, step, log_moment, first, masses, error, reading, drift };
+        (error + reading < 1e-2).then_some(sum)
     }
 
     fn loss(&self, index: usize) -> f64 {
@@ -261,16 +454,27 @@ impl Tilted {
         std::iter::successors(Some(last), move |worth| Some(worth * decay))
     }
 
+    /// The tilted sum from above, of what [`Self::sums`] says.
+    fn above(&self, slow: f64, fast: f64) -> f64 {
+        slow - fast + self.reading * slow + self.error
+    }
+
+    /// The sums of a lattice value, as seen from `below` it, with no mass in between.
+    fn moved(&self, slow: f64, fast: f64, below: f64) -> (f64, f64) {
+        let decay = (-self.theta * below).exp();
+        (decay * slow, decay * (-below).exp() * fast)
+    }
+
     /// The least ε ≥ 0 at which δ is proven to be at most `delta`.
     fn epsilon_above(&self, delta: f64) -> Option<f64> {
-        let proven = |epsilon: f64, sum: f64| {
-            self.log_factor(epsilon) + (sum + self.error).ln() <= delta.ln() - 1e-13
+        let proven = |epsilon: f64, slow: f64, fast: f64| {
+            self.log_factor(epsilon) + self.above(slow, fast).ln() <= delta.ln() - 4e-13
         };
         let mut last: Option<(f64, f64, f64)> = None;
         for ((index, slow, fast), worth) in self.sums().zip(self.worth(delta)) {
             let epsilon = self.loss(index);
-            let clear = worth.is_finite() && slow - fast + self.error < (1.0 - ABOUT) * worth;
-            if epsilon > 0.0 && (clear || proven(epsilon, slow - fast)) {
+            let clear = worth.is_finite() && self.above(slow, fast) < (1.0 - ABOUT) * worth;
+            if epsilon > 0.0 && (clear || proven(epsilon, slow, fast)) {
                 last = Some((epsilon, slow, fast));
                 continue;
             }
@@ -280,9 +484,8 @@ impl Tilted {
             for _ in 0..60 {
                 let middle = 0.5 * (low + high);
                 let below = above - middle;
-                let sum =
-                    (-self.theta * below).exp() * slow - (-(self.theta + 1.0) * below).exp() * fast;
-                if proven(middle, sum) { high = middle } else { low = middle }
+                let (slow, fast) = self.moved(slow, fast, below);
+                if proven(middle, slow, fast) { high = middle } else { low = middle }
             }
             return Some(self.padded(high));
         }
@@ -290,13 +493,14 @@ impl Tilted {
     }
 
     fn padded(&self, epsilon: f64) -> f64 {
-        epsilon * (1.0 + 1e-12) + self.drift
+        // More than [`Self::delta_above`] takes away again.
+        epsilon * (1.0 + 2e-12) + self.drift
     }
 
     /// A lattice value of ε at which the split δ is proven to be at least `delta`.
     fn epsilon_below(&self, delta: f64) -> Option<f64> {
         let reached = self.sums().zip(self.worth(delta)).find(|((index, slow, fast), worth)| {
-            let sum = slow - fast - self.error;
+            let sum = slow - fast - self.reading * slow - self.error;
             let clear = worth.is_finite() && sum < (1.0 - ABOUT) * worth;
             !clear
                 && sum > 0.0
@@ -305,15 +509,20 @@ impl Tilted {
         reached.map(|((index, ..), _)| self.loss(index) * (1.0 - 1e-12) - self.drift)
     }
 
+    /// The part of `delta`, read at this ε, that is due to what is not exact.
+    fn inexact(&self, epsilon: f64, delta: f64) -> f64 {
+        self.error * (self.log_factor(epsilon) - delta.ln()).exp()
+    }
+
     /// δ at this ε, from above.
     fn delta_above(&self, epsilon: f64) -> f64 {
         let epsilon = (epsilon - self.drift) * (1.0 - 1e-12);
         let last = self.sums().take_while(|(index, ..)| self.loss(*index) >= epsilon).last();
-        let sum = last.map_or(0.0, |(index, slow, fast)| {
-            let above = self.loss(index) - epsilon;
-            (-self.theta * above).exp() * slow - (-(self.theta + 1.0) * above).exp() * fast
+        let sum = last.map_or(self.error, |(index, slow, fast)| {
+            let (slow, fast) = self.moved(slow, fast, self.loss(index) - epsilon);
+            self.above(slow, fast)
         });
-        (self.log_factor(epsilon) + (sum + self.error).ln() + 1e-13).exp().next_up()
+        (self.log_factor(epsilon) + sum.ln() + 1e-13).exp().next_up()
     }
 }
 
@@ -363,19 +572,20 @@ impl Loss {
     }
 }
 
-/// How far from its mean the sum stays but for [`OUTSIDE`], on the side of `deviation`'s
+/// How far from its mean the sum stays but for `outside`, on the side of `deviation`'s
 /// sign: the best of some of Chernoff's bounds.
-fn reach(losses: &[Loss], step: f64, deviation: f64) -> f64 {
+fn reach(losses: &[Loss], step: f64, deviation: f64, outside: f64) -> f64 {
     let bound = |scale: f64| {
         let eta = scale / deviation;
         let spread: f64 =
             losses.iter().map(|loss| loss.count as f64 * loss.log_spread(eta, step)).sum();
-        (spread - OUTSIDE.ln()) / eta.abs()
+        (spread - outside.ln()) / eta.abs()
     };
-    let first = bound(6.4);
-    // A normal sum needs 6.4 deviations.
-    if first < 7.0 * deviation.abs() {
+    // A normal sum needs so many deviations: 6.4 for 10⁻⁹.
+    let normal = (-2.0 * outside.ln()).sqrt();
+    let first = bound(normal);
+    if first < 1.1 * normal * deviation.abs() {
         return first;
     }
-    [3.2, 1.2, 0.3, 0.1].into_iter().map(bound).fold(first, f64::min)
+    [0.5, 0.19, 0.05, 0.015].into_iter().map(|part| bound(part * normal)).fold(first, f64::min)
 }

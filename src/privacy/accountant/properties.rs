@@ -84,6 +84,43 @@ fn a_thousand_selections_compose_like_concentrated_privacy() {
     assert!(few.epsilon < 1.95, "{few:?}");
 }
 
+/// Single draws need no lattice: exact to the last digits, whatever δ.
+#[test]
+fn a_single_draw_has_its_exact_curve() {
+    for delta in [1e-4, 1e-8, 1e-15, 1e-100] {
+        for (sigma, rate) in [(1.0_f64, 0.01_f64), (0.7, 1e-4), (5.0, 0.3)] {
+            let one = subsampled(sigma, rate, 1);
+            let found = guarantee(std::slice::from_ref(&one), delta);
+            // δ = q·δ_G(log(1 + (e^ε − 1)/q)).
+            let inner = gaussian::epsilon(1.0 / sigma, (delta / rate).min(0.999_999));
+            let exact = if delta >= rate { 0.0 } else { (rate * inner.exp_m1()).ln_1p() };
+            assert!(found.epsilon >= exact, "{found:?} {exact}");
+            assert!(found.epsilon <= exact * (1.0 + 1e-6) + 1e-9, "{found:?} {exact}");
+            let replaced = Event { adjacency: Adjacency::ReplaceOne, ..one };
+            assert!(epsilon(&[replaced], delta) >= exact);
+        }
+        for found in [guarantee(&[laplace(0.3, 1)], delta), guarantee(&[selection(0.3, 1)], delta)]
+        {
+            assert!(found.epsilon_lower > 0.29 - 2.0 * delta.sqrt(), "{found:?}");
+        }
+    }
+}
+
+/// The few draws at a tiny rate that calibration once met with twenty times the noise.
+#[test]
+fn few_draws_at_a_tiny_rate_have_narrow_intervals() {
+    for (sigma, rate, count, delta) in [
+        (1.105, 0.001, 60, 1e-6),
+        (0.701, 0.001, 60, 1e-6),
+        (0.9, 1e-4, 500, 1e-7),
+        (0.6, 1e-3, 7, 1e-8),
+    ] {
+        let found = guarantee(&[subsampled(sigma, rate, count)], delta);
+        let width = (found.epsilon - found.epsilon_lower) / found.epsilon;
+        assert!(width < 0.025, "{sigma} {rate} {count}: {found:?}");
+    }
+}
+
 #[test]
 fn sampling_everybody_is_no_sampling() {
     let whole = subsampled(3.0, 1.0, 20);
@@ -260,6 +297,39 @@ proptest! {
         ];
         for more in more {
             prop_assert!(more >= here - allowed, "{} {}", more, here);
+        }
+    }
+
+    /// The δ of a guarantee is not only asked for: the curve says it of its ε.
+    #[test]
+    fn the_curve_at_the_guaranteed_epsilon_is_at_most_its_delta(
+        events in proptest::collection::vec(any_event(), 1..4),
+        sparse in (0.6..8.0, 1e-4..0.01, 1_u64..2000), with_sparse in any::<bool>(),
+        replaced in any::<bool>(), grid in any::<bool>(), log_delta in -27.0..-3.0,
+    ) {
+        let mut events = events;
+        if with_sparse {
+            events[0] = subsampled(sparse.0, sparse.1, sparse.2);
+        }
+        for event in &mut events {
+            if replaced {
+                event.adjacency = Adjacency::ReplaceOne;
+            }
+            if let Mechanism::SubsampledGaussian { sigma, grid: step, .. } = &mut event.mechanism
+                && grid
+            {
+                *step = *sigma * 1e-7;
+            }
+        }
+        let delta = f64::exp(log_delta);
+        let sum = Composition::of(&events).unwrap();
+        let found = sum.guarantee(delta).unwrap();
+        let back = sum.delta(found.epsilon).unwrap();
+        prop_assert!(back <= delta, "{} of {} at {:?}", back, delta, found);
+        // And never below what the lower bound leaves open.
+        if let Ok(converged) = sum.converged(delta) {
+            let selects = events.iter().any(|it| matches!(it.mechanism, Mechanism::Selection { .. }));
+            prop_assert!(selects || found.epsilon >= converged * (1.0 - 1e-8) - 1e-9);
         }
     }
 

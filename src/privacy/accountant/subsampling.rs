@@ -14,6 +14,7 @@
 
 use realfft::num_complex::Complex;
 
+use super::gaussian;
 use super::lattice::{Cells, spread};
 use crate::numeric::special::{LOG_SQRT_TWO_PI, normal_tails};
 
@@ -164,6 +165,42 @@ impl Subsampled {
             sum
         };
         Some((0..count).map(|_| next()).collect())
+    }
+
+    /// δ of one draw at ε ≥ 0, nearly from above: to be padded by some roundings.
+    ///
+    /// * *Remove*: P − e^ε N = q·(N′ − e^{ε′} N) with e^{ε′} = 1 + (e^ε − 1)/q;
+    /// * *add*: N − e^ε P = c·(N − e^{ε′} N′) with c = 1 − (1 − q)e^ε and e^{ε′} = q·e^ε/c;
+    /// * *replace*: the outputs beyond the place where the loss is ε.
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        let (mu, rate) = (1.0 / self.noise, self.rate);
+        match self.view {
+            View::Remove => {
+                let inner = if epsilon < 30.0 {
+                    (epsilon.exp_m1() / rate).ln_1p()
+                } else {
+                    epsilon - rate.ln() + (-(1.0 - rate) * (-epsilon).exp()).ln_1p()
+                };
+                rate * gaussian::log_delta(mu, inner).exp()
+            }
+            View::Add => {
+                // A larger factor is a larger δ.
+                let factor = rate - (1.0 - rate) * epsilon.exp_m1() + 8.0 * f64::EPSILON * rate;
+                if factor <= 0.0 {
+                    return 0.0;
+                }
+                factor * gaussian::log_delta(mu, epsilon + (rate / factor).ln()).exp()
+            }
+            View::Replace => {
+                let place = self.place_of(epsilon);
+                let beyond = |z: f64| normal_tails(z).1;
+                let more = rate * beyond(place - mu);
+                let less = rate * epsilon.exp() * beyond(place + mu)
+                    + (1.0 - rate) * epsilon.exp_m1() * beyond(place);
+                // What the subtraction rounds.
+                (more - less).max(0.0) + 1e-13 * more
+            }
+        }
     }
 
     /// The z at which the loss is `loss`; infinite where it is never reached.
