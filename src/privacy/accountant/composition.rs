@@ -259,8 +259,11 @@ impl Composition {
         let mut worst = first.epsilon(delta)?;
         for curve in rest {
             // Adding a record is mostly less, and showing this is cheaper than saying how much.
-            let sums = gate::pure(curve.parts()).min(rdp::epsilon(curve.parts(), delta));
-            if sums <= worst.upper || curve.roughly(worst.upper, delta) <= delta {
+            let most = worst.upper;
+            if gate::pure(curve.parts()) <= most
+                || rdp::epsilon(curve.parts(), delta) <= most
+                || curve.roughly(most, delta) <= delta
+            {
                 continue;
             }
             let next = curve.epsilon(delta)?;
@@ -311,6 +314,24 @@ impl Composition {
             largest = largest.max(contour::epsilon(parts, share)?);
         }
         Ok(self.real(largest))
+    }
+
+    /// About what [`Self::guarantee`] says, and much cheaper.
+    pub(super) fn guess(&self, delta: f64) -> Result<f64> {
+        let share = self.ideal_delta(delta);
+        let mut guess = 0.0_f64;
+        for curve in self.curves() {
+            if gate::pure(curve.parts()) > guess {
+                guess = guess.max(curve.guess(share).unwrap_or(f64::INFINITY));
+            }
+        }
+        let guess = self.real(guess);
+        // Of selections more is proven than their pairs say.
+        let selects = |(pair, _): &Draws| matches!(pair, Pair::BoundedRange { .. });
+        if guess.is_infinite() || self.others.iter().any(selects) {
+            return Ok(guess.min(self.running(delta)?.epsilon));
+        }
+        Ok(guess)
     }
 
     /// A plan has all of δ; a budget that other kinds of events may join has less for it.

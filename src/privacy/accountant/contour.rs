@@ -50,6 +50,17 @@ impl Line {
                 return Err(diverges());
             }
         }
+        // What is not small at the very end does not become small on the way.
+        let size = |(pair, draws): &Draws| {
+            let end = step * MOST_NODES as f64;
+            let there = pair.circle(c, end, 2).map_or(0.0, |circle| circle[1].norm());
+            *draws as f64 * there.ln()
+        };
+        let end = Complex::new(c, step * MOST_NODES as f64);
+        let weight = Complex::new(c, 0.0) * (c + 1.0) / (end * (end + 1.0));
+        if parts.iter().map(size).sum::<f64>() + weight.norm().ln() > NEGLIGIBLE.ln() {
+            return Err(diverges());
+        }
         let mut count = 64;
         while log_moment.is_finite() && count <= MOST_NODES {
             let mut values: Vec<Complex<f64>> = (0..count)

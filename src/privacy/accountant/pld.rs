@@ -35,7 +35,7 @@ use crate::numeric::convolution::{convolve_powers, friendly_length};
 use crate::numeric::special::least;
 
 /// How far a lattice reaches: the largest ε that it serves over the least.
-const REACHES: f64 = 1.1;
+const REACHES: f64 = 1.05;
 /// Smaller ε are served like this one.
 const LEAST: f64 = 1e-9;
 /// Allowed mass outside the window: at first, and where δ is much less than Chernoff's bound.
@@ -74,7 +74,7 @@ pub struct Interval {
 }
 
 /// The curve of one direction of a list. Which lattice serves an ε depends on this ε alone,
-/// by steps of [`REACHES`], and not on what is asked: so the ε of a δ and the δ of that ε
+/// by factors of [`REACHES`], and not on what is asked: so the ε of a δ and the δ of that ε
 /// are read off the same one, and agree.
 pub struct Curve {
     parts: Vec<Draws>,
@@ -152,15 +152,17 @@ impl Curve {
         least
     }
 
+    /// ε at this δ of a single draw.
+    fn exactly(&self, delta: f64) -> Option<f64> {
+        let pair = self.single()?;
+        let within = |epsilon| pair.delta(epsilon).is_some_and(|reached| reached <= delta);
+        least(0.0, pair.largest_loss().min(1e6), within)
+    }
+
     /// ε at this δ; `None` where doubles cannot say.
     pub fn epsilon(&self, delta: f64) -> Option<Interval> {
-        if let Some(pair) = self.single()
-            && pair.delta(0.0).is_some()
-        {
-            let most = pair.largest_loss().min(1e4);
-            let within = |epsilon| pair.delta(epsilon).is_some_and(|reached| reached <= delta);
-            let upper = least(0.0, most, within)?;
-            return Some(Interval { lower: upper * (1.0 - 1e-7) - 1e-12, upper });
+        if let Some(upper) = self.exactly(delta) {
+            return Some(Interval { lower: (upper * (1.0 - 1e-7) - 1e-12).max(0.0), upper });
         }
         let guess = self.guess(delta)?;
         let (mut wanted, mut lower) = (place(guess), 0.0_f64);
@@ -189,25 +191,25 @@ impl Curve {
         let upper = upper?;
         // At an end of its place a lattice may leave the lower bound a little too low.
         let near = self.lattice(place(upper)).map(|it| (it.sum.theta, it.sum.step, it.outside));
-        if let Some((mut theta, mut step, outside)) = near {
+        if let Some((theta, mut step, outside)) = near {
             for _ in 0..2 {
                 let width = (upper - lower) / upper;
                 if width <= PROMISED {
                     break;
                 }
                 step *= (0.8 * NARROW / width).clamp(0.2, 0.8);
-                let Some(sum) = Tilted::compose_gently(&self.parts, &mut theta, step, outside)
-                else {
-                    break;
-                };
+                let Some(sum) = Tilted::compose(&self.parts, theta, step, outside) else { break };
                 lower = lower.max(Lattice::of(sum, self.draws, outside).below(delta));
             }
         }
         Some(Interval { lower: lower.clamp(0.0, upper), upper })
     }
 
-    /// About the ε at this δ: the contour's, or a lattice's that was made for a worse guess.
-    fn guess(&self, delta: f64) -> Option<f64> {
+    /// About the ε at this δ: the contour's, or a coarse lattice's.
+    pub fn guess(&self, delta: f64) -> Option<f64> {
+        if let Some(exact) = self.exactly(delta) {
+            return Some(exact);
+        }
         if let Some(converged) = contour::epsilon(&self.parts, delta).ok().filter(|it| *it > 0.0) {
             return Some(converged);
         }
@@ -246,24 +248,31 @@ impl Curve {
             // The lower bound's distance is h·√(N/2·log(100/δ)) to first order.
             NARROW * epsilon / (0.5 * self.draws * log_share).sqrt(),
         );
-        let mut best: Option<(Lattice, f64)> = None;
+        // Where Chernoff's bound says little, what is left out of the sum may be more than what
+        // lies above ε: a coarse lattice shows this.
+        let coarse = COARSE[0] * first_step(epsilon, self.draws, theta);
         let mut outside = OUTSIDE;
-        for _ in 0..5 {
-            let composed = Tilted::compose_gently(&self.parts, &mut theta, step, outside);
+        if let Some(sum) = Tilted::compose_gently(&self.parts, &mut theta, coarse, outside) {
+            let inexact = sum.inexact(epsilon, sum.delta_above(epsilon));
+            if inexact > INEXACT {
+                outside = (0.1 * OUTSIDE * INEXACT / inexact).max(LEAST_OUTSIDE);
+            }
+        }
+        let mut best: Option<(Lattice, f64)> = None;
+        for round in 0..4 {
+            let composed = if round == 0 {
+                Tilted::compose_gently(&self.parts, &mut theta, step, outside)
+            } else {
+                // What does not fit is not worth a smaller tilt.
+                Tilted::compose(&self.parts, theta, step, outside)
+            };
             let Some(sum) = composed else { break };
             let delta = sum.delta_above(epsilon);
             let found = Lattice::of(sum, self.draws, outside);
             let width = epsilon - found.below(delta.min(0.5));
             let (split, step_made) = (found.split(log_share), found.sum.step);
-            let inexact = found.sum.inexact(epsilon, delta);
             if best.as_ref().is_none_or(|(_, least)| delta < *least) {
                 best = Some((found, delta));
-            }
-            // Where Chernoff's bound says little, what was left out of the sum may be more than
-            // what lies above ε.
-            if inexact > INEXACT && outside == OUTSIDE {
-                outside = (0.1 * OUTSIDE * INEXACT / inexact).max(LEAST_OUTSIDE);
-                continue;
             }
             if width <= PROMISED * epsilon || split < 0.1 * width {
                 break;

@@ -154,7 +154,14 @@ impl Account {
             Composition::of(&events)?
         };
         let fits = |mu: f64| -> Result<bool> {
-            Ok(spent.with_mu(mu).gate(budget.delta)?.epsilon <= budget.epsilon)
+            let all = spent.with_mu(mu);
+            // The first run is fixed before any output was seen.
+            let counts = if events.is_empty() {
+                all.guarantee(budget.delta)?
+            } else {
+                all.gate(budget.delta)?
+            };
+            Ok(counts.epsilon <= budget.epsilon)
         };
         // `low` fits and `high` does not; what is spent fits, or nothing more does.
         let (mut low, mut high) = (spent.mu, spent.mu.max(1e-6));
