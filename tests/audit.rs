@@ -1,5 +1,12 @@
 //! `halflight audit`: without a fault it finds nothing, and it finds every planted one.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/program.rs"]
+mod program;
+#[path = "support/schema.rs"]
+mod schema;
+
 use halflight::audit::{Audited, Effort, audit, subject};
 
 fn corner(methods: &[&str]) -> Vec<Audited> {
@@ -29,6 +36,36 @@ fn every_planted_fault_is_found_and_without_one_nothing_is() {
     }
     #[cfg(feature = "planted-faults")]
     planted::all();
+}
+
+#[test]
+fn the_program_prints_what_its_schema_says_and_leaves_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = program::halflight().current_dir(&directory).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let described = run(&["schema", "audit"]);
+    let told =
+        run(&["audit", "--quick", "--method", "moment_release", "--json", "--page", "audit.html"]);
+    assert_eq!(schema::flaw(&described, &told), None);
+    assert_eq!(told["sound"], true);
+    let audits = told["audits"].as_array().unwrap();
+    assert_eq!(audits.len(), 3);
+    for audited in audits {
+        let (shown, claimed) = (&audited["shown"], audited["claimed"].as_f64().unwrap());
+        let many = shown["many_runs"].as_f64().unwrap();
+        assert!(many > 0.1 * claimed && many <= claimed, "{audited}");
+        assert!(audited["releases"][0]["largest"].as_f64().unwrap() > 0.99, "{audited}");
+    }
+    let page = std::fs::read_to_string(directory.path().join("audit.html")).unwrap();
+    assert!(page.contains("Nothing exceeds what is claimed") && !page.contains("<script"));
+    assert!(!directory.path().join(".halflight").exists(), "no ledger is touched");
+
+    let mut wrong = program::halflight();
+    let output = wrong.args(["audit", "--method", "alchemy"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[cfg(feature = "planted-faults")]

@@ -328,7 +328,7 @@ impl Search {
         let problem = &self.reweighting;
         let public = problem.public_slope(&self.state);
         let state = &self.state;
-        let reach = problem.reach(-&public);
+        let reach = problem.reach(&-&public);
         let vertex = problem.moment.select(spender, VERTEX, &reach, |moment| {
             // A bounded moment has no entry that is not a number, and then there are scores.
             let scores = problem.scores(moment, state, &public);

@@ -258,7 +258,7 @@ impl Descent {
         };
         if self.printed {
             let query = |moment: &Matrix| quadratic_forms(&problem.features, &slope(moment));
-            let reach = problem.reach(Vector::zeros(problem.features.ncols()));
+            let reach = problem.reach(&Vector::zeros(problem.features.ncols()));
             let released = problem.moment.release_gaussian(spender, SLOPE, &reach, |moment| {
                 query(moment).as_slice().to_vec()
             })?;

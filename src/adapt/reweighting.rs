@@ -267,7 +267,7 @@ impl Reweighting {
     }
 
     /// Where scores around this public centre can be: |xᵢᵀExᵢ| ≤ r̂², whatever the moment is.
-    pub fn reach(&self, centre: Vector) -> Reach {
+    pub fn reach(&self, centre: &Vector) -> Reach {
         let square = self.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
         Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
     }

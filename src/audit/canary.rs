@@ -75,9 +75,9 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
     let first = world(&hostile[0]).play(subject, 1, None)?;
     let mut furthest = (0.0, 0, 0);
     let present = |data| World { data, blank: Vec::new(), present: Some(at) };
-    let inside = hostile.iter().map(|data| match sampled {
-        true => present(data).play(subject, 1, Some(&first)),
-        false => world(data).play(subject, 1, Some(&first)),
+    let inside = hostile.iter().map(|data| {
+        let world = if sampled { present(data) } else { world(data) };
+        world.play(subject, 1, Some(&first))
     });
     let inside = inside.collect::<Result<Vec<_>>>()?;
     let out = blank(&hostile[0]).play(subject, 1, Some(&first))?;
@@ -232,7 +232,7 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
     let seen = play(&out, None)?;
     let (all, none) = (play(&[], Some(&seen))?, play(&nobody, Some(&seen))?);
     let mut scores = Vec::with_capacity(n);
-    for i in 0..n {
+    for (i, is_in) in is_in.iter().enumerate() {
         let without = play(&[i], Some(&seen))?;
         let mut score = 0.0;
         for (((seen, all), none), without) in seen.iter().zip(&all).zip(&none).zip(&without) {
@@ -245,7 +245,7 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
                     .sum::<f64>();
             }
         }
-        scores.push((score, is_in[i]));
+        scores.push((score, *is_in));
     }
     scores.sort_by(|a, b| a.0.total_cmp(&b.0));
     let side = n / 6;

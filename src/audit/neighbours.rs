@@ -59,7 +59,9 @@ pub(super) fn others(data: &Dataset) -> Dataset {
         others.features.set_column(i, &shrunk);
     }
     if let Some(target) = &mut others.target {
-        target.iter_mut().for_each(|y| *y *= -0.5);
+        for y in target {
+            *y *= -0.5;
+        }
     }
     if let (Some(classes), Some(before)) = (&mut others.classes, &data.classes) {
         for (i, class) in classes.of.iter_mut().enumerate() {

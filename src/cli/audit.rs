@@ -70,7 +70,7 @@ impl Audit {
         let mut progress = Progress::new("auditing", subjects.len());
         let mut audits = Vec::new();
         for (index, subject) in subjects.iter().enumerate() {
-            progress.tell_with(index, &subject.name);
+            progress.tell_with(index, &format!(", {}", subject.name));
             audits.push(audit(subject, effort));
             if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(Error::interrupted("the audit was stopped"));

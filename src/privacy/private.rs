@@ -332,6 +332,7 @@ impl<T> Private<T> {
     }
 
     #[cfg(not(feature = "planted-faults"))]
+    #[allow(clippy::unused_self)] // as above it is not
     pub(crate) fn stolen(&self, _: impl Fn(&T) -> f64) -> f64 {
         0.0
     }
@@ -416,6 +417,7 @@ impl<T> Released<T> {
     }
 
     /// `made` was computed from this value, earlier released ones and public data alone.
+    #[allow(clippy::unused_self)] // the witness that something was released
     pub(crate) fn and<U>(&self, made: U) -> Released<U> {
         Released(made)
     }

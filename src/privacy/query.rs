@@ -69,7 +69,9 @@ fn shorten(exact: &mut [f64], radius: f64) -> bool {
         return false;
     }
     if shrink > 0.0 {
-        exact.iter_mut().for_each(|number| *number *= shrink);
+        for number in exact.iter_mut() {
+            *number *= shrink;
+        }
     } else {
         // No numbers, or so large that their squares are none.
         exact.fill(0.0);
@@ -111,7 +113,7 @@ impl ClippedSum {
     pub fn add(&mut self, contributions: &impl Contributions, count: usize, clip: f64) {
         let norms = contributions.squared_norms();
         let longest = self.longest * (1.0 + ROUNDING);
-        let over = |square: &f64| !(square.sqrt().min(clip) <= longest);
+        let over = |square: &f64| square.is_nan() || square.sqrt().min(clip) > longest;
         self.overreached |= norms.iter().take(count).any(over);
         let clip =
             if planted(Fault::ForgottenClip) { f64::INFINITY } else { clip.min(self.longest) };

@@ -257,7 +257,10 @@ impl Spender {
                 let noise = DiscreteLaplace::at_least(sigma / 2.0_f64.sqrt())?;
                 return noise.perturb(&mut spender.generator, exact);
             }
-            let sigma = if planted(Fault::HalfNoise) { 0.5 * sigma } else { sigma };
+            if planted(Fault::HalfNoise) {
+                let noise = DiscreteGaussian::at_least(0.5 * sigma)?;
+                return noise.perturb(&mut spender.generator, exact);
+            }
             match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
                 Some(noise) => noise.perturb(&mut spender.generator, exact),
                 None => Ok(exact.to_vec()),
@@ -279,29 +282,7 @@ impl Spender {
             return Err(planned_otherwise(release));
         };
         let query = |spender: &mut Self| {
-            let sample = match spender.tape.next()? {
-                Some(draw) => PoissonSample::again(draw.members.clone(), records),
-                None if planted(Fault::KnownSample) => {
-                    let mut known = NoiseGenerator::insecure_from_seed(spender.drawn[index]);
-                    PoissonSample::draw(&mut known, rate, records)?
-                }
-                None => PoissonSample::draw(&mut spender.generator, rate, records)?,
-            };
-            let sample = if planted(Fault::FixedSample) && spender.tape.next()?.is_none() {
-                let size = (rate * records as f64).round() as usize;
-                let first = spender.drawn[index] as usize * 7;
-                let mut all: Vec<usize> = (0..size).map(|i| (first + i) % records).collect();
-                all.sort_unstable();
-                PoissonSample::again(all, records)
-            } else {
-                sample
-            };
-            let sample = if spender.tape.is_off() {
-                sample
-            } else {
-                let members = spender.history.members(sample.members().to_vec());
-                PoissonSample::again(members, records)
-            };
+            let sample = spender.sample(index, rate, records)?;
             let mut sum = ClippedSum::new(coordinates as usize, sensitivity);
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
@@ -313,7 +294,10 @@ impl Spender {
                 let noise = DiscreteLaplace::at_least(sigma / 2.0_f64.sqrt())?;
                 return noise.perturb(&mut spender.generator, exact);
             }
-            let sigma = if planted(Fault::HalfNoise) { 0.5 * sigma } else { sigma };
+            if planted(Fault::HalfNoise) {
+                let noise = DiscreteGaussian::at_least(0.5 * sigma)?;
+                return noise.perturb(&mut spender.generator, exact);
+            }
             match spender.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
                 Some(noise) => noise.perturb(&mut spender.generator, exact),
                 None => Ok(exact.to_vec()),
@@ -429,22 +413,7 @@ impl Spender {
         let Query { exact, members, overreached } = self.compute(index, planned, query)?;
         let released = match self.tape.next()? {
             Some(draw) => draw.released.clone(),
-            None => {
-                if planted(Fault::ReusedNoise) {
-                    self.generator = NoiseGenerator::insecure_from_seed(1);
-                }
-                let mut released = perturb(self, &exact)?;
-                if planted(Fault::OneCoordinate) {
-                    let rest = released.iter_mut().zip(&exact).skip(1);
-                    rest.for_each(|(noisy, exact)| *noisy = *exact);
-                }
-                if planted(Fault::StaleTranscript)
-                    && let Some(last) = self.tape.last(index)
-                {
-                    released = last;
-                }
-                released
-            }
+            None => self.fresh(index, &exact, perturb)?,
         };
         if let Some(transcript) = &mut self.transcript {
             transcript.append(index, &released)?;
@@ -454,6 +423,52 @@ impl Spender {
             self.tape.note(Draw { event: index, exact, released, members, overreached });
         }
         Ok(released)
+    }
+
+    /// A new value: noise that no draw had before.
+    fn fresh(
+        &mut self,
+        index: usize,
+        exact: &[f64],
+        perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        if planted(Fault::ReusedNoise) {
+            self.generator = NoiseGenerator::insecure_from_seed(1);
+        }
+        let mut released = perturb(self, exact)?;
+        if planted(Fault::OneCoordinate) {
+            for (noisy, exact) in released.iter_mut().zip(exact).skip(1) {
+                *noisy = *exact;
+            }
+        }
+        match self.tape.last(index) {
+            Some(last) if planted(Fault::StaleTranscript) => Ok(last),
+            _ => Ok(released),
+        }
+    }
+
+    /// A new Poisson sample; in an audit the one that its history asks for.
+    fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
+        let mut sample = match self.tape.next()? {
+            Some(draw) => PoissonSample::again(draw.members.clone(), records),
+            None if planted(Fault::KnownSample) => {
+                let mut known = NoiseGenerator::insecure_from_seed(self.drawn[index]);
+                PoissonSample::draw(&mut known, rate, records)?
+            }
+            None => PoissonSample::draw(&mut self.generator, rate, records)?,
+        };
+        if planted(Fault::FixedSample) && self.tape.next()?.is_none() {
+            let size = (rate * records as f64).round() as usize;
+            let first = sample.members().first().map_or(0, |first| 7 * first);
+            let mut members: Vec<usize> = (0..size).map(|i| (first + 11 * i) % records).collect();
+            members.sort_unstable();
+            sample = PoissonSample::again(members, records);
+        }
+        if !self.tape.is_off() {
+            let members = self.history.members(sample.members().to_vec());
+            sample = PoissonSample::again(members, records);
+        }
+        Ok(sample)
     }
 
     /// The noise of this scale. Only rehearsals may do without; a granted run never does.
@@ -540,7 +555,9 @@ fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Query {
     let overreached = reach.clip(&mut exact, sensitivity);
     if planted(Fault::CoarseRounding) {
         let step = 0.7 * sensitivity;
-        exact.iter_mut().for_each(|number| *number = (*number / step).round() * step);
+        for number in &mut exact {
+            *number = (*number / step).round() * step;
+        }
     }
     Query { exact, members: Vec::new(), overreached }
 }

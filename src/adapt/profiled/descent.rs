@@ -130,7 +130,8 @@ impl Run for Adaptation {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         self.settle_penalty(spender)?;
         if planted(Fault::PrivateStatistic) {
-            self.profile.kappa = self.private.stolen(|records| records.data().features.norm());
+            self.profile.kappa =
+                self.private.stolen(|records| 1e-3 * records.data().features.norm());
         }
         let (profile, count) = (self.profile, self.shape.private_records);
         let at = self.descent.current().clone();

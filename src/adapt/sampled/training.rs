@@ -71,7 +71,7 @@ impl GradientSource for Clipped {
             GRADIENT,
             Records::len,
             |records, sample, sum| {
-                objective.add_clipped(model, records, sample.members(), clip, sum)
+                objective.add_clipped(model, records, sample.members(), clip, sum);
             },
         )?;
         Ok(noisy.map(|noisy| share * Vector::from_vec(noisy)))
