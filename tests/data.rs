@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/own_secret.rs"]
+mod own_secret;
 #[path = "support/program.rs"]
 mod program;
 
@@ -31,8 +33,13 @@ fn open(session: &str) -> Session {
     Session::open(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Not the user's own, nor their secret.
+fn workspace(directory: &Path) -> Workspace {
+    Workspace::with_folder(directory, own_secret::folder())
+}
+
 fn load_all(session: &Session, directory: &Path) -> Vec<Loaded> {
-    let workspace = Workspace::fresh(directory);
+    let workspace = workspace(directory);
     let load = |definition| {
         dataset::load(definition, &workspace).unwrap_or_else(|error| panic!("{error}"))
     };
@@ -291,7 +298,7 @@ fn a_file_among_several_shares_the_account_of_the_whole_and_is_not_public_too() 
         "source: several([file(\"a.csv\"), file(\"a.csv\")])",
         &["source: file(\"b.csv\")"],
     );
-    let error = dataset::load(&twice.datasets[0], &Workspace::fresh(directory.path())).unwrap_err();
+    let error = dataset::load(&twice.datasets[0], &workspace(directory.path())).unwrap_err();
     assert!(error.to_string().contains("these rows are named twice"), "{error}");
 }
 
@@ -301,9 +308,7 @@ fn what_a_definition_says_of_columns_must_be_there() {
     let refused = |fields: &str| {
         let session =
             session(&format!("source: file(\"a.csv\"), {fields}"), &["source: file(\"a.csv\")"]);
-        dataset::load(&session.datasets[0], &Workspace::fresh(directory.path()))
-            .unwrap_err()
-            .to_string()
+        dataset::load(&session.datasets[0], &workspace(directory.path())).unwrap_err().to_string()
     };
     assert!(refused("units: {\"xx\": \"m\"}").contains("did you mean 'x'"));
     assert!(refused("notes: {\"w\": \"?\"}").contains("no column 'w'"));

@@ -3,6 +3,9 @@
 #![cfg(feature = "onnx")]
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/own_secret.rs"]
+mod own_secret;
+
 use std::path::{Path, PathBuf};
 
 use halflight::data::{DatasetDefinition, Table};
@@ -22,6 +25,9 @@ fn workspace() -> Option<(tempfile::TempDir, Workspace)> {
         std::os::unix::fs::symlink(data.join(name), directory.path().join(name)).unwrap();
     }
     let workspace = Workspace::fresh(directory.path());
+    std::fs::create_dir_all(workspace.folder()).unwrap();
+    let secret = own_secret::folder().join("secret");
+    std::fs::copy(secret, workspace.folder().join("secret")).unwrap();
     Some((directory, workspace))
 }
 

@@ -215,7 +215,7 @@ fn what_cannot_be_ranked_is_said_with_the_right_exit_code() {
     let output = halflight(directory.path(), &["rank", "session.ron"]);
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{err}");
-    assert!(err.contains("no public dataset can be ranked: line 2 of "), "{err}");
+    assert!(err.contains("no public dataset can be ranked: a row of "), "{err}");
 }
 
 #[test]

@@ -517,12 +517,12 @@ fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
 }
 
 fn write_session(directory: &Path) {
-    let table = |rows: usize, slope: f64| {
+    let table = |from: usize, rows: usize, slope: f64| {
         let names: Vec<String> = (0..24).map(|i| format!("x{i}")).collect();
         let mut text = format!("{},y\n", names.join(","));
-        for row in 0..rows {
+        for row in from..from + rows {
             let feature = |i: usize| ((row * (i + 3)) as f64 * 0.013).sin();
-            text += if row == 0 { "0,1," } else { "1,0," };
+            text += if row == from { "0,1," } else { "1,0," };
             let rest: Vec<f64> = (2..24).map(feature).collect();
             for x in &rest {
                 write!(text, "{x:.4},").unwrap();
@@ -532,8 +532,8 @@ fn write_session(directory: &Path) {
         }
         text
     };
-    std::fs::write(directory.join("private.csv"), table(9000, 1.5)).unwrap();
-    std::fs::write(directory.join("public.csv"), table(14_000, 1.0)).unwrap();
+    std::fs::write(directory.join("private.csv"), table(0, 9000, 1.5)).unwrap();
+    std::fs::write(directory.join("public.csv"), table(20_000, 14_000, 1.0)).unwrap();
     std::fs::write(
         directory.join("session.ron"),
         r#"(

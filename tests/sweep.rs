@@ -62,15 +62,17 @@ fn count(runs: &[Value], state: &str) -> usize {
 /// Data, and a session with one plan of so many steps.
 fn workspace(steps: u64) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let table = |rows: usize, slope: f64| {
+    let table = |from: usize, rows: usize, slope: f64| {
         let row = |i: usize| {
             let (x, z) = ((i as f64 * 0.37).sin(), (i as f64 * 0.11).cos());
             format!("{x},{z},{}\n", slope * x - 0.5 * z + 0.1 * (i as f64).sin())
         };
-        std::iter::once("x,z,y\n".to_owned()).chain((0..rows).map(row)).collect::<String>()
+        std::iter::once("x,z,y\n".to_owned())
+            .chain((from..from + rows).map(row))
+            .collect::<String>()
     };
-    std::fs::write(directory.path().join("private.csv"), table(400, 1.5)).unwrap();
-    std::fs::write(directory.path().join("public.csv"), table(600, 1.0)).unwrap();
+    std::fs::write(directory.path().join("private.csv"), table(0, 400, 1.5)).unwrap();
+    std::fs::write(directory.path().join("public.csv"), table(5000, 600, 1.0)).unwrap();
     let session = format!(
         r#"(
           version: 1,

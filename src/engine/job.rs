@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::assembly::{Assembly, assemble};
+use super::assembly::{Assembly, assemble, refuse_overlap};
 use super::cautions;
 use super::control::Control;
 use super::overlap;
@@ -149,6 +149,7 @@ fn launch(
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
     let loaded = job.loaded();
+    job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
     let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
     let mut ledger = job.workspace.ledger()?;
@@ -210,6 +211,8 @@ impl Job {
         let private = private(&self.plan, &self.datasets)?;
         let publics: Vec<&Loaded> =
             self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect();
+        let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
+        refuse_overlap(private, &tables, &self.plan.private)?;
         overlap::check(private, &publics, &self.workspace, &self.watch)
     }
 

@@ -16,7 +16,7 @@ const PRIVATE: usize = 120;
 
 /// Cells of record `i`: two numbers, a category, a number and a class.
 fn record(i: usize) -> [String; 5] {
-    let (a, b) = ((i * 7 % 11) as f64 / 10.0, (i * 5 % 13) as f64 / 4.0);
+    let (a, b) = ((i * 7 % 11) as f64 / 10.0, (i * 5 % 13) as f64 / 4.0 + (i / 250) as f64 / 100.0);
     let kind = ["red", "green"][i % 2];
     [a.to_string(), b.to_string(), kind.to_owned(), (a - b).to_string(), (i % 2).to_string()]
 }

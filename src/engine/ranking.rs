@@ -124,8 +124,13 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let name = definition.private_name(&job.session)?.to_owned();
     let private = find(&job.datasets, &name)?;
     let publics = definition.public_names(&job.session).into_iter();
-    let publics: Vec<&Loaded> =
-        publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref)).collect();
+    // Who has rows of the private dataset itself is left out below, with the reason.
+    let apart = |public: &&Loaded| {
+        let rows = public.public().and_then(|rows| refuse_overlap(private, &[rows], &name));
+        rows.is_ok() && overlap::between(private, public, None).is_ok()
+    };
+    let publics = publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref));
+    let publics: Vec<&Loaded> = publics.filter(apart).collect();
     overlap::check(private, &publics, &job.workspace, &job.watch)?;
     let Field { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets)?;

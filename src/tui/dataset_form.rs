@@ -251,7 +251,6 @@ impl DatasetForm {
             missing: self.missing,
             columns,
             categories,
-            declared_public: false,
             fingerprint: None,
             ..self.original.clone()
         })

@@ -56,7 +56,7 @@ const VERSION: u8 = 1;
 /// From this share of the smaller table on two tables are of the same people.
 pub const SHARED: f64 = 0.1;
 /// A class in which chance may bring more of the rows together than this does not count.
-const COARSE: f64 = 0.5;
+const COARSE: f64 = 0.4;
 /// Where chance brings fewer of the rows together, even one that agrees is told.
 const RARE: f64 = 0.03;
 /// Rows that must be seen in both before a share is believed.
@@ -234,7 +234,8 @@ impl Class {
             // Rows that coincide within one table coincide as often between two; of few rows
             // that do not, half a row might have.
             let within = (1.0 - class.unique + 0.5 / rows) * (others / rows).max(1.0);
-            within.max((-class.spread).exp2() * others)
+            // Columns are seldom quite independent.
+            within.max(2.0 * (-class.spread).exp2() * others)
         };
         by(self, mine, theirs).min(by(other, theirs, mine))
     }

@@ -460,11 +460,11 @@ mod tests {
     fn datasets_are_related_by_content_rows_or_place() {
         let book = book([dataset("a", "/a.csv", "c", "v")]);
         for (other, what) in [
-            (record("/b.csv", "c", "w"), Some("content")),
-            (record("/b.csv", "v", "w"), Some("content")),
-            (record("/b.csv", "d", "v"), Some("rows")),
-            (record("/b.csv", "d", "c"), Some("rows")),
-            (record("/a.csv", "d", "w"), Some("place")),
+            (record("/b.csv", "c", "w"), Some("its content")),
+            (record("/b.csv", "v", "w"), Some("its content")),
+            (record("/b.csv", "d", "v"), Some("its rows")),
+            (record("/b.csv", "d", "c"), Some("its rows")),
+            (record("/a.csv", "d", "w"), Some("its place")),
             (record("/b.csv", "d", "w"), None),
         ] {
             let related: Vec<_> = book.related(&other).into_iter().map(|(_, what)| what).collect();

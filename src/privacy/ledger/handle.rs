@@ -128,10 +128,15 @@ impl Ledger {
     /// Rewrites what an earlier version wrote without a secret, if it did. A damaged ledger
     /// waits for its repair.
     pub fn renew(&mut self) -> Result<()> {
-        if self.secret.is_some() && self.is_plain()? && self.reading.flaw().is_none() {
-            self.begin()?;
+        if self.secret.is_none() || !self.is_plain()? {
+            return Ok(());
         }
-        Ok(())
+        let note = self.note();
+        if self.flaw(note.as_ref()).is_some() {
+            return Ok(());
+        }
+        drop(note);
+        self.begin().map(|_| ())
     }
 
     /// The account of this dataset: known by content, view or origin, else opened.
