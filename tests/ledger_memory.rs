@@ -157,7 +157,7 @@ fn after_damage_repair_and_accept_no_number_is_a_total_and_certificates_are_char
             .collect();
         assert!(states[1].starts_with("recovered"), "{states:?}");
         let said = old.succeeds(&["ledger"]);
-        assert!(said.contains("spent at least ε") && said.contains("gap: what lines 41 to 82"));
+        assert!(said.contains("spent at least ε") && said.contains("gap: what lines 42 to 83"));
 
         let certificate = old.certificate(CASES);
         assert_eq!(certificate["past_is_known"], false, "{certificate:#}");
@@ -216,10 +216,10 @@ fn a_ledger_rolled_back_with_its_head_is_noticed_by_whoever_saw_the_later_lines(
     assert!(!old.run(&["ledger", "accept", CASES]).status.success());
     old.succeeds(&["ledger", "repair"]);
     let total = old.account(CASES)["total"].as_str().unwrap().to_owned();
-    assert!(total.contains("plus what lines 59 to 82 held"), "{total}");
+    assert!(total.contains("plus what lines 60 to 83 held"), "{total}");
     old.succeeds(&["ledger", "accept", CASES]);
     old.succeeds(&["run", "session.ron", "--plan", "ill"]);
-    assert!(old.account(CASES)["total"].as_str().unwrap().contains("lines 59 to 82"));
+    assert!(old.account(CASES)["total"].as_str().unwrap().contains("lines 60 to 83"));
 }
 
 #[test]

@@ -26,9 +26,15 @@ fn halflight(directory: &Path, arguments: &[&str]) -> Output {
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = program::halflight();
     command.args(arguments).current_dir(directory);
-    // Each directory is another user's: to one user, only one of several copies may go on.
-    command.env("XDG_CONFIG_HOME", directory.join("config"));
+    of_its_own_user(&mut command, directory);
     command
+}
+
+/// Each directory is another user's, of one team: to one user, only one of several copies may
+/// go on.
+fn of_its_own_user(command: &mut Command, directory: &Path) {
+    command.env("XDG_CONFIG_HOME", directory.join("config"));
+    command.env("HALFLIGHT_SECRET_FILE", program::secret());
 }
 
 fn json(output: &Output) -> Value {
@@ -353,10 +359,11 @@ fn a_full_disk_and_a_read_only_place_fail_cleanly_and_the_run_goes_on_later() {
     // A limit on the size of files stands for a full disk: part of a line gets in.
     let mut shell = Command::new("sh");
     shell
-        .args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$0" run session.ron"#])
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 60; exec "$0" run session.ron"#])
         .arg(env!("CARGO_BIN_EXE_halflight"))
         .current_dir(here);
-    let full = program::apart(&mut shell).output().unwrap();
+    of_its_own_user(&mut shell, here);
+    let full = shell.output().unwrap();
     assert_eq!(full.status.code(), Some(1), "{}", text(&full));
     assert!(text(&full).contains("halflight run --resume"), "{}", text(&full));
     assert!(!text(&full).contains("panicked"), "{}", text(&full));
@@ -443,7 +450,7 @@ fn insecure_runs(here: &Path, plan: &str, one_core: bool) -> Vec<PathBuf> {
     if one_core && Command::new("taskset").arg("-V").output().is_ok() {
         run = Command::new("taskset");
         run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
-        program::apart(&mut run);
+        of_its_own_user(&mut run, here);
     } else if one_core {
         eprintln!("NOTICE: no taskset here: the same number of threads twice");
     }

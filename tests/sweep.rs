@@ -104,7 +104,7 @@ fn list(here: &Path, over: &[&str]) -> (PathBuf, Vec<String>) {
 
 /// Starts a task and kills it between its claim and its result; false if it was faster.
 fn killed(task: &Path, command: &str, delay: Duration) -> bool {
-    let mut child = Command::new("sh")
+    let mut child = program::shell()
         .args(["-c", &format!("exec {command}")])
         .stderr(Stdio::null())
         .spawn()
@@ -143,7 +143,7 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
 
     // Every command again, four at a time: whatever was claimed refuses.
     std::fs::write(here.join("commands"), commands.join("\n") + "\n").unwrap();
-    let xargs = Command::new("sh")
+    let xargs = program::shell()
         .args(["-c", r"xargs -d '\n' -P 4 -I{} sh -c {} < commands"])
         .current_dir(here)
         .output()
@@ -198,7 +198,7 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
     let (sweep, commands) = list(here, &["steps=10,20,30"]);
     assert!(spent(here) > before);
     let one = format!("{} --json", commands[1]);
-    let one = Command::new("sh").args(["-c", &one]).output().unwrap();
+    let one = program::shell().args(["-c", &one]).output().unwrap();
     assert!(one.status.success(), "{}", stderr(&one));
     assert_eq!(described(here, "sweep task", &one)["steps"], 20);
     let collected = json(&halflight(here, &["sweep", "--collect", "sweep", "--json"]));
@@ -206,7 +206,7 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
     // A task that the ledger gives up is not begun any more.
     let given_up = halflight(here, &["sweep", "--collect", "sweep", "--give-up", "--json"]);
     assert_eq!(json(&given_up)["given_up"], 2);
-    let late = Command::new("sh").args(["-c", &commands[0]]).output().unwrap();
+    let late = program::shell().args(["-c", &commands[0]]).output().unwrap();
     assert_eq!(late.status.code(), Some(3), "{}", stderr(&late));
     let charged: Vec<u64> =
         runs(here)[6..].iter().map(|run| run["charged"][0].as_u64().unwrap()).collect();
@@ -254,7 +254,7 @@ fn a_task_holds_for_its_data_and_its_plan_only() {
     let here = directory.path();
     let (sweep, commands) = list(here, &["seed=0,1"]);
     let refused = |what: &str| {
-        let output = Command::new("sh").args(["-c", &commands[0]]).output().unwrap();
+        let output = program::shell().args(["-c", &commands[0]]).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         assert!(stderr(&output).contains(what), "{what}: {}", stderr(&output));
         assert!(!sweep.join("tasks/0000/claim").exists(), "a refusal claims nothing");
@@ -268,7 +268,7 @@ fn a_task_holds_for_its_data_and_its_plan_only() {
     };
     changed(here.join("private.csv"), "0,1,", "0,1.25,", "the private dataset 'ours' was changed");
     changed(sweep.join("tasks/0000/task.ron"), "seed: 0", "seed: 5", "run.ron was changed");
-    let fine = Command::new("sh").args(["-c", &commands[0]]).output().unwrap();
+    let fine = program::shell().args(["-c", &commands[0]]).output().unwrap();
     assert!(fine.status.success(), "{}", stderr(&fine));
     // No exact number was computed: the sweep is sealed.
     let collected = json(&halflight(here, &["sweep", "--collect", "sweep", "--json"]));

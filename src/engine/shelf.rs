@@ -338,10 +338,8 @@ mod tests {
         let (mut account, events) = (account(2.0), [event(20.0)]);
         let fitting = how_many_fit(&account, &events).unwrap();
         assert!(fitting > 1 && fitting < MOST_RUNS, "{fitting}");
-        let total = |count: u64| {
-            let event = Event { count, ..events[0].clone() };
-            account.spent_with_runs(&[event], 1, 1e-6).unwrap().unwrap().epsilon
-        };
+        let total =
+            |runs: u64| account.spent_with_runs(&events, runs, 1e-6).unwrap().unwrap().epsilon;
         assert!(total(fitting) <= 2.0 && total(fitting + 1) > 2.0);
         assert_eq!(how_many_fit(&account, &[event(1e-3)]), Some(0));
         assert_eq!(how_many_fit(&account, &[event(1e6)]), Some(MOST_RUNS));
