@@ -12,6 +12,7 @@ fn number(row: usize, column: usize) -> f64 {
     ((mixed ^ mixed >> 31) % 100_003) as f64 / 7.0
 }
 
+#[allow(clippy::needless_pass_by_value)] // a range reads better than its reference
 fn columns(rows: impl IntoIterator<Item = usize> + Clone, count: usize) -> Vec<(String, Column)> {
     let column = |at: usize| {
         let cells = rows.clone().into_iter().map(|row| number(row, at)).collect();

@@ -52,13 +52,12 @@ impl RunRecord {
     pub(super) fn raise(&mut self, proven: Vec<Event>) {
         for event in proven {
             let same = |known: &Event| Event { count: event.count, ..known.clone() } == event;
-            match self.grant.events.iter().position(same) {
-                Some(index) => self.charged[index] = self.charged[index].max(event.count),
-                None => {
-                    self.reserved.push(event.count);
-                    self.charged.push(event.count);
-                    self.grant.events.push(event);
-                }
+            if let Some(index) = self.grant.events.iter().position(same) {
+                self.charged[index] = self.charged[index].max(event.count);
+            } else {
+                self.reserved.push(event.count);
+                self.charged.push(event.count);
+                self.grant.events.push(event);
             }
         }
     }

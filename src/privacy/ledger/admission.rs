@@ -117,14 +117,16 @@ impl Account {
     pub fn large_delta(&self) -> Option<String> {
         let budget = self.budget?;
         let large = delta::is_large(budget.delta, self.records());
-        large.then(|| match budget.allow_large_delta {
-            true => delta::warning(budget.delta, self.records()),
-            false => format!(
+        large.then(|| {
+            if budget.allow_large_delta {
+                return delta::warning(budget.delta, self.records());
+            }
+            format!(
                 "the budget's δ = {} is not below 1/n = {:.2e}: nothing is granted until it is \
                  set again, or allowed by name",
                 budget.delta,
                 delta::limit(self.records())
-            ),
+            )
         })
     }
 

@@ -238,7 +238,7 @@ impl Book {
                 let index = self.place(&grant.account)?;
                 self.charge(index, RunRecord::granted(time, line, grant.renewed()));
             }
-            Entry::Resume { .. } => {}
+            Entry::Resume { .. } | Entry::Rewritten { .. } => {}
             Entry::Recovered(grant) => {
                 let grant = grant.renewed();
                 if let Ok(known) = self.run_mut(&grant.run) {
@@ -274,10 +274,9 @@ impl Book {
             Entry::Damage { lost_after, lost_until, why, traces } => {
                 let cause = Cause::Lost { after: lost_after, until: lost_until, why };
                 let noticed = Some((time.to_owned(), line.seq));
-                self.lose_lines(Gap { cause, noticed, accepted: None });
+                self.lose_lines(&Gap { cause, noticed, accepted: None });
                 self.traces.extend(traces);
             }
-            Entry::Rewritten { .. } => {}
             Entry::SecretLost { key, why } => {
                 self.lost_secrets.push(key.clone());
                 // Whatever comes later may be known under it.
@@ -300,7 +299,7 @@ impl Book {
 
     /// From here on nobody knows what was spent before. The lost lines may have
     /// announced every draw of the runs that are open.
-    pub(super) fn lose_lines(&mut self, gap: Gap) {
+    pub(super) fn lose_lines(&mut self, gap: &Gap) {
         self.gaps.push(gap.clone());
         for account in &mut self.accounts {
             account.gaps.push(gap.clone());

@@ -141,7 +141,7 @@ impl Disk {
         let aside = self.set_aside("ledger.damaged-", ".jsonl", &bytes)?;
         bytes.truncate(reading.length() as usize);
         bytes.extend_from_slice(link.text.as_bytes());
-        self.write_atomically(&self.ledger, &bytes)
+        files::replace(&self.ledger, &bytes, private())
             .map_err(|e| Error::io("replace the damaged ledger", &self.ledger, &e))?;
         self.confirm(&link.head)?;
         Ok(aside)
@@ -178,13 +178,14 @@ impl Disk {
                 let aside = String::from_utf8_lossy(&bytes);
                 let covered = cover(&aside);
                 if covered != aside {
-                    self.write_atomically(&path, covered.as_bytes())
+                    files::replace(&path, covered.as_bytes(), private())
                         .map_err(|e| fail(&path, &e))?;
                 }
             }
         }
         self.confirm(old)?;
-        self.write_atomically(&self.ledger, text.as_bytes()).map_err(|e| fail(&self.ledger, &e))?;
+        files::replace(&self.ledger, text.as_bytes(), private())
+            .map_err(|e| fail(&self.ledger, &e))?;
         self.confirm(new)
     }
 
@@ -242,7 +243,7 @@ impl Disk {
 
     fn confirm(&self, head: &Line) -> Result<()> {
         let path = self.head();
-        self.write_atomically(&path, head.text().as_bytes())
+        files::replace(&path, head.text().as_bytes(), private())
             .map_err(|e| Error::io("write the head of the ledger", &path, &e))
     }
 
@@ -277,10 +278,6 @@ impl Disk {
                 Err(e) => Err(Error::io("set bytes of the ledger aside", &path, &e)),
             };
         }
-    }
-
-    fn write_atomically(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        files::replace(path, bytes, private())
     }
 
     /// Makes new names in the directory durable.

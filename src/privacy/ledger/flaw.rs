@@ -53,7 +53,7 @@ impl Flaw {
     /// What the lines would say if it were repaired now.
     pub fn show_in(&self, book: &mut Book, path: &Path) {
         let cause = Cause::Lost { after: self.after, until: self.until, why: self.why.clone() };
-        book.lose_lines(Gap { cause, noticed: None, accepted: None });
+        book.lose_lines(&Gap { cause, noticed: None, accepted: None });
         for trace in &self.traces {
             for entry in trace.entries(book) {
                 let line = Line { seq: self.after + 1, hash: String::new() };

@@ -63,19 +63,18 @@ impl Gap {
 
     /// The whole of it, in a sentence.
     pub fn words(&self) -> String {
-        let mut words = match &self.cause {
+        let what = match &self.cause {
             Cause::Lost { why, .. } | Cause::LostSecret { why, .. } => {
                 format!("{}: {why}", self.missing())
             }
             Cause::KnownNoise { seed, .. } => format!("{} (seed {seed})", self.missing()),
         };
-        if let Some((time, line)) = &self.noticed {
-            words += &format!("; in line {line} since {time}");
-        }
-        words += &match &self.accepted {
+        let noticed =
+            self.noticed.as_ref().map(|(time, line)| format!("; in line {line} since {time}"));
+        let accepted = match &self.accepted {
             Some(Acceptance { time, why }) => format!("; accepted {time} ({why})"),
             None => "; not accepted".to_owned(),
         };
-        words
+        [what, noticed.unwrap_or_default(), accepted].concat()
     }
 }

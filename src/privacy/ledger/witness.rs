@@ -86,6 +86,7 @@ impl Witness {
 
     /// The mark of a run that is carried out, as [`super::disk::Disk::hold`]; the outer `None`
     /// while another program holds it, the inner one where there can be none.
+    #[allow(clippy::option_option)] // the two mean different things, see above
     pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Option<Option<File>> {
         let Some(path) = self.mark(reading, run) else { return Some(None) };
         match self.open(&path).map(|file| (file.try_lock(), file)) {

@@ -293,7 +293,9 @@ fn statements(report: &Report) -> Vec<(String, Vec<&str>)> {
                 let sentences = std::iter::once(&certificate.statement)
                     .chain(&certificate.also)
                     .chain([&certificate.reading]);
-                sentences.map(|sentence| format!("<p>{}</p>", escaped(sentence))).collect()
+                let words: Vec<String> =
+                    sentences.map(|sentence| format!("<p>{}</p>", escaped(sentence))).collect();
+                words.concat()
             }
             None => "<p>This run has no certificate: it is still at work, or its process died. \
                      What it had reserved counts as spent.</p>"
