@@ -111,7 +111,8 @@ fn overlapping(one: &str, other: &str) -> bool {
 fn evasions(table: &Table, keys: &[Key]) {
     let rows = table.rows();
     let columns = table.columns.len();
-    let every = |n: usize| -> Vec<usize> { (0..rows).filter(|row| mix(*row) % n == 0).collect() };
+    let every =
+        |n: usize| -> Vec<usize> { (0..rows).filter(|row| mix(*row).is_multiple_of(n)).collect() };
     let first200: Vec<usize> = (0..rows.min(200)).collect();
     let mut shuffled: Vec<usize> = (0..rows).collect();
     shuffled.sort_by_key(|row| mix(*row));
@@ -336,7 +337,9 @@ fn numbered(table: &Table) -> Table {
 fn changed(table: &Table, at: usize, change: impl Fn(f64) -> f64) -> Table {
     let mut columns = table.columns.clone();
     if let Column::Numbers(cells) = &mut columns[at] {
-        cells.iter_mut().for_each(|x| *x = change(*x));
+        for x in cells.iter_mut() {
+            *x = change(*x);
+        }
     }
     with(table.names.clone(), columns)
 }

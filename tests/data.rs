@@ -383,7 +383,9 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
         assert_eq!(table["columns"][1], serde_json::json!({"name": "age", "kind": "numbers"}));
         table
     });
-    tables.iter_mut().for_each(|table| table["origin"] = "".into());
+    for table in tables.iter_mut() {
+        table["origin"] = "".into();
+    }
     assert_eq!(tables[0], tables[1]);
 
     let public = inspect(&["people.csv", "--public", "people.csv"]);

@@ -122,7 +122,8 @@ fn put(directory: &TempDir, bytes: &[u8], head: &str) -> Ledger {
 }
 
 fn flagged(book: &Book) -> bool {
-    !book.warnings.is_empty() && book.accounts.iter().all(|account| account.unknown_past())
+    !book.warnings.is_empty()
+        && book.accounts.iter().all(halflight::privacy::ledger::Account::unknown_past)
 }
 
 /// Every hash recomputed and every link followed; the number of lines.
@@ -234,7 +235,9 @@ fn a_cut_tail_never_hides_a_confirmed_line() {
             let mut book = ledger.book().unwrap();
             if whole < confirmed {
                 assert!(!book.warnings.is_empty(), "cut at {end}");
-                assert!(book.accounts.iter().all(|account| account.unknown_past()));
+                assert!(
+                    book.accounts.iter().all(halflight::privacy::ledger::Account::unknown_past)
+                );
                 let error = ledger.register(&dataset("/new", "c9", "v9")).unwrap_err();
                 assert_eq!(error.kind(), Kind::Refused);
             } else {
