@@ -500,8 +500,10 @@ fn with_old_budget(folder: &Path, delta: &str) {
         let body = format!(
             r#"{{"seq":{seq},"time":"2026-01-01T00:00:00Z","prev":"{prev}","entry":{entry}"#
         );
-        prev = Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect();
-        text += &format!("{body},\"hash\":\"{prev}\"}}\n");
+        let digits = Sha256::digest(&body);
+        let digits: Vec<String> = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+        prev = digits.concat();
+        text.push_str(&[&body, ",\"hash\":\"", &prev, "\"}\n"].concat());
     }
     fs::write(folder.join("ledger.jsonl"), text).unwrap();
     fs::write(folder.join("ledger.head"), format!("2 {prev}\n")).unwrap();

@@ -175,7 +175,7 @@ fn copies() -> Vec<(&'static str, String)> {
                 &NAMES,
                 &edited(&|at, row| {
                     if at == 7 {
-                        row[6] = "133".to_owned()
+                        "133".clone_into(&mut row[6]);
                     }
                 }),
             ),
