@@ -171,15 +171,15 @@ fn wasted(rate: f64, count: u64, target: Target) -> Row {
     let start = Instant::now();
     let calibrated = calibrate(&plan, target).unwrap();
     let seconds = start.elapsed().as_secs_f64();
-    let sum = Composition::of(&calibrated.events).unwrap();
-    let guarantee = calibrated.guarantee;
+    let sum = Composition::of(calibrated.events()).unwrap();
+    let guarantee = calibrated.guarantee().clone();
     // Where the integral does not converge the lower bound stands for it.
     let converged = sum.converged(target.delta).unwrap_or(guarantee.epsilon_lower);
     Row {
         rate,
         count,
         target,
-        sigma: calibrated.events[0].mechanism.scale(),
+        sigma: calibrated.events()[0].mechanism.scale(),
         proven: 1.0 - guarantee.epsilon / target.epsilon,
         truly: 1.0 - converged / target.epsilon,
         seconds,

@@ -182,8 +182,7 @@ fn whole() {
     black_box(Ranking::of_public(&full, all, ours).unwrap());
     let ours = start.elapsed().as_secs_f64();
     println!(
-        "\nwhole ranking: probe, m = {RECORDS}, k = {} (16 wished for), {REPEATS} repeats, {CANDIDATES} candidates",
-        directions
+        "\nwhole ranking: probe, m = {RECORDS}, k = {directions} (16 wished for), {REPEATS} repeats, {CANDIDATES} candidates"
     );
     println!("ours: {ours:.1} s, all repeats ({} spans in each)", CANDIDATES + 3);
 

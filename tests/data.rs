@@ -383,7 +383,7 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
         assert_eq!(table["columns"][1], serde_json::json!({"name": "age", "kind": "numbers"}));
         table
     });
-    for table in tables.iter_mut() {
+    for table in &mut tables {
         table["origin"] = "".into();
     }
     assert_eq!(tables[0], tables[1]);
