@@ -359,7 +359,7 @@ fn a_full_disk_and_a_read_only_place_fail_cleanly_and_the_run_goes_on_later() {
     // A limit on the size of files stands for a full disk: part of a line gets in.
     let mut shell = Command::new("sh");
     shell
-        .args(["-c", r#"trap "" XFSZ; ulimit -f 48; exec "$0" run session.ron"#])
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 44; exec "$0" run session.ron"#])
         .arg(env!("CARGO_BIN_EXE_halflight"))
         .current_dir(here);
     of_its_own_user(&mut shell, here);

@@ -11,7 +11,7 @@ use super::mechanism::{
 use super::query::{ClippedSum, Reach};
 use super::tape::{Draw, History, Tape};
 use super::transcript::Transcript;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::faults::{Fault, planted};
 use crate::numeric::Matrix;
 
@@ -34,6 +34,8 @@ pub struct Spender {
     lost: Vec<u64>,
     /// The run asked for a draw that it would have, had none been lost.
     ran_out: bool,
+    /// The ledger could not be written, so a draw was not made.
+    unannounced: bool,
     /// Of a rehearsal that is audited.
     tape: Tape,
     history: History,
@@ -145,6 +147,7 @@ impl Spender {
             transcript,
             lost,
             ran_out,
+            unannounced: false,
             tape,
             history,
         }
@@ -220,9 +223,10 @@ impl Spender {
         matches!(self.account, Account::Carried)
     }
 
-    /// A released value could not be kept, so nobody has seen it.
+    /// A released value could not be kept, so nobody has seen it, or a draw could not be
+    /// announced, so it was not made.
     pub fn is_broken(&self) -> bool {
-        self.transcript.as_ref().is_some_and(Transcript::is_broken)
+        self.unannounced || self.transcript.as_ref().is_some_and(Transcript::is_broken)
     }
 
     /// The run is over: only what was drawn stays charged.
@@ -535,7 +539,11 @@ impl Spender {
             if let Account::Ledger { ledger, run } = &mut self.account {
                 // What the block before gave is durable before the next one is announced.
                 self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
-                ledger.reserve(run, index, block)?;
+                if let Err(error) = ledger.reserve(run, index, block) {
+                    // A full disk, say: the run can go on when there is room again.
+                    self.unannounced = error.kind() == Kind::Failed && self.transcript.is_some();
+                    return Err(error);
+                }
             }
             self.announced[index] += block;
         }
