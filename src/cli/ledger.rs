@@ -202,9 +202,7 @@ fn names(account: &Account) -> String {
 fn as_text(account: &Account) -> Result<String> {
     let mut lines = vec![format!("{} ({})", account.id.0, names(account))];
     if account.unknown_past() {
-        lines.push(
-            "  UNKNOWN PAST: lines were lost; launches are refused until accepted".to_owned(),
-        );
+        lines.push("  UNKNOWN PAST: launches are refused until it is accepted".to_owned());
     } else if account.waits_for_acceptance() {
         lines.push("  NO TOTAL: launches are refused until that is accepted".to_owned());
     }
@@ -285,7 +283,7 @@ fn as_json(account: &Account) -> Result<Value> {
         .collect();
     let gaps = account.gaps().iter().map(|gap| {
         json!({
-            "what": gap.words(), "lost_lines": gap.is_lost_lines(),
+            "what": gap.words(), "lost_lines": gap.hides_spending(),
             "line": gap.noticed.as_ref().map(|(_, line)| line),
             "accepted": gap.accepted.as_ref().map(|accepted| &accepted.time),
         })

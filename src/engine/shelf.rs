@@ -272,7 +272,7 @@ pub fn certificate(account: &Account) -> Result<String> {
         "budget": account.budget,
         "total": format!("everything together, at δ = {delta:e}: {}", total.words()),
         "totals": totals,
-        "past_is_known": !account.gaps().iter().any(Gap::is_lost_lines),
+        "past_is_known": !account.gaps().iter().any(Gap::hides_spending),
         "gaps": account.gaps().iter().map(Gap::words).collect::<Vec<_>>(),
         "entries": entries,
         "not_covered": not_covered(account, &total),
@@ -288,14 +288,14 @@ pub fn certificate(account: &Account) -> Result<String> {
 /// What the totals of an account promise to nobody.
 fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     let mut list: Vec<String> = NOT_COVERED.map(str::to_owned).to_vec();
-    if account.gaps().iter().any(|gap| !gap.is_lost_lines()) {
+    if account.gaps().iter().any(|gap| !gap.hides_spending()) {
         list.push(
             "anything: a run's noise came from a seed that is no secret (see `gaps`), so no \
              total holds; nothing of that run may be passed on"
                 .to_owned(),
         );
     }
-    let lost = account.gaps().iter().filter(|gap| gap.is_lost_lines());
+    let lost = account.gaps().iter().filter(|gap| gap.hides_spending());
     list.extend(lost.map(Gap::missing));
     list.extend(account.large_delta());
     list.extend(total.remark.clone());

@@ -205,7 +205,7 @@ impl Account {
 
     /// Lines were lost and nobody has accepted that yet.
     pub fn unknown_past(&self) -> bool {
-        self.gaps.iter().any(|gap| gap.is_lost_lines() && gap.accepted.is_none())
+        self.gaps.iter().any(|gap| gap.hides_spending() && gap.accepted.is_none())
     }
 
     /// Something stands in the way of further runs until it is accepted.

@@ -89,15 +89,14 @@ impl Account {
     /// The budget, where anything may be spent at all.
     fn open_budget(&self) -> Result<Budget> {
         let id = &self.id.0;
-        if self.unknown_past() {
-            return Err(Error::refused(format!(
-                "lines of the ledger were lost: nobody knows what was spent on account {id}"
-            ))
-            .cure(format!("accept the unknown past with `halflight ledger accept {id}`")));
-        }
         if let Some(gap) = self.gaps().iter().find(|gap| gap.accepted.is_none()) {
-            return Err(Error::refused(format!("account {id} has no total: {}", gap.missing()))
-                .cure(format!("go on without a total: `halflight ledger accept {id}`")));
+            let (what, go_on) = if gap.hides_spending() {
+                ("the past of this account is unknown", "accept the unknown past with")
+            } else {
+                ("this account has no total", "go on without a total:")
+            };
+            return Err(Error::refused(format!("{what} ({id}): {}", gap.missing()))
+                .cure(format!("{go_on} `halflight ledger accept {id}`")));
         }
         let budget = self.budget.ok_or_else(|| {
             Error::refused(format!("account {id} has no budget")).cure(format!(

@@ -36,8 +36,10 @@ pub struct Acceptance {
 }
 
 impl Gap {
-    pub fn is_lost_lines(&self) -> bool {
-        matches!(self.cause, Cause::Lost { .. })
+    /// Something was spent, or may have been, and nobody knows what; otherwise all is known and
+    /// guarantees nothing.
+    pub fn hides_spending(&self) -> bool {
+        !matches!(self.cause, Cause::KnownNoise { .. })
     }
 
     /// What is missing in a total, to be said behind its number.

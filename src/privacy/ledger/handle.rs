@@ -15,7 +15,7 @@ use super::disk::{Disk, Exclusive};
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 use super::flaw::Flaw;
 use super::traces;
-use super::witness::{Note, Witness};
+use super::witness::{Held, Note, Witness};
 use crate::error::{Error, Result};
 use crate::privacy::secret::Secret;
 
@@ -477,11 +477,12 @@ impl Ledger {
 
     fn hold(&mut self, run: &RunId) -> Result<Option<Mark>> {
         let Some(here) = self.disk.hold(run)? else { return Ok(None) };
-        let outside = match &mut self.witness {
-            Some(witness) => witness.hold(&self.reading, run),
-            None => Some(None),
+        let outside = match self.witness.as_mut().map(|it| it.hold(&self.reading, run)) {
+            Some(Held::Elsewhere) => return Ok(None),
+            Some(Held::Here(file)) => Some(file),
+            Some(Held::Nowhere) | None => None,
         };
-        Ok(outside.map(|outside| Mark { here, outside }))
+        Ok(Some(Mark { here, outside }))
     }
 
     /// Forgets the marks of a run that is over.

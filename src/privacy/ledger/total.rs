@@ -62,7 +62,7 @@ impl Account {
     pub fn total(&self, delta: f64) -> Result<Total> {
         let known = self.spent(delta)?;
         let (lost, noise): (Vec<_>, Vec<_>) =
-            self.gaps().iter().partition(|gap| gap.is_lost_lines());
+            self.gaps().iter().partition(|gap| gap.hides_spending());
         let standing = match (noise.is_empty(), lost.is_empty()) {
             (false, _) => Standing::Nothing,
             (true, false) => Standing::AtLeast,

@@ -42,6 +42,16 @@ pub(super) struct Note {
     line: Option<Line>,
 }
 
+/// Who holds the mark of a run.
+#[derive(Debug)]
+pub(super) enum Held {
+    Here(File),
+    /// Another program, which carries the run out.
+    Elsewhere,
+    /// There can be no mark.
+    Nowhere,
+}
+
 impl Witness {
     pub fn new(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), trouble: None }
@@ -84,17 +94,15 @@ impl Witness {
         }
     }
 
-    /// The mark of a run that is carried out, as [`super::disk::Disk::hold`]; the outer `None`
-    /// while another program holds it, the inner one where there can be none.
-    #[allow(clippy::option_option)] // the two mean different things, see above
-    pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Option<Option<File>> {
-        let Some(path) = self.mark(reading, run) else { return Some(None) };
+    /// The mark of a run that is carried out, as [`super::disk::Disk::hold`].
+    pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Held {
+        let Some(path) = self.mark(reading, run) else { return Held::Nowhere };
         match self.open(&path).map(|file| (file.try_lock(), file)) {
-            Ok((Ok(()), file)) => Some(Some(file)),
-            Ok((Err(TryLockError::WouldBlock), _)) => None,
+            Ok((Ok(()), file)) => Held::Here(file),
+            Ok((Err(TryLockError::WouldBlock), _)) => Held::Elsewhere,
             Ok((Err(TryLockError::Error(error)), _)) | Err(error) => {
                 self.failed(&path, &error);
-                Some(None)
+                Held::Nowhere
             }
         }
     }

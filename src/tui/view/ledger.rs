@@ -70,7 +70,7 @@ fn account_list(app: &App, frame: &mut Frame, area: Rect, accounts: &[Account], 
             Span::styled("no total: A accepts", app.theme.error)
         } else if account.closed().is_some() && account.budget.is_some() {
             Span::styled("δ too large: b sets it", app.theme.error)
-        } else if account.gaps().iter().any(|gap| !gap.is_lost_lines()) {
+        } else if account.gaps().iter().any(|gap| !gap.hides_spending()) {
             Span::styled("no total, accepted", app.theme.warning)
         } else if !account.gaps().is_empty() {
             Span::styled("past unknown, accepted", app.theme.warning)
