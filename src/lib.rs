@@ -9,6 +9,7 @@
 //! | [`engine`] | jobs in the background: events out, commands in |
 //! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
 //! | [`audit`] | what every release and its noise do, measured against what is claimed |
+//! | [`verify`] | certificates and ledgers recomputed by a second path, which shares nothing with the first |
 //! | [`session`] | the RON session, run directories, the demo |
 //! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
@@ -33,5 +34,6 @@ pub mod rank;
 pub mod session;
 pub mod study;
 pub mod tui;
+pub mod verify;
 
 pub use error::{Error, Result};

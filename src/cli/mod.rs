@@ -10,6 +10,7 @@
 //! | [`methods`] | `halflight methods` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
+//! | [`verify`] | `halflight verify FILE` |
 //! | [`rank`] | `halflight rank SESSION` |
 //! | [`audit`] | `halflight audit [SESSION]` |
 //! | [`reproduce`] | `halflight reproduce` |
@@ -53,6 +54,7 @@ mod share;
 mod signals;
 mod steps;
 mod sweep;
+mod verify;
 mod voice;
 
 use std::path::PathBuf;
@@ -114,6 +116,7 @@ enum Command {
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
     Account(account::AccountCommand),
+    Verify(verify::Verify),
     Audit(audit::Audit),
     /// Repeat the papers' experiments on public data; nothing here is private.
     Reproduce(reproduce::Reproduce),
@@ -145,6 +148,7 @@ pub fn main() -> ExitCode {
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
+        Some(Command::Verify(verify)) => verify.execute(),
         Some(Command::Audit(audit)) => audit.execute(),
         Some(Command::Reproduce(reproduce)) => reproduce.execute(),
         Some(Command::Picture(picture)) => picture.execute(),

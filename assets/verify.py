@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""A third opinion on a certificate.json or ledger.jsonl of halflight: python3 verify.py FILE
+
+The epsilon of the listed mechanisms is computed anew, with numpy alone: closed forms, Renyi
+divergences (by quadrature), a contour integral. What is more than 0.1 % too small does not
+hold; the exit code is then 1. Of a ledger the hash of every line is checked, too.
+"""
+import hashlib, json, math, sys
+import numpy as np
+TOLERANCE, LOOSE = 1e-3, 0.02
+# 1/x of an order x + 1 is a (sqrt(1 + e) - 1) + b e + c with e = epsilon/Lambda; its part.
+ORDERS = ((1, 0, 0, .3), (1.5, 0, 0, .2), (2, 0, 0, .15), (0, 1, 1 / 64, .1), (0, 1, 1 / 16, .1), (0, 1, .166666, .15))
+def kind(event):
+    """(name, size, sampling rate, replace-one) of an event."""
+    (name, it), = event["mechanism"].items()
+    replaced = {"replace_one": True, "zero_out": False}[event["adjacency"]]
+    if name in ("gaussian", "subsampled_gaussian"):
+        mu, rate = it["sensitivity"] / it["sigma"], it.get("rate", 1.0)
+        if name == "gaussian" or rate == 1:
+            return "gaussian", mu * (2 if replaced and name != "gaussian" else 1), 1.0, replaced
+        return "sampled", mu, rate, replaced
+    if name in ("laplace", "noisy_selection"):
+        return "laplace", it["sensitivity"] / it["scale"] * (2 if name != "laplace" else 1), 1.0, False
+    size = it["epsilon"] if name == "pure" else it["range"] / it["scale"]
+    return "range" if name in ("selection", "direction") else "pure", size, 1.0, False
+def draws(events, counts=None):
+    """Every mechanism once, and how often it was drawn."""
+    total = {}
+    for event, count in zip(events, counts or [event["count"] for event in events]):
+        if not (isinstance(count, int) and count >= 0 and math.isfinite(kind(event)[1])):
+            raise ValueError("a mechanism has an odd count or noise")
+        if count and kind(event)[1] > 0:
+            total[kind(event)] = total.get(kind(event), 0) + count
+    return list(total.items())
+def integral(size, rate, replaced, x, frequency, there):
+    """Losses, weights and log E e^{xL} of a Gaussian mechanism on a sample, by trapezoids."""
+    step = min(.2, .3 / size / (1 + .3 * size * math.sqrt(x)), 1.5 / (frequency * size + 1))
+    low = -10 if replaced or there else -10 - x * size
+    high = 10 + (2 * x + 1) * size if replaced else 10 + (x + 1) * size if there else 10
+    if (high - low) / step > 60000: return None
+    z = np.arange(low, high, step)
+    mixture = lambda z: np.logaddexp(math.log1p(-rate), math.log(rate) + size * z - size * size / 2)
+    loss = mixture(z) - mixture(-z) if replaced else mixture(z) if there else -mixture(z)
+    weight = (mixture(z) if replaced or there else 0) - z * z / 2 + x * loss
+    weight, top = np.exp(weight - weight.max()), weight.max()
+    kept, total = weight > 1e-20 * weight.sum(), weight.sum()
+    return loss[kept], weight[kept] / total, top + math.log(total * step / math.sqrt(2 * math.pi))
+def moment(it, x, there=True, proven=False):
+    """log E e^{xL} of one draw; of selections as much as is proven, or as their pair says."""
+    name, size, rate, replaced = it
+    if name == "sampled":
+        return (integral(size, rate, replaced, x, 0, there) or [0, 0, math.inf])[2]
+    if name == "gaussian": return x * (x + 1) * size * size / 2
+    rest = math.exp(-(2 * x + 1) * size)
+    if name == "laplace": return x * size + math.log((x + 1 + x * rest) / (2 * x + 1))
+    if name == "range":
+        pair = x * size + math.log((1 - rest) / ((2 * x + 1) * -math.expm1(-size)))
+        return min(x * (x + 1) * size * size / 8, x * size) if proven else pair
+    return x * size + math.log((1 + rest) / (1 + math.exp(-size)))
+def along(it, x, t, there):
+    """E e^{(x + it)L} / E e^{xL} on the line."""
+    name, size, rate, replaced = it
+    if name == "sampled":
+        found = integral(size, rate, replaced, x, t[-1], there)
+        if not found or len(found[0]) * len(t) > 3e8: return None
+        parts = np.array_split(t, len(t) // 100 + 1)
+        return np.concatenate([np.exp(1j * np.outer(part, found[0])) @ found[1] for part in parts])
+    z, power = x + 1j * t, lambda a: np.exp(a - moment(it, x))
+    up, down = power(z * size), power(-(z + 1) * size)
+    if name == "gaussian": return power(z * (z + 1) * size * size / 2)
+    if name == "laplace": return ((z + 1) * up + z * down) / (2 * z + 1)
+    if name == "range": return (up - down) / ((2 * z + 1) * -math.expm1(-size))
+    return (up + down) / (1 + math.exp(-size))
+def gaussian_delta(mu, epsilon):
+    """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), both as tails."""
+    first, second = (math.erfc((epsilon / mu + side * mu / 2) / math.sqrt(2)) / 2 for side in (-1, 1))
+    return max(first - (math.exp(epsilon + math.log(second)) if second else 0), 0)
+def solve(holds, high=1e-3):
+    """The least epsilon >= 0 of a condition that stays true."""
+    if holds(0): return 0.0
+    while not holds(high): high *= 2
+    low = 0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+def lowest(value):
+    """x and value at the least of a function with one valley."""
+    at = lambda place: value(math.exp(place))
+    best, width = min(np.arange(-4, 14, .35), key=at), .35
+    while width > 1e-4:
+        width /= 2
+        best = min((best, best - width, best + width), key=at)
+    return math.exp(best), at(best)
+def log_renyi(parts, x, epsilon, there=True):
+    total = sum(count * moment(it, x, there, proven=True) for it, count in parts)
+    return total - x * epsilon + x * math.log(x / (x + 1)) - math.log1p(x)
+def contour(parts, delta, most, there):
+    log_moment = lambda x: sum(count * moment(it, x, there) for it, count in parts)
+    c, chernoff = lowest(lambda x: (log_moment(x) - math.log(delta)) / x + 1e-9 * x)
+    low, middle, high = (log_moment(c * near) for near in (.99, 1, 1.01))
+    step = min(.1 * c, .25 / math.sqrt(max((high - 2 * middle + low) / (.01 * c) ** 2, 1e-24)))
+    def read(blur, count=256):
+        while count < 40000:
+            z = c + 1j * (t := step * np.arange(count))
+            line = np.exp((z * z - c * c) * blur * blur / 2) / (z * (z + 1))
+            for it, times in parts:
+                ratio = along(it, c, t, there)
+                if ratio is None: return None
+                line = line * np.abs(ratio) ** times * np.exp(1j * times * np.angle(ratio))
+            end = np.nonzero(np.abs(line) > 1e-13 * abs(line[0]))[0][-1]
+            if end < count * 7 / 8:
+                size = lambda e: step / math.pi * math.exp(middle - c * e)
+                value = lambda e: ((line * np.exp(-1j * t * e)).real.sum() - line[0].real / 2) * size(e)
+                found = solve(lambda e: e >= most or value(e) <= delta)
+                return found if found == 0 or found >= most or abs(value(found) / delta - 1) < 1e-3 else None
+            count *= 3
+        return None
+    last, blur, change = read(0.0), .02 * min(most, 1 / c), math.inf
+    if last is not None: return last
+    while change > 2e-5 and (found := read(blur)) is not None:
+        change = abs(found - last) / found if last else math.inf
+        last, blur = found, .4 * blur
+    return last if change <= 5e-4 else None
+def epsilon(parts, delta):
+    """(least, most) of the epsilon that the list guarantees, fixed in advance."""
+    if not parts: return 0.0, 0.0
+    if all(it[0] == "gaussian" for it, _ in parts):
+        mu = math.sqrt(sum(count * it[1] ** 2 for it, count in parts))
+        return (solve(lambda e: gaussian_delta(mu, e) <= delta),) * 2
+    renyi = lambda there: lowest(lambda x: (log_renyi(parts, x, 0, there) - math.log(delta)) / x)[1]
+    most, least = max(min(renyi(True), pure := sum_of_pure(parts)), 0), 0.0
+    (name, size, rate, replaced), count = parts[0]
+    if len(parts) == 1 and count == 1 and name == "sampled" and not replaced:
+        inner = lambda e: math.log1p(math.expm1(e) / rate) if e < 30 else e - math.log(rate)
+        return (solve(lambda e: rate * gaussian_delta(size, inner(e)) <= delta),) * 2
+    if all(it[0] in ("laplace", "pure") for it, _ in parts):  # All at their largest loss at once.
+        chance = {"laplace": lambda size: .5, "pure": lambda size: 1 / (1 + math.exp(-size))}
+        p = math.prod(chance[it[0]](it[1]) ** count for it, count in parts)
+        least = max(pure + math.log1p(-delta / p), 0) if delta < p else 0.0
+    if most - least <= 2e-5 * most: return most, most
+    worst = contour(parts, delta, most, True)
+    largest = [-count * math.log1p(-it[2]) if it[0] == "sampled" else math.inf for it, count in parts]
+    differ = any(it[0] == "sampled" and not it[3] for it, _ in parts)
+    if worst is not None and differ and sum(largest) > worst and renyi(False) > worst:
+        worst = max(worst, contour(parts, delta, most, False) or math.inf)
+    return (least, most) if worst in (None, math.inf) else (max(min(worst, most), least),) * 2
+def sum_of_pure(parts):
+    return sum(math.inf if it[0] in ("gaussian", "sampled") else count * it[1] for it, count in parts)
+def admits(parts, e, delta):
+    """Whether a budget admits the list, whatever choice its events came in: see gate.rs."""
+    if e <= 0 or sum_of_pure(parts) <= e: return e > 0 or not parts
+    rest, scaled = .1 * delta, e / -math.log(.01 * delta)
+    mu = math.sqrt(sum(count * (it[1] * (1 + (it[0] == "sampled" and it[3]))) ** 2 for it, count in parts))
+    if all(it[0] in ("gaussian", "sampled") for it, _ in parts) and gaussian_delta(mu, e) <= .9 * delta: return True
+    order = lambda a, b, c: 1 / (a * (math.sqrt(1 + scaled) - 1) + b * scaled + c)
+    log_room = lambda a, b, c, part: min(math.log(part * rest) - log_renyi(parts, order(a, b, c), e), 700)
+    return sum(math.exp(log_room(*line)) for line in ORDERS) >= 1
+def claim(name, says, delta, parts, choices=False):
+    """Prints what a number says and what its mechanisms give; whether it holds."""
+    least, most = epsilon(parts, max(delta, 1e-300))
+    room = says * (1 + TOLERANCE) + 1e-9
+    wrong = not room >= least or (choices and not admits(parts, room, delta))
+    loose = says > (solve(lambda e: admits(parts, e, delta)) if choices else most) * (1 + LOOSE) + 1e-6
+    end = "DOES NOT HOLD" if wrong else "open: only bounds" if room < most else "holds, loose" if loose else "holds"
+    print(f"{name} says epsilon = {says:.6f} at delta = {delta:g}; its mechanisms give {least:.6f} to {most:.6f}: {end}")
+    return not wrong
+def certificate(it):
+    runs = (it.get("start") or {}).get("runs", [])
+    stated = [(f"start.runs[{i}].guarantee", run["guarantee"], run["mechanisms"]) for i, run in enumerate(runs)]
+    same = [run for run in runs if run["account"] == it["account"]] or (runs if it.get("of_this_run") else [])
+    stated.append(("of_this_run", it.get("of_this_run"), it["mechanisms"]))
+    stated.append(("guarantee", it["guarantee"], sum((run["mechanisms"] for run in same), []) + it["mechanisms"]))
+    told = [(n, g["epsilon"], g["delta"], draws(m), g.get("covers") == "adaptive") for n, g, m in stated if g]
+    return all([claim(*one) for one in told])
+def ledger(text):
+    last, runs, budgets, tied = "0" * 64, {}, {}, {}
+    for number, line in enumerate(text.splitlines(), 1):
+        body, _, seal = line.rpartition(b',"hash":"')
+        it = json.loads(body + b"}")
+        if seal != hashlib.sha256(body).hexdigest().encode() + b'"}' or it["seq"] != number or it["prev"] != last:
+            return print(f"line {number} was changed, or lines are missing")
+        last, it = seal[:64].decode(), it["entry"]
+        if it["kind"] in ("grant", "recovered"): runs[it["run"]] = [it["account"], it["events"], None]
+        if it["kind"] == "settle": runs[it["run"]][2] = it["used"]
+        if it["kind"] == "budget": budgets[it["account"]] = it["budget"]
+        if it["kind"] == "tie": tied[it["from"]] = it["into"]
+    home = lambda name: home(tied[name]) if name in tied else name
+    claims = []
+    for name, budget in budgets.items():
+        held = [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
+        total, spending = {}, sum(map(bool, held))
+        for it, count in sum(held, []):
+            total[it] = total.get(it, 0) + count
+        claims.append((f"budget of {name}", budget["epsilon"], budget["delta"], list(total.items()), spending > 1))
+    return all([claim(*one) for one in claims])
+
+if __name__ == "__main__":
+    text = open(sys.argv[1], "rb").read()
+    sys.exit(0 if (ledger(text) if text.startswith(b'{"seq":') else certificate(json.loads(text))) else 1)

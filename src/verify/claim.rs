@@ -1,0 +1,156 @@
+//! A number that a file states, next to the recomputed one.
+
+use serde_json::{Value, json};
+
+use super::curve::{self, Found};
+use super::loss::Draws;
+
+/// How far, relatively, a statement may lie below the recomputed ε: what quadrature and
+/// blurring leave open.
+pub const TOLERANCE: f64 = 1e-3;
+/// A statement this much larger than needed is correct, and loose.
+pub const LOOSE: f64 = 0.02;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Holds,
+    /// It holds, and more could be said.
+    Loose,
+    /// The second path cannot tell: the statement lies between its bounds.
+    Open,
+    /// The mechanisms reveal more than the file says.
+    TooSmall,
+    /// True of a plan fixed in advance, but stated for choices by earlier outputs.
+    NotForChoices,
+}
+
+impl Verdict {
+    pub fn is_false(self) -> bool {
+        matches!(self, Self::TooSmall | Self::NotForChoices)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Loose => "loose",
+            Self::Open => "open",
+            Self::TooSmall => "too_small",
+            Self::NotForChoices => "not_for_choices",
+        }
+    }
+}
+
+/// One number of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Where it stands.
+    pub name: String,
+    pub says: f64,
+    pub delta: f64,
+    pub gives: Found,
+    pub verdict: Verdict,
+}
+
+impl Claim {
+    /// `choices`: it is stated for events that were chosen by earlier outputs, too.
+    pub fn check(name: String, says: f64, delta: f64, list: &[Draws], choices: bool) -> Self {
+        let gives = curve::epsilon(list, delta);
+        let room = says * (1.0 + TOLERANCE) + 1e-9;
+        let verdict = if room < gives.least {
+            Verdict::TooSmall
+        } else if choices && !curve::admits(list, room, delta) {
+            Verdict::NotForChoices
+        } else if room < gives.most {
+            Verdict::Open
+        } else {
+            let needed = if choices { curve::epsilon_of_choices(list, delta) } else { gives.most };
+            if says > needed * (1.0 + LOOSE) + 1e-6 { Verdict::Loose } else { Verdict::Holds }
+        };
+        Self { name, says, delta, gives, verdict }
+    }
+
+    pub fn words(&self) -> String {
+        let Self { name, says, delta, gives, .. } = self;
+        let given = if gives.is_known() {
+            format!("{:.6}", gives.most)
+        } else {
+            format!("{:.6} to {:.6}", gives.least, gives.most)
+        };
+        let end = match self.verdict {
+            Verdict::Holds => "it holds",
+            Verdict::Loose => "it holds, and less would do",
+            Verdict::Open => "it may hold: this path has only bounds here",
+            Verdict::TooSmall => "IT DOES NOT HOLD",
+            Verdict::NotForChoices => {
+                "IT DOES NOT HOLD if later releases were chosen after seeing earlier ones"
+            }
+        };
+        format!(
+            "{name} says ε = {says:.6} at δ = {delta:e}; its mechanisms give {given} ({}): {end}",
+            gives.how
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "says": self.says,
+            "delta": self.delta,
+            "gives": { "at_least": self.gives.least, "at_most": finite(self.gives.most), "how": self.gives.how },
+            "verdict": self.verdict.name(),
+            "words": self.words(),
+        })
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// What was found in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    pub file: String,
+    /// `certificate` or `ledger`.
+    pub kind: &'static str,
+    pub claims: Vec<Claim>,
+    /// What is wrong with the file apart from numbers.
+    pub faults: Vec<String>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    pub fn new(file: &str, kind: &'static str) -> Self {
+        let (claims, faults, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { file: file.to_owned(), kind, claims, faults, notes }
+    }
+
+    pub fn holds(&self) -> bool {
+        self.faults.is_empty() && !self.claims.iter().any(|claim| claim.verdict.is_false())
+    }
+
+    pub fn text(&self) -> String {
+        let claims = self.claims.iter().map(Claim::words);
+        let faults = self.faults.iter().map(|fault| format!("WRONG: {fault}"));
+        let notes = self.notes.iter().map(|note| format!("note: {note}"));
+        let end = if self.holds() {
+            format!("every statement of this {} that can be checked holds", self.kind)
+        } else {
+            format!("this {} says what its contents do not bear out", self.kind)
+        };
+        let lines = claims.chain(faults).chain(notes).chain([end]);
+        lines.map(|line| format!("{}: {line}", self.file)).collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "file": self.file,
+            "kind": self.kind,
+            "holds": self.holds(),
+            "numbers": self.claims.iter().map(Claim::json).collect::<Vec<_>>(),
+            "faults": self.faults,
+            "notes": self.notes,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Reading files that others may have edited: every field that is missing or odd is an error
+//! with its name, and what is not known is passed over.
+
+use serde_json::Value;
+
+use super::loss::{Draws, Kind};
+use crate::error::{Error, Result};
+
+/// Draws beyond this are no plan.
+const MOST: f64 = 1e15;
+
+fn odd(name: &str, what: &str) -> Error {
+    Error::failed(format!("`{name}` {what}"))
+        .cure("restore the file from a copy: as it is, nobody can check it")
+}
+
+pub fn field<'a>(value: &'a Value, name: &str) -> Result<&'a Value> {
+    value.get(name).ok_or_else(|| odd(name, "is missing"))
+}
+
+pub fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
+    field(value, name)?.as_str().ok_or_else(|| odd(name, "is no text"))
+}
+
+pub fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
+    field(value, name)?.as_array().map(Vec::as_slice).ok_or_else(|| odd(name, "is no list"))
+}
+
+pub fn number(value: &Value, name: &str) -> Result<f64> {
+    field(value, name)?
+        .as_f64()
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| odd(name, "is no number"))
+}
+
+fn within(value: &Value, name: &str, low: f64, high: f64) -> Result<f64> {
+    let found = number(value, name)?;
+    if found >= low && found <= high {
+        return Ok(found);
+    }
+    Err(odd(name, &format!("is {found}, and must be between {low} and {high}")))
+}
+
+pub fn count(value: &Value, name: &str) -> Result<u64> {
+    let found = within(value, name, 0.0, MOST)?;
+    if found.fract() == 0.0 { Ok(found as u64) } else { Err(odd(name, "is no whole number")) }
+}
+
+/// (ε, δ) of an object that has both.
+pub fn target(value: &Value) -> Result<(f64, f64)> {
+    Ok((within(value, "epsilon", 0.0, 1e300)?, within(value, "delta", 0.0, 1.0)?))
+}
+
+/// The draws of a list of events; `counts` instead of their own, where they are given.
+pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
+    let mut all = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        let count = match counts {
+            Some(counts) => counts.get(index).copied().unwrap_or(0),
+            None => count(event, "count")?,
+        };
+        let label = event.get("label").and_then(Value::as_str).unwrap_or("without a label");
+        let kind = kind(event).map_err(|error| error.at(format!("mechanism '{label}'")))?;
+        if let Some(kind) = kind.filter(|_| count > 0) {
+            all.push(Draws { kind, count: count as f64 });
+        }
+    }
+    Ok(all)
+}
+
+/// What an event reveals at most in one draw; `None` if that is nothing.
+fn kind(event: &Value) -> Result<Option<Kind>> {
+    let replaced = match text(event, "adjacency")? {
+        "replace_one" => true,
+        "zero_out" => false,
+        other => return Err(odd("adjacency", &format!("is '{other}', which is not known"))),
+    };
+    let mechanism = field(event, "mechanism")?.as_object();
+    let Some((name, it)) = mechanism.and_then(|object| object.iter().next()) else {
+        return Err(odd("mechanism", "names none"));
+    };
+    let ratio = |change: &str, noise: &str| -> Result<f64> {
+        Ok(within(it, change, 0.0, 1e300)? / within(it, noise, 1e-300, 1e300)?)
+    };
+    let kind = match name.as_str() {
+        "gaussian" => Kind::Gaussian { mu: ratio("sensitivity", "sigma")? },
+        "subsampled_gaussian" => {
+            let mu = ratio("sensitivity", "sigma")?;
+            let rate = within(it, "rate", 1e-300, 1.0)?;
+            if rate < 1.0 {
+                Kind::Sampled { mu, rate, replaced }
+            } else {
+                Kind::Gaussian { mu: if replaced { 2.0 * mu } else { mu } }
+            }
+        }
+        "laplace" => Kind::Laplace { epsilon: ratio("sensitivity", "scale")? },
+        "noisy_selection" => Kind::Laplace { epsilon: 2.0 * ratio("sensitivity", "scale")? },
+        "selection" | "direction" => Kind::Range { epsilon: ratio("range", "scale")? },
+        "permute_and_flip" => Kind::Pure { epsilon: ratio("range", "scale")? },
+        "pure" => Kind::Pure { epsilon: within(it, "epsilon", 0.0, 1e300)? },
+        other => return Err(odd("mechanism", &format!("is '{other}', which is not known"))),
+    };
+    Ok(Some(kind).filter(|kind| kind.size() > 0.0))
+}

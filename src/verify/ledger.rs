@@ -1,0 +1,283 @@
+//! A ledger: the hashes of its lines, and what its accounts come to.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::claim::{Claim, Report};
+use super::curve;
+use super::json::{count, draws, field, list, number, target, text};
+use super::loss::Draws;
+use crate::error::{Error, Result};
+
+/// A run as the lines tell it.
+struct Run {
+    account: String,
+    events: Vec<Value>,
+    announced: Vec<u64>,
+    used: Option<Vec<u64>>,
+    known_noise: bool,
+}
+
+impl Run {
+    /// What counts as spent: what was used, and everything as long as that is not settled.
+    fn charged(&self) -> Result<Vec<Draws>> {
+        draws(&self.events, self.used.as_deref())
+    }
+}
+
+#[derive(Default)]
+struct Book {
+    runs: BTreeMap<String, Run>,
+    order: Vec<String>,
+    budgets: BTreeMap<String, (f64, f64)>,
+    /// Accounts that were found to be another one.
+    tied: BTreeMap<String, String>,
+    unknown: BTreeMap<String, u64>,
+}
+
+pub fn check(file: &Path, bytes: &[u8]) -> Result<Report> {
+    let mut report = Report::new(&file.display().to_string(), "ledger");
+    let mut book = Book::default();
+    let mut last = "0".repeat(64);
+    let mut lines: u64 = 0;
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let at = format!("line {}", index + 1);
+        let Some(line) = line.strip_suffix(b"\n") else {
+            report.notes.push(format!("{at} is cut off: its program died while it was written"));
+            break;
+        };
+        let (hash, body) = match split(line) {
+            Ok(found) => found,
+            Err(why) => {
+                report.faults.push(format!("{at} {why}; later lines are not read"));
+                break;
+            }
+        };
+        let body: Value = serde_json::from_slice(&body)
+            .map_err(|error| Error::failed(format!("{at} is no JSON: {error}")).cure(REPAIR))?;
+        if count(&body, "seq")? != lines + 1 {
+            report.faults.push(format!("{at} has another number: a line is missing or repeated"));
+        }
+        if text(&body, "prev")? != last {
+            report.faults.push(format!("{at} does not continue the line before it"));
+        }
+        lines += 1;
+        book.take(field(&body, "entry")?, &mut report).map_err(|error| error.at(at))?;
+        last = hash;
+    }
+    report.notes.push(format!("{lines} lines, the last one with hash {last}"));
+    head(file, lines, &last, &mut report);
+    book.totals(&mut report)?;
+    Ok(report)
+}
+
+const REPAIR: &str = "restore the ledger from a copy, or run `halflight ledger repair`";
+
+/// Hash of a line, if it fits, and the line as JSON without it.
+fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
+    let end = br#","hash":""#;
+    let cut = line.len().checked_sub(end.len() + 64 + 2).ok_or("is too short")?;
+    let (body, seal) = line.split_at(cut);
+    let stated = seal.strip_prefix(end).and_then(|rest| rest.strip_suffix(b"\"}"));
+    let hash: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+    if stated != Some(hash.as_bytes()) {
+        return Err("was changed after it was written: its hash does not fit");
+    }
+    Ok((hash, [body, b"}"].concat()))
+}
+
+/// The file beside it names the last line that was confirmed.
+fn head(file: &Path, lines: u64, last: &str, report: &mut Report) {
+    let Ok(text) = std::fs::read_to_string(file.with_file_name("ledger.head")) else {
+        report.notes.push("there is no ledger.head beside it: its end may be missing".to_owned());
+        return;
+    };
+    match text.trim_end().split_once(' ') {
+        Some((seq, hash)) if seq.parse() == Ok(lines) && hash == last => {}
+        Some((seq, _)) if seq.parse::<u64>().is_ok_and(|seq| seq + 1 == lines) => {
+            report
+                .notes
+                .push("its last line is not confirmed in ledger.head; it counts".to_owned());
+        }
+        _ => report.faults.push(format!(
+            "ledger.head confirms another end ({}): lines are missing, or one file is a copy",
+            text.trim_end().chars().take(80).collect::<String>()
+        )),
+    }
+}
+
+impl Book {
+    fn account(&self, name: &str) -> String {
+        let mut name = name;
+        // No longer than there are ties: they could be edited into a circle.
+        for _ in 0..=self.tied.len() {
+            match self.tied.get(name) {
+                Some(into) => name = into,
+                None => break,
+            }
+        }
+        name.to_owned()
+    }
+
+    fn take(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+        let kind = text(entry, "kind")?;
+        match kind {
+            "grant" | "recovered" => self.grant(entry, kind)?,
+            "block" => {
+                let (run, event) = (text(entry, "run")?, count(entry, "event")? as usize);
+                let more = count(entry, "count")?;
+                let planned = self.runs.get(run).and_then(|it| it.events.get(event));
+                let most = planned.map_or(Ok(0), |it| count(it, "count"))?;
+                let announced = self.runs.get_mut(run).and_then(|it| it.announced.get_mut(event));
+                let sum = announced.map(|sum| {
+                    *sum = sum.saturating_add(more);
+                    *sum
+                });
+                if sum.is_none_or(|sum| sum > most) {
+                    report.faults.push(format!("run {run} announces draws that nobody granted"));
+                }
+            }
+            "settle" => {
+                let run = text(entry, "run")?;
+                let used = list(entry, "used")?.iter().map(|it| {
+                    it.as_u64().ok_or_else(|| {
+                        Error::failed("`used` holds what is no whole number").cure(REPAIR)
+                    })
+                });
+                let used = used.collect::<Result<Vec<u64>>>()?;
+                match self.runs.get_mut(run) {
+                    Some(it) if it.used.is_none() && used.len() == it.events.len() => {
+                        if used.iter().zip(&it.announced).any(|(used, said)| used > said) {
+                            report.faults.push(format!("run {run} used more than it announced"));
+                        }
+                        it.used = Some(used);
+                    }
+                    _ => report.faults.push(format!("run {run} is settled, and was not open")),
+                }
+            }
+            "budget" => {
+                let budget = target(field(entry, "budget")?)?;
+                self.budgets.insert(self.account(text(entry, "account")?), budget);
+            }
+            "tie" => {
+                let (from, into) = (text(entry, "from")?, text(entry, "into")?);
+                let (from, into) = (self.account(from), self.account(into));
+                if let Some((epsilon, delta)) = self.budgets.remove(&from) {
+                    let (own, delta_own) =
+                        self.budgets.get(&into).copied().unwrap_or((epsilon, delta));
+                    self.budgets.insert(into.clone(), (epsilon.min(own), delta.min(delta_own)));
+                }
+                self.tied.insert(from, into);
+            }
+            "damage" => {
+                let after = number(entry, "lost_after")?;
+                report.notes.push(format!(
+                    "lines after {after} were lost once: what they held is missing from every total"
+                ));
+            }
+            "unprotected" => report.notes.push(format!(
+                "account {}: outside every guarantee: {}",
+                text(entry, "account")?,
+                text(entry, "what")?
+            )),
+            "dataset" | "accept" | "resume" | "rewritten" | "secret_lost" => {}
+            other => *self.unknown.entry(other.to_owned()).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, entry: &Value, kind: &str) -> Result<()> {
+        let name = text(entry, "run")?.to_owned();
+        let events = list(entry, "events")?.to_vec();
+        let formerly = entry.get("method").and_then(Value::as_str).unwrap_or_default();
+        let known_noise = entry.get("noise").is_some_and(|it| it.as_str() != Some("secret"))
+            || formerly.contains("insecure noise seed");
+        // Of a run of lost lines everything that its certificate names was drawn.
+        let used = if kind == "recovered" {
+            Some(events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?)
+        } else {
+            None
+        };
+        let run = Run {
+            account: text(entry, "account")?.to_owned(),
+            announced: vec![0; events.len()],
+            events,
+            used,
+            known_noise,
+        };
+        let (epsilon, delta) = target(field(entry, "target")?)?;
+        debug_assert!(epsilon >= 0.0 && delta >= 0.0);
+        if self.runs.insert(name.clone(), run).is_none() {
+            self.order.push(name);
+        }
+        Ok(())
+    }
+
+    /// What every account has spent, at the δ of its budget.
+    fn totals(&self, report: &mut Report) -> Result<()> {
+        let mut accounts: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+        for name in &self.order {
+            accounts.entry(self.account(&self.runs[name].account)).or_default().push(name);
+        }
+        for (account, runs) in accounts {
+            let Some((epsilon, delta)) = self.budgets.get(&account).copied() else {
+                report.notes.push(format!("account {account} has no budget"));
+                continue;
+            };
+            let delta = delta.max(1e-300);
+            let mut all = Vec::new();
+            let mut spending = 0;
+            for name in runs {
+                let run = &self.runs[name];
+                let drawn = run.charged().map_err(|error| error.at(format!("run {name}")))?;
+                let state = if run.used.is_some() { "settled" } else { "open, counts in full" };
+                let gives = curve::epsilon(&drawn, delta);
+                let noise =
+                    if run.known_noise { "; its noise was no secret: no guarantee" } else { "" };
+                report.notes.push(format!(
+                    "account {account}, run {name} ({state}): ε = {:.6} at δ = {delta:e}{noise}",
+                    gives.most
+                ));
+                spending += u32::from(!drawn.is_empty());
+                all.extend(drawn);
+            }
+            let all = merged(all);
+            // One run is a plan; several may have been chosen by what earlier ones put out.
+            let choices = spending > 1;
+            let name = format!("the budget of account {account}");
+            let claim = Claim::check(name, epsilon, delta, &all, choices);
+            let total =
+                if choices { curve::epsilon_of_choices(&all, delta) } else { claim.gives.most };
+            report.notes.push(format!(
+                "account {account}: everything comes to ε = {total:.6} at δ = {delta:e} in {spending} runs, of {epsilon}"
+            ));
+            // What is left of a budget is no fault of it.
+            report.claims.push(Claim {
+                verdict: match claim.verdict {
+                    super::claim::Verdict::Loose => super::claim::Verdict::Holds,
+                    other => other,
+                },
+                ..claim
+            });
+        }
+        for (kind, times) in &self.unknown {
+            report.notes.push(format!("{times} lines of the kind '{kind}' are not known here"));
+        }
+        Ok(())
+    }
+}
+
+/// Every mechanism once.
+fn merged(all: Vec<Draws>) -> Vec<Draws> {
+    let mut list: Vec<Draws> = Vec::new();
+    for it in all {
+        match list.iter_mut().find(|known| known.kind == it.kind) {
+            Some(known) => known.count += it.count,
+            None => list.push(it),
+        }
+    }
+    list
+}

@@ -1,0 +1,55 @@
+//! A second opinion: what a certificate or a ledger says, computed anew by another path.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`loss`] | the privacy loss of one mechanism, as a transform |
+//! | [`curve`] | ε of a list of them: closed forms, Rényi divergences, a contour integral |
+//! | [`json`] | reading files that others may have edited |
+//! | [`claim`] | a number of a file next to the recomputed one |
+//! | [`certificate`], [`ledger`] | which numbers these files hold, and what they must fit |
+//!
+//! Nothing of [`crate::privacy::accountant`] is used, nor of the ledger: no lattice, no
+//! Fourier transform of masses, no struct of theirs. What both share is the list of
+//! mechanisms in the file and the mathematics. `assets/verify.py` is a third opinion, in 200
+//! lines of Python.
+
+pub mod certificate;
+pub mod claim;
+pub mod curve;
+pub mod json;
+pub mod ledger;
+pub mod loss;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use self::claim::Report;
+use crate::error::{Error, Result};
+
+/// Checks the certificate or the ledger in this file; of a directory, the one in it.
+pub fn verify(path: &Path) -> Result<Report> {
+    let inside = ["certificate.json", "ledger.jsonl", ".halflight/ledger.jsonl"];
+    let found = inside.iter().map(|name| path.join(name)).find(|file| file.is_file());
+    let file = found.filter(|_| path.is_dir()).unwrap_or_else(|| path.to_path_buf());
+    let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
+    let name = file.display().to_string();
+    let checked = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(value) if value.get("mechanisms").is_some() => certificate::check(&name, &value),
+        Ok(value) if value.get("seq").is_none() => Err(neither("it has no list of mechanisms")),
+        _ if is_ledger(&bytes) => ledger::check(&file, &bytes),
+        Err(error) => Err(neither(&format!("it is no JSON: {error}"))),
+        Ok(_) => Err(neither("it has no list of mechanisms")),
+    };
+    checked.map_err(|error| error.at(name))
+}
+
+fn is_ledger(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.starts_with(b"{\"seq\":")
+}
+
+fn neither(why: &str) -> Error {
+    Error::failed(format!("this is neither a certificate nor a ledger of halflight: {why}"))
+        .cure("give the certificate.json of a run directory, or the ledger.jsonl of a workspace")
+}
