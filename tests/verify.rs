@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 
 use halflight::privacy::accountant::{Adjacency, Composition, Event, Mechanism};
 use halflight::verify::{curve, json};
+use program::halflight;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use program::halflight;
 use tempfile::TempDir;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/written_by_0_1/.halflight");

@@ -59,6 +59,8 @@ pub const SHARED: f64 = 0.1;
 const COARSE: f64 = 0.4;
 /// Where chance brings fewer of the rows together, even one that agrees is told.
 const RARE: f64 = 0.03;
+/// What chance may do once in some ten thousand comparisons.
+const DEVIATIONS: f64 = 4.0;
 /// Rows that must be seen in both before a share is believed.
 const EVIDENCE: usize = 3;
 /// Half classes that must agree: one by itself may hold nothing but a date and a place.
@@ -201,8 +203,12 @@ impl Meeting {
         self.common as f64 / self.of.max(1) as f64
     }
 
+    /// The share that chance does not explain: of `of` rows it finds `chance` on average, and
+    /// seldom [`DEVIATIONS`] standard deviations more.
     fn beyond_chance(&self) -> f64 {
-        (self.share() - self.chance) / (1.0 - self.chance)
+        let deviation = (self.chance * (1.0 - self.chance) / self.of.max(1) as f64).sqrt();
+        let explained = (self.chance + DEVIATIONS * deviation).min(1.0);
+        if explained < 1.0 { (self.share() - explained) / (1.0 - explained) } else { 0.0 }
     }
 }
 

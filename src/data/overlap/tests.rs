@@ -178,3 +178,31 @@ fn missing_cells_and_several_threads_agree() {
     let (one, two) = (sketch(gaps(150_000)), sketch(gaps(150_000)));
     assert!(one == two);
 }
+
+/// A few rows of a table whose columns are mostly coarse: some classes have coarse columns alone,
+/// and which ones is a matter of the key.
+#[test]
+fn no_key_finds_strangers_in_a_small_table_of_coarse_columns() {
+    let of = |rows: std::ops::Range<usize>| {
+        let coarse = |at: usize, values: usize| {
+            let cells = rows.clone().map(|row| (number(row, at) as usize % values) as f64);
+            (format!("k{at}"), Column::Numbers(cells.collect()))
+        };
+        let mut all = columns(rows.clone(), 4);
+        all.extend([coarse(10, 3), coarse(11, 9), coarse(12, 60), coarse(13, 900)]);
+        table(all)
+    };
+    let (large, part) = (of(1000..1300), of(1265..1300));
+    let strangers: Vec<Table> = (0..5).map(|at| of(35 * at..35 * (at + 1))).collect();
+    for seed in 0..=255 {
+        let key = Key::new([seed; 32]);
+        let large = Sketch::of(&large, &key);
+        let seen_in_it = |small| written(&Sketch::of(small, &key)).overlap(&large);
+        for small in &strangers {
+            let found = seen_in_it(small);
+            assert!(!found.is_some_and(|it| it.shared), "key {seed}: {found:?}");
+        }
+        let found = seen_in_it(&part);
+        assert!(found.is_some_and(|it| it.shared && it.share > 0.9), "key {seed}: {found:?}");
+    }
+}
