@@ -14,7 +14,9 @@ use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::read::{self, Reading, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::assembly::{Assembly, assemble};
+use crate::engine::count::{Counted, count};
 use crate::error::{Error, Result};
+use crate::privacy::accountant::round_up;
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
 
@@ -34,6 +36,73 @@ pub struct Data {
 enum DataCommand {
     /// What files hold, what could be their label, what is wrong with them, and how to use them.
     Inspect(Inspect),
+    /// Release how many records a private dataset has, where that may not be said.
+    Count(Count),
+}
+
+/// Release how many records a private dataset has, where that may not be said.
+///
+/// Otherwise the number of private records counts as public. The count gets noise (discrete
+/// Laplace, ε as given) and stands in the ledger. With `records: N` on the dataset, N as proposed
+/// here, every run treats it as N records: empty ones fill it up, in a secret order, and nothing
+/// shows how many there are. The guarantee then holds for adding or leaving out a record, too.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight data count session.ron --dataset ours --epsilon 0.1
+  halflight data count session.ron --dataset ours --epsilon 0.1 --write")]
+struct Count {
+    /// Session file (.ron).
+    session: PathBuf,
+
+    /// The private dataset, as the session calls it.
+    #[arg(long, value_name = "NAME")]
+    dataset: String,
+
+    /// What the count may cost of the budget.
+    #[arg(long)]
+    epsilon: f64,
+
+    /// Write the proposed `records` into the session.
+    #[arg(long)]
+    write: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Count {
+    fn execute(&self) -> Result<()> {
+        let mut session = Session::open(&self.session)?;
+        let workspace = Workspace::of_session(&self.session)?;
+        let counted = count(&session, &self.dataset, self.epsilon, &workspace)?;
+        if self.write {
+            let mut all = session.datasets.iter_mut();
+            if let Some(dataset) = all.find(|dataset| dataset.name == self.dataset) {
+                dataset.records = Some(counted.proposal);
+            }
+            session.check()?;
+            session.save(&self.session)?;
+        }
+        let Counted { dataset, about, within, proposal, guarantee, run } = counted;
+        let about = about.get();
+        if self.json {
+            return print_json(&json!({
+                "dataset": dataset, "about": about, "within": within, "records": proposal,
+                "guarantee": guarantee, "run": run, "written": self.write,
+            }));
+        }
+        let next = if self.write {
+            format!("{} now says `records: {proposal}` for it", self.session.display())
+        } else {
+            format!("write `records: {proposal}` on it in the session, or use --write")
+        };
+        print_line(&format!(
+            "'{dataset}' has about {about} records (released at ε = {}; with probability 95 % the \
+             number is within {within:.0}).\nSo that nothing else shows how many there are, {next}.",
+            round_up(guarantee.epsilon, 4)
+        ))
+    }
 }
 
 /// What files hold, what could be their label, what is wrong with them, and how to use them.
@@ -74,7 +143,10 @@ const LOOKED: &str = "unprotected look: ranges and common values of the columns"
 
 impl Data {
     pub fn execute(&self) -> Result<()> {
-        let DataCommand::Inspect(inspect) = &self.command;
+        let inspect = match &self.command {
+            DataCommand::Inspect(inspect) => inspect,
+            DataCommand::Count(count) => return count.execute(),
+        };
         let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
         let report = match inspect.files.as_slice() {
             [path] if is_session(path) && inspect.public.is_empty() => inspect.session(path)?,

@@ -116,6 +116,9 @@ pub struct Sample {
     pub seed: u64,
 }
 
+/// The least that `records` may be.
+const LEAST_RECORDS: usize = 10;
+
 /// One dataset of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +151,10 @@ pub struct DatasetDefinition {
     pub filter: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
+    /// Of private data whose number of records may not be told: it counts as so many. Records
+    /// without values fill it up; of more records some are left out by chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<usize>,
     /// A pretrained network that makes features of a column of images or vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Extraction>,
@@ -191,6 +198,7 @@ impl DatasetDefinition {
             missing: Missing::default(),
             filter: None,
             sample: None,
+            records: None,
             extract: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),
@@ -212,7 +220,29 @@ impl DatasetDefinition {
 
     /// Everything that can be checked without data.
     pub fn check(&self) -> Result<()> {
-        self.check_classes().map_err(|error| error.within(&format!("dataset '{}'", self.name)))
+        let checked = self.check_classes().and_then(|()| self.check_records());
+        checked.map_err(|error| error.within(&format!("dataset '{}'", self.name)))
+    }
+
+    fn check_records(&self) -> Result<()> {
+        let Some(records) = self.records else { return Ok(()) };
+        if self.role == Role::Public {
+            return Err(Error::usage(
+                "`records` hides how many private records there are, and this is public",
+            )
+            .cure("leave `records` out; `sample` takes a part of the rows"));
+        }
+        if self.sample.is_some() {
+            return Err(Error::usage("`records` and `sample` both say how many rows there are")
+                .cure(
+                    "leave `sample` out: `records` cuts the rows by chance where there are more",
+                ));
+        }
+        if records < LEAST_RECORDS {
+            return Err(Error::usage(format!("`records` is {records}, and less than {LEAST_RECORDS} cannot be divided into training and hold-out"))
+                .cure("write the number that `halflight data count` proposes"));
+        }
+        Ok(())
     }
 
     fn check_classes(&self) -> Result<()> {

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
 use super::align::Compatibility;
@@ -194,6 +195,20 @@ impl Column {
             Self::Numbers(cells) => Self::Numbers(rows.iter().map(|&row| cells[row]).collect()),
             Self::Text(cells) => Self::Text(rows.iter().map(|&row| cells[row].clone()).collect()),
             Self::Vectors(vectors) => Self::Vectors(vectors.select(rows)),
+        }
+    }
+
+    /// These rows; cells without a value stand for a row that there is not.
+    fn select_or_missing(&self, rows: &[usize]) -> Self {
+        let number = |cells: &[f64], row: usize| cells.get(row).copied().unwrap_or(f64::NAN);
+        match self {
+            Self::Numbers(cells) => {
+                Self::Numbers(rows.iter().map(|&row| number(cells, row)).collect())
+            }
+            Self::Text(cells) => Self::Text(
+                rows.iter().map(|&row| cells.get(row).cloned().unwrap_or_default()).collect(),
+            ),
+            Self::Vectors(vectors) => Self::Vectors(vectors.select_or_missing(rows)),
         }
     }
 
@@ -409,6 +424,25 @@ impl Table {
             counted: self.counted,
             files: self.files.clone(),
             file_of_row,
+        }
+    }
+
+    /// Exactly so many rows, in a random order: filled up with rows without values, or cut by
+    /// chance. So a table that has one row more differs from this one, in distribution, by one
+    /// row: by one in place of an empty one, or, where rows are cut, in place of another.
+    pub fn of_size(&self, rows: usize, seed: [u8; 32]) -> Self {
+        let mut order: Vec<usize> = (0..self.rows().max(rows)).collect();
+        order.shuffle(&mut ChaCha20Rng::from_seed(seed));
+        order.truncate(rows);
+        let columns = self.columns.iter().map(|column| column.select_or_missing(&order)).collect();
+        let file = |row: &usize| self.file_of_row.get(*row).copied().unwrap_or_default();
+        let several = !self.file_of_row.is_empty();
+        Self {
+            columns,
+            // No row of a file stands on line 0.
+            lines: order.iter().map(|&row| self.lines.get(row).copied().unwrap_or(0)).collect(),
+            file_of_row: if several { order.iter().map(file).collect() } else { Vec::new() },
+            ..self.excerpt(&[])
         }
     }
 
@@ -679,6 +713,55 @@ mod tests {
 
     fn error<T>(result: Result<T>) -> String {
         result.err().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_table_of_a_size_holds_every_row_once_or_as_many_as_there_is_room_for() {
+        let bytes = Vectors::of_bytes(2, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let columns = [
+            ("number", numbers(&[1.0, 2.0, 3.0])),
+            ("text", text(&["1", "2", "3"])),
+            ("vector", Column::Vectors(bytes)),
+        ];
+        let table = table("a.csv", &columns);
+        let rows = |size: usize, seed: u8| {
+            let sized = table.of_size(size, [seed; 32]);
+            assert_eq!((sized.rows(), sized.view), (size, table.view));
+            let Column::Vectors(vectors) = &sized.columns[2] else { panic!() };
+            let row = |row: usize| {
+                let (Column::Numbers(number), Column::Text(text)) =
+                    (&sized.columns[0], &sized.columns[1])
+                else {
+                    panic!()
+                };
+                if number[row].is_nan() {
+                    assert!(text[row].is_empty() && sized.lines[row] == 0);
+                    assert!(vectors.row(row).numbers().all(f64::is_nan));
+                    return 0;
+                }
+                let number = number[row] as usize;
+                assert_eq!(
+                    (text[row].as_str(), sized.lines[row]),
+                    (number.to_string().as_str(), number as u64 + 1)
+                );
+                assert_eq!(vectors.value(row, 1), 2.0 * number as f64);
+                number
+            };
+            (0..size).map(row).collect::<Vec<_>>()
+        };
+        // Every order is met, each about as often as any other.
+        let mut orders: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        for seed in 0..=255 {
+            let mut filled = rows(4, seed);
+            *orders.entry(filled.clone()).or_default() += 1;
+            filled.sort_unstable();
+            assert_eq!(filled, [0, 1, 2, 3]);
+            let cut = rows(2, seed);
+            assert!(cut[0] != cut[1] && !cut.contains(&0));
+        }
+        assert_eq!(orders.len(), 24);
+        assert!(orders.values().all(|count| (1..=25).contains(count)), "{orders:?}");
+        assert_eq!(rows(5, 1), rows(5, 1));
     }
 
     #[test]

@@ -170,6 +170,39 @@ impl Vectors {
         at.map(|at| (at / self.width, at % self.width))
     }
 
+    /// These rows; missing numbers stand for a row that there is not.
+    pub(super) fn select_or_missing(&self, rows: &[usize]) -> Self {
+        let count = self.len();
+        if rows.iter().all(|row| *row < count) {
+            return self.select(rows);
+        }
+        fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize], missing: T) -> Vec<T> {
+            let mut chosen = Vec::with_capacity(rows.len() * width);
+            for row in rows {
+                match values.get(row * width..(row + 1) * width) {
+                    Some(row) => chosen.extend_from_slice(row),
+                    None => chosen.extend(std::iter::repeat_n(missing, width)),
+                }
+            }
+            chosen
+        }
+        let width = self.width;
+        let values = match &self.stored {
+            Stored::Numbers(Values::F32(values)) => {
+                Values::F32(chosen(values, width, rows, f32::NAN))
+            }
+            Stored::Numbers(Values::F64(values)) => {
+                Values::F64(chosen(values, width, rows, f64::NAN))
+            }
+            // No byte says that it is missing.
+            Stored::Bytes(bytes) => {
+                let values: Vec<f32> = bytes.iter().copied().map(f32::from).collect();
+                Values::F32(chosen(&values, width, rows, f32::NAN))
+            }
+        };
+        Self { width, stored: Stored::Numbers(values) }
+    }
+
     pub(super) fn select(&self, rows: &[usize]) -> Self {
         fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Vec<T> {
             let mut chosen = Vec::with_capacity(rows.len() * width);

@@ -199,6 +199,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let taken_as_public = TakenAsPublic {
         datasets: plan.public.clone(),
         filtered: private.definition.filter.is_some() || private.definition.sample.is_some(),
+        records: private.definition.records,
         declared,
     };
     let problem = Problem { shape, public, private: train, seed: plan.seed };
@@ -252,7 +253,8 @@ fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     ))
 }
 
-/// Whom no public record tells the classes of the private records must be told.
+/// The classes of the private records where the public ones have other labels: they must be
+/// declared.
 fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
     if private.classes.is_empty() {
         return Err(Error::usage(format!(

@@ -8,6 +8,7 @@
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
+//! | [`count`] | how many private records there are, released |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
@@ -18,6 +19,7 @@
 pub mod assembly;
 mod cautions;
 pub mod control;
+pub mod count;
 pub mod desk;
 pub mod job;
 #[cfg(test)]

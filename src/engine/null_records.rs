@@ -341,3 +341,31 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));
 }
+
+/// With `records`, one record more or less shows in nothing that anybody may see.
+#[test]
+fn nothing_shows_how_many_records_there_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, bytes: &[u8]| std::fs::write(directory.path().join(name), bytes).unwrap();
+    write("theirs.csv", &csv(500..700).concat());
+    for records in [130, 100] {
+        for (label, method) in [("y", "target_only"), ("class", "dp_sgd")] {
+            let mut session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", label);
+            session.datasets[0].records = Some(records);
+            let of = |range| {
+                write("ours.csv", &csv(range).concat());
+                let loaded = load(&session, directory.path());
+                let assembly = assembled(&session, &loaded, method);
+                assert_eq!(loaded[0].rows, records);
+                let data = training(&assembly);
+                let filled = data.features.column_iter().filter(|column| column.norm() > 0.0);
+                (seen(&loaded, &assembly), filled.count() + held_out(&assembly))
+            };
+            let (everybody, whole) = of(0..PRIVATE);
+            let (less, one_less) = of(1..PRIVATE);
+            assert_eq!(everybody, less, "{method}");
+            assert_eq!((whole, one_less), (records.min(PRIVATE), records.min(PRIVATE - 1)));
+        }
+    }
+}

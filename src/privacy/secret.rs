@@ -21,6 +21,7 @@ const KEYED: &str = "hmac-sha256:";
 /// What the key id is the HMAC of; such texts are no fingerprints.
 const ID: &[u8] = b"halflight key id";
 const OVERLAP: &[u8] = b"halflight overlap";
+const ORDER: &[u8] = b"halflight order of rows ";
 
 /// 32 random bytes, and where they are kept. No `Debug` of the bytes.
 #[derive(Clone)]
@@ -47,6 +48,12 @@ impl Secret {
     /// What is written for a plain fingerprint.
     pub fn fingerprint(&self, plain: &str) -> String {
         format!("{KEYED}{}", hex(&self.hmac(plain.as_bytes())))
+    }
+
+    /// The seed of the order in which rows with this plain fingerprint stand, where their number
+    /// is hidden.
+    pub fn order_of(&self, plain: &str) -> [u8; 32] {
+        self.hmac([ORDER, plain.as_bytes()].concat().as_slice())
     }
 
     /// The key under which rows are compared; who has it cannot find the secret.

@@ -21,7 +21,7 @@ use crate::privacy::{Ledger, Private, Secret};
 #[derive(Debug)]
 pub struct Loaded {
     pub definition: DatasetDefinition,
-    /// Public under replace-one adjacency.
+    /// Public under replace-one adjacency: how many there are, or `records` of the definition.
     pub rows: usize,
     pub columns: Vec<ColumnKind>,
     pub records: Records,
@@ -68,6 +68,11 @@ impl Loaded {
             Error::usage(format!("'{}' is public and has no account", self.definition.name))
         })?;
         ledger.register(record)
+    }
+
+    /// What the ledger is told of the number of records, where that is not public.
+    pub fn set_rows_on_record(&mut self, rows: u64) {
+        self.record.iter_mut().chain(&mut self.parts).for_each(|record| record.rows = rows);
     }
 
     /// The rows that it has in the file, to be compared with those of other datasets.
@@ -140,6 +145,16 @@ pub fn load_watched(
             features::extracted(extraction, table, workspace, &found.secret, progress)?
         }
         None => table,
+    };
+    let table = match (definition.records, found.as_ref()) {
+        (Some(records), Some(found)) => {
+            warnings.push(format!(
+                "'{}' counts as {records} records: how many there are stays private",
+                definition.name
+            ));
+            table.of_size(records, found.secret.order_of(&fingerprint))
+        }
+        _ => table,
     };
     let columns = column_kinds(&table);
     let rows = table.rows();

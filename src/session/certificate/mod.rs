@@ -58,6 +58,8 @@ pub struct TakenAsPublic {
     pub datasets: Vec<String>,
     /// The private dataset is a filtered part of its file.
     pub filtered: bool,
+    /// The number of private records is hidden: the dataset counts as so many.
+    pub records: Option<usize>,
     /// What users vouch for by name, a sentence each.
     pub declared: Vec<String>,
 }
@@ -327,8 +329,14 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
     let public = &facts.taken_as_public;
     let part = if public.filtered { ", and that its row filter left so many" } else { "" };
     let mut list = vec![
-        format!(
-            "that there are private records, how many of them train and how many are held out{part}"
+        public.records.map_or_else(
+            || {
+                format!(
+                    "that there are private records, how many of them train and how many are held \
+                     out{part}"
+                )
+            },
+            |records| number_is_hidden(records, facts.guarantee.adjacency),
         ),
         "the names and kinds of the columns, the classes, and every bound that was declared"
             .to_owned(),
@@ -346,6 +354,22 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
     }
     list.extend(public.declared.iter().cloned());
     list
+}
+
+/// See [`crate::engine::count`] for the proof.
+fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
+    let mut text = format!(
+        "the number {records}, and not how many private records there are: empty records fill the \
+         dataset up to it, and of more some are left out by chance. So the guarantee holds for \
+         adding or leaving out a record as well"
+    );
+    if adjacency == Adjacency::ZeroOut {
+        text += &format!(
+            ", as long as there are no more than {records} (a number that `halflight data count` \
+             proposed is too small with probability 1e-10 at most: add that to δ)"
+        );
+    }
+    text
 }
 
 const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";

@@ -410,6 +410,7 @@ fn datasets(report: &Report) -> String {
 
 fn description(dataset: &DatasetDefinition) -> Vec<String> {
     let rows = match (&dataset.filter, &dataset.sample) {
+        (None, None) if dataset.records.is_some() => "their number is hidden".to_owned(),
         (None, None) => "all".to_owned(),
         (Some(filter), None) => filter.clone(),
         (None, Some(sample)) => format!("{} at random", sample.rows),

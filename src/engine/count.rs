@@ -1,0 +1,175 @@
+//! How many private records there are, released: for those who may not say it.
+//!
+//! Everything else takes the number of private records as public. Where it is not, two things
+//! hide it:
+//!
+//! * *The count.* n is released once with discrete Laplace noise. Adding or leaving out a
+//!   record moves it by 1, which is its sensitivity.
+//! * *The size.* A definition with `records: N` makes a table of exactly N rows
+//!   ([`crate::data::Table::of_size`]), in an order that only the user's secret knows: empty
+//!   rows fill it up, and of more some are left out by chance.
+//!
+//! *Why that suffices.* Let D' be D with one record more. A uniformly random order of N rows
+//! of D' is drawn by drawing one of D, and then changing one row at most: the new record takes
+//! the place of an empty row, or, where rows are cut, perhaps of another record. So for every
+//! order of D there is one of D' in which the tables are neighbours, and a mechanism that
+//! hides which of two neighbours it saw hides which of D and D' there was. Under replace-one
+//! both changes are a replacement. Under zero-out the first is one too (an empty row is a null
+//! record) and the second is not, so N must be at least n: [`proposal`] adds so much to the
+//! noisy count that it is less than n with probability [`TOO_SMALL`] at most, by which δ grows.
+
+use super::job::{new_run_id, open_budget};
+use crate::data::Role;
+use crate::error::{Error, Result};
+use crate::privacy::accountant::event::PlannedMechanism;
+use crate::privacy::accountant::{Composition, calibrate};
+use crate::privacy::ledger::{Grant, Noise, Outcome, RunId};
+use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::{
+    Adjacency, Allotment, Guarantee, PlannedRelease, Private, Reach, Released, Spender, Target,
+};
+use crate::session::{Loaded, Session, Workspace, dataset};
+
+const METHOD: &str = "count";
+const RELEASE: &str = "count";
+
+/// How likely the proposed size may be less than the number of records.
+pub const TOO_SMALL: f64 = 1e-10;
+
+/// No file has more records.
+const MOST: f64 = 1e12;
+
+/// The guarantee is pure: this is only a number for the ledger.
+const DELTA: f64 = 1e-12;
+
+/// A count that was released.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    pub dataset: String,
+    /// Noisy and rounded.
+    pub about: Released<f64>,
+    /// In 95 of 100 releases the number of records is so close.
+    pub within: f64,
+    /// What `records` should be.
+    pub proposal: usize,
+    pub guarantee: Guarantee,
+    pub run: RunId,
+}
+
+fn plan() -> PlannedRelease {
+    PlannedRelease {
+        label: RELEASE,
+        what: "the number of private records".to_owned(),
+        mechanism: PlannedMechanism::Laplace { l1_sensitivity: 1.0, coordinates: 1 },
+        count: 1,
+        noise: Allotment::Share(1.0),
+        // A record that is added takes the place of an empty one: a replacement.
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+/// Releases how many records a private dataset of the session has, as it is filtered.
+pub fn count(
+    session: &Session,
+    name: &str,
+    epsilon: f64,
+    workspace: &Workspace,
+) -> Result<Counted> {
+    let mut definition = session.dataset(name)?.clone();
+    if definition.role == Role::Public {
+        return Err(Error::usage(format!(
+            "'{name}' is public: its rows need no noise to be counted"
+        ))
+        .cure("name a private dataset of the session"));
+    }
+    definition.records = None;
+    let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA })?;
+    let mut private = dataset::load(&definition, workspace)?;
+    // The ledger hears of the number when it is released.
+    private.set_rows_on_record(0);
+    let mut ledger = workspace.ledger()?;
+    let account = private.register(&mut ledger)?;
+    open_budget(&mut ledger, &account, session.budgets.get(name))?;
+    let run = new_run_id(METHOD);
+    ledger.grant(Grant {
+        run: run.clone(),
+        account,
+        method: METHOD.to_owned(),
+        target: Target { epsilon, delta: DELTA },
+        events: calibrated.events.clone(),
+        allow_large_delta: false,
+        noise: Noise::Secret,
+    })?;
+    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
+    let released = noisy(&private, &mut spender);
+    let drawn = spender.drawn();
+    let outcome = if released.is_ok() { Outcome::Finished } else { Outcome::Failed };
+    spender.settle(outcome, false)?;
+    let (about, scale) = released?;
+    let proposal = proposal(*about.get(), scale);
+    private.set_rows_on_record(proposal as u64);
+    private.register(&mut workspace.ledger()?)?;
+    Ok(Counted {
+        dataset: name.to_owned(),
+        proposal,
+        within: scale * 20.0_f64.ln(),
+        about,
+        guarantee: Composition::of_run(&drawn, &calibrated.events, DELTA)?,
+        run,
+    })
+}
+
+fn noisy(private: &Loaded, spender: &mut Spender) -> Result<(Released<f64>, f64)> {
+    let scale = spender.scale(RELEASE)?;
+    release(&private.private()?.map(|table| table.rows() as f64), spender)
+        .map(|about| (about, scale))
+}
+
+fn release(rows: &Private<f64>, spender: &mut Spender) -> Result<Released<f64>> {
+    let reach = Reach::between(0.0, MOST, 1);
+    let noisy = rows.release_laplace(spender, RELEASE, &reach, |rows| vec![*rows])?;
+    Ok(noisy.map(|noisy| noisy.first().copied().unwrap_or_default().round()))
+}
+
+/// P(noise < −t) ≤ ½e^{−t/b} for the Laplace distribution of scale b.
+fn proposal(about: f64, scale: f64) -> usize {
+    let margin = -scale * (2.0 * TOO_SMALL).ln();
+    (about + margin).ceil().max(10.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Calibrated;
+
+    fn released(rows: f64, calibrated: &Calibrated, seed: u64) -> f64 {
+        let mut spender = Spender::rehearsal(calibrated, seed);
+        release(&Private::new(rows), &mut spender).unwrap().into_inner()
+    }
+
+    #[test]
+    fn neighbours_attain_the_sensitivity() {
+        let noiseless = Calibrated::noiseless(&[plan()], DELTA);
+        let exact = |rows| released(rows, &noiseless, 0);
+        assert_eq!(exact(1_000_000.0), 1_000_000.0);
+        let planned = PlannedMechanism::Laplace { l1_sensitivity: 1.0, coordinates: 1 };
+        assert_eq!((exact(501.0) - exact(500.0), plan().mechanism), (1.0, planned));
+    }
+
+    #[test]
+    fn the_count_is_off_by_what_the_noise_says_and_the_proposal_is_never_too_small() {
+        let epsilon = 0.1;
+        let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA }).unwrap();
+        let scale = calibrated.events[0].mechanism.scale();
+        // Rounding to the grid costs next to nothing.
+        assert!((scale * epsilon - 1.0).abs() < 0.01, "{scale}");
+        assert!(calibrated.guarantee.epsilon <= epsilon);
+        let mut within = 0;
+        for seed in 0..2000 {
+            let about = released(500.0, &calibrated, seed);
+            within += u32::from((about - 500.0).abs() <= scale * 20.0_f64.ln() + 0.5);
+            assert!(proposal(about, scale) >= 500);
+        }
+        assert!((1870..=1930).contains(&within), "{within} of 2000");
+    }
+}
