@@ -3,7 +3,8 @@
 //! A sequence computed with rounding is the exact one of a measure that differs by e
 //! with ‖e‖₁ ≤ √n‖e‖₂, and convolution is a product for which ‖a∗b‖₁ ≤ ‖a‖₁‖b‖₁. So
 //! errors of the forward transforms, E for a measure of mass 1, become (1+E)^T − 1
-//! after T-fold convolution, whatever happens between. The backward transform and the
+//! after T-fold convolution, whatever happens between; and as ‖a∗b‖₂ ≤ ‖a‖₁‖b‖₂, errors of
+//! length e become one of length T·e·(1+E)^T at most, which is less by √n. The backward transform and the
 //! powers add a part of the length of the result. A transform of length n errs by at
 //! most a multiple of u·log₂n of the length of its argument (Higham, *Accuracy and
 //! Stability of Numerical Algorithms*, Theorem 24.2, allows 7u for each halving).
@@ -30,6 +31,8 @@ pub struct Convolved {
     pub masses: Vec<f64>,
     /// Bound on the sum of all absolute errors, for measures of mass at most 1.
     pub error: f64,
+    /// Bound on the root of the sum of their squares.
+    pub error_length: f64,
 }
 
 /// The smallest even number ≥ `n` with no prime factor above 3.
@@ -51,7 +54,8 @@ pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
     let (forward, backward) = PLANNER.with_borrow_mut(|planner| {
         (planner.plan_fft_forward(length), planner.plan_fft_inverse(length))
     });
-    let level = LEVEL * (length as f64).log2().max(1.0) * (length as f64).sqrt();
+    let root = (length as f64).sqrt();
+    let level = LEVEL * (length as f64).log2().max(1.0);
     let (mut growth, mut products) = (0.0, 0.0);
     let mut product: Option<Vec<Complex<f64>>> = None;
     for (mut masses, count) in measures {
@@ -82,10 +86,14 @@ pub fn convolve_powers(measures: Vec<(Vec<f64>, u64)>) -> Option<Convolved> {
         *mass *= scale;
     }
     let result = norm(&masses);
-    let error = growth.exp_m1()
-        + (PRODUCT * products * (length as f64).sqrt() + level) * result * 2.0
+    // One factor's error counts by its length, all others by their sums.
+    let error_length = growth * (growth * root).exp()
+        + (PRODUCT * products + level) * result * 2.0
+        + root * NOTHING.sqrt();
+    let error = (growth * root).exp_m1()
+        + (PRODUCT * products + level) * root * result * 2.0
         + length as f64 * NOTHING.sqrt();
-    Some(Convolved { masses, error })
+    Some(Convolved { masses, error, error_length })
 }
 
 const BLOCK: usize = 64;
