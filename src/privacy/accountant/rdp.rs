@@ -16,6 +16,9 @@ pub type Draws = (Pair, u64);
 /// Allowed error of one K, relative to what it is computed from: of the order of 1.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
+/// How close, relatively, the best of all orders is found.
+const SEARCHED: f64 = 1e-7;
+
 /// Σ K(θ) of what is proven of the mechanisms, rounded up.
 fn log_moment(parts: &[Draws], theta: f64) -> f64 {
     let sum = parts.iter().map(|(pair, count)| {
@@ -31,9 +34,11 @@ pub fn epsilon_at(parts: &[Draws], theta: f64, delta: f64) -> f64 {
     log_moment(parts, theta) / theta + (theta / order).ln() - (delta.ln() + order.ln()) / theta
 }
 
-/// The least ε over all orders, never negative.
+/// The least ε over all orders, never negative; and a little more, so that [`delta`] says as
+/// much of it at an order of its own.
 pub fn epsilon(parts: &[Draws], delta: f64) -> f64 {
-    least_over_orders(1e-7, |theta| epsilon_at(parts, theta, delta)).1.max(0.0)
+    let least = least_over_orders(1e-7, |theta| epsilon_at(parts, theta, delta)).1;
+    least.max(0.0) * (1.0 + SEARCHED)
 }
 
 /// The least δ over all orders, at most 1.

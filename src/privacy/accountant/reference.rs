@@ -90,7 +90,8 @@ fn renyi_divergences_agree_at_every_reference_order() {
         let tolerance = 1e-6 * ours.max(1.0);
         assert!((ours - expected).abs() <= tolerance, "{}: {ours} {expected}", case.id);
         let best = rdp::epsilon(&parts, case.delta);
-        assert!(best <= ours + 1e-12 && best >= case.exact, "{}: {best} {ours}", case.id);
+        // The search adds a ten-millionth.
+        assert!(best <= ours * (1.0 + 1.1e-7) && best >= case.exact, "{}: {best} {ours}", case.id);
         seen += 1;
     }
     assert_eq!(seen, 53);
