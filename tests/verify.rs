@@ -6,6 +6,7 @@ mod program;
 #[path = "support/schema.rs"]
 mod schema;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -174,7 +175,7 @@ fn an_edited_number_is_said_by_name() {
     let place = TempDir::new().unwrap();
     let event = json!({"label": "gradient", "what": "", "count": 1, "adjacency": "replace_one",
         "mechanism": {"gaussian": {"sensitivity": 1.0, "sigma": 4.0, "grid": 0.0, "coordinates": 3}}});
-    let said = certificate(&[event.clone()], 0.5, 1e-6, "fixed_plan");
+    let said = certificate(std::slice::from_ref(&event), 0.5, 1e-6, "fixed_plan");
     let path = written(&place, "certificate.json", &said.to_string());
     let output = verify(&path, &[]);
     assert_eq!(output.status.code(), Some(1));
@@ -182,14 +183,14 @@ fn an_edited_number_is_said_by_name() {
     assert!(text.contains("`guarantee` says ε = 0.5") && text.contains("give 1.06"), "{text}");
     assert!(text.contains("DOES NOT HOLD"), "{text}");
     // The sentence alone.
-    let mut said = certificate(&[event.clone()], 1.07, 1e-6, "fixed_plan");
+    let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "fixed_plan");
     said["statement"] = json!("This is (ε, δ)-differential privacy with ε = 0.1 and δ = 1e-6.");
     let path = written(&place, "certificate.json", &said.to_string());
     let output = verify(&path, &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(out(&output).contains("`statement` says ε = 0.1"), "{}", out(&output));
     // A start on the same account counts, and its own statement is checked.
-    let mut said = certificate(&[event.clone()], 1.07, 1e-6, "adaptive");
+    let mut said = certificate(std::slice::from_ref(&event), 1.07, 1e-6, "adaptive");
     said["of_this_run"] = said["guarantee"].clone();
     said["start"] = json!({"runs": [{"run": "s", "account": "a", "mechanisms": [event],
         "guarantee": said["guarantee"]}]});
@@ -277,8 +278,11 @@ fn chained(entries: &[Value]) -> String {
             "{{\"seq\":{},\"time\":\"2026-01-01T00:00:00Z\",\"prev\":\"{prev}\",\"entry\":{entry}",
             index + 1
         );
-        prev = Sha256::digest(body.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        text += &format!("{body},\"hash\":\"{prev}\"}}\n");
+        prev.clear();
+        for byte in Sha256::digest(body.as_bytes()) {
+            write!(prev, "{byte:02x}").unwrap();
+        }
+        writeln!(text, "{body},\"hash\":\"{prev}\"}}").unwrap();
     }
     text
 }
@@ -398,6 +402,22 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
         let path = written(&place, "certificate.json", &text);
         assert_eq!(said(&path), Some(code), "{epsilon} {covers}");
         assert_eq!(verify(&path, &[]).status.code(), Some(code), "{epsilon} {covers}");
+    }
+    // Selections that may depend on one another.
+    let selection = Event {
+        label: "choice".into(),
+        what: String::new(),
+        mechanism: Mechanism::Selection { range: 0.2, scale: 1.0, candidates: 9 },
+        count: 40,
+        adjacency: Adjacency::ReplaceOne,
+    };
+    let proven = Composition::of([&selection]).unwrap().guarantee(1e-6).unwrap().epsilon;
+    let selection = serde_json::to_value(&selection).unwrap();
+    for (part, code) in [(1.0, 0), (0.98, 1)] {
+        let text = certificate(std::slice::from_ref(&selection), part * proven, 1e-6, "fixed_plan");
+        let path = written(&place, "certificate.json", &text.to_string());
+        assert_eq!(said(&path), Some(code), "{part} of {proven}");
+        assert_eq!(verify(&path, &[]).status.code(), Some(code), "{part} of {proven}");
     }
     let entries = [
         json!({"kind": "budget", "account": "a", "budget": {"epsilon": 0.5, "delta": 1e-6}}),

@@ -20,6 +20,7 @@
 use realfft::num_complex::Complex;
 
 use super::loss::{Draws, Kind, Side};
+use super::selections;
 use crate::numeric::special::log_normal_cdf;
 
 /// How often nodes are added on the line.
@@ -65,6 +66,12 @@ pub fn epsilon(list: &[Draws], delta: f64) -> Found {
     let single = list.iter().filter_map(|it| one_draw(&[Draws { count: 1.0, ..*it }], delta));
     let selects = list.iter().any(|it| matches!(it.kind, Kind::Range { .. }));
     let least = single.fold(all_at_once(list, delta), f64::max);
+    if let [Draws { kind: Kind::Range { epsilon: range }, count }] = list
+        && *count > 1.0
+        && let Some(value) = selections::epsilon(*range, *count, delta, renyi)
+    {
+        return exactly(value.min(renyi), "adaptive choices on a lattice");
+    }
     // Of selections more may be proven than of what stands for them here.
     let least = if selects { 0.0 } else { least.min(renyi) };
     if renyi - least <= AGREED * renyi {

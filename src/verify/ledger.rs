@@ -1,6 +1,7 @@
 //! A ledger: the hashes of its lines, and what its accounts come to.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -82,7 +83,11 @@ fn split(line: &[u8]) -> std::result::Result<(String, Vec<u8>), &'static str> {
     let cut = line.len().checked_sub(end.len() + 64 + 2).ok_or("is too short")?;
     let (body, seal) = line.split_at(cut);
     let stated = seal.strip_prefix(end).and_then(|rest| rest.strip_suffix(b"\"}"));
-    let hash: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hash = String::new();
+    for byte in Sha256::digest(body) {
+        // Writing into a String cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
     if stated != Some(hash.as_bytes()) {
         return Err("was changed after it was written: its hash does not fit");
     }

@@ -186,7 +186,9 @@ impl Integral {
         }
         let sum: f64 = nodes.iter().map(|node| node.1).sum();
         nodes.retain(|node| node.1 > 1e-20 * sum);
-        nodes.iter_mut().for_each(|node| node.1 /= sum);
+        for node in &mut nodes {
+            node.1 /= sum;
+        }
         let log_total = top + (sum * step).ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
         Some(Self { nodes, log_total })
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`loss`] | the privacy loss of one mechanism, as a transform |
 //! | [`curve`] | ε of a list of them: closed forms, Rényi divergences, a contour integral |
+//! | [`selections`] | many selections of one size |
 //! | [`json`] | reading files that others may have edited |
 //! | [`claim`] | a number of a file next to the recomputed one |
 //! | [`certificate`], [`ledger`] | which numbers these files hold, and what they must fit |
@@ -19,6 +20,7 @@ pub mod curve;
 pub mod json;
 pub mod ledger;
 pub mod loss;
+pub mod selections;
 
 use std::path::Path;
 

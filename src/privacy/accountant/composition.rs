@@ -68,6 +68,7 @@ use super::event::{Adjacency, Event};
 use super::guarantee::{Coverage, Guarantee};
 use super::pair::Pair;
 use super::rdp::Draws;
+use super::selections::Selections;
 use super::subsampling::{Subsampled, View};
 use super::{contour, gate, gaussian, pld, rdp};
 use crate::error::{Error, Result};
@@ -79,6 +80,16 @@ pub(super) const LEAST_DELTA: f64 = 1e-300;
 const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
 const ROUNDING: f64 = 1e-12;
+
+/// Selections are followed as far as this δ.
+const LEAST_OF_SELECTIONS: f64 = 1e-15;
+
+/// What bounds δ by computing a curve.
+struct Curves {
+    /// Both directions of the neighbours, where they differ.
+    losses: Vec<pld::Curve>,
+    selections: Option<Selections>,
+}
 
 /// The sum of a list of events: its Gaussian part, which is one Gaussian mechanism of
 /// sensitivity-to-noise ratio `mu`, everything else, and the slack of sampling on a grid.
@@ -181,7 +192,7 @@ impl Composition {
     }
 
     /// The same, or the δ that `least` of ideal noise becomes: less is not asked for.
-    fn delta_on(&self, curves: &[pld::Curve], epsilon: f64, least: f64) -> f64 {
+    fn delta_on(&self, curves: &Curves, epsilon: f64, least: f64) -> f64 {
         let parts = self.parts();
         if parts.is_empty() || epsilon == f64::INFINITY || epsilon >= gate::pure(&parts) {
             return 0.0;
@@ -192,11 +203,14 @@ impl Composition {
         } else if ideal < 0.0 {
             0.0
         } else {
-            let sums = rdp::delta(&parts, ideal).min(
-                gate::gaussian_mu(&parts).map_or(1.0, |mu| gaussian::log_delta(mu, ideal).exp()),
-            );
+            let sums = rdp::delta(&parts, ideal)
+                .min(
+                    gate::gaussian_mu(&parts)
+                        .map_or(1.0, |mu| gaussian::log_delta(mu, ideal).exp()),
+                )
+                .min(curves.selections.as_ref().map_or(1.0, |it| it.delta(ideal)));
             let mut worst = least;
-            for (index, curve) in curves.iter().enumerate() {
+            for (index, curve) in curves.losses.iter().enumerate() {
                 if worst >= sums || ideal >= gate::pure(curve.parts()) {
                     continue;
                 }
@@ -224,7 +238,7 @@ impl Composition {
         }
         let share = self.ideal_delta(delta);
         let curves = self.curves();
-        let losses = Self::interval(&curves, share);
+        let losses = Self::interval(&curves.losses, share);
         let upper = losses.map_or(f64::INFINITY, |interval| interval.upper);
         let lower = losses.map_or(0.0, |interval| interval.lower);
         let lower = lower.max(gaussian::epsilon_lower(self.mu, share));
@@ -233,6 +247,16 @@ impl Composition {
         if losses < guarantee.epsilon {
             guarantee.epsilon = losses;
             guarantee.bound = "privacy loss distribution (PLD)".into();
+        }
+        let mut lower = lower;
+        if let Some(selections) = &curves.selections {
+            let best = selections.epsilon(share).map_or(f64::INFINITY, |it| self.real(it));
+            if best < guarantee.epsilon {
+                guarantee.epsilon = best;
+                guarantee.bound = "optimal composition of selections".into();
+                // The pair whose losses these are is worse than any selection.
+                lower = selections.epsilon_below(share);
+            }
         }
         // The curve must say so as well: both are bounds, but not to the last digit the same.
         for round in 0..32 {
@@ -246,11 +270,25 @@ impl Composition {
         Ok(guarantee)
     }
 
-    fn curves(&self) -> Vec<pld::Curve> {
+    fn curves(&self) -> Curves {
         if self.others.is_empty() {
-            return Vec::new();
+            return Curves { losses: Vec::new(), selections: None };
         }
-        self.directions().into_iter().filter_map(pld::Curve::of).collect()
+        Curves {
+            losses: self.directions().into_iter().filter_map(pld::Curve::of).collect(),
+            selections: self.selections(),
+        }
+    }
+
+    /// The best that is known of selections of one size, and nothing else.
+    fn selections(&self) -> Option<Selections> {
+        match self.others.as_slice() {
+            [(Pair::BoundedRange { epsilon }, count)] if self.mu == 0.0 => {
+                let farthest = rdp::epsilon(&self.others, LEAST_OF_SELECTIONS);
+                Selections::of(*epsilon, *count, farthest)
+            }
+            _ => None,
+        }
     }
 
     /// The interval of both directions, for ideal noise.
@@ -320,7 +358,7 @@ impl Composition {
     pub(super) fn guess(&self, delta: f64) -> Result<f64> {
         let share = self.ideal_delta(delta);
         let mut guess = 0.0_f64;
-        for curve in self.curves() {
+        for curve in self.curves().losses {
             if gate::pure(curve.parts()) > guess {
                 guess = guess.max(curve.guess(share).unwrap_or(f64::INFINITY));
             }

@@ -3,7 +3,7 @@
 //! [`event`] names the events, [`pair`] says what each can reveal at most, and
 //! [`composition`] adds events up and takes the best of several proven bounds:
 //! [`gaussian`] (the closed form), [`pld`] (privacy losses on a [`lattice`], composed by
-//! FFT, with an interval) and [`rdp`]. [`contour`] computes converged values, which are
+//! FFT, with an interval), [`selections`] of one size and [`rdp`]. [`contour`] computes converged values, which are
 //! not bounds. [`gate`] adds up what stays valid when later events depend on earlier
 //! outputs, and [`calibration`] turns a plan and a target (ε, δ) into noise scales.
 
@@ -23,6 +23,7 @@ mod properties;
 pub mod rdp;
 #[cfg(test)]
 mod reference;
+pub mod selections;
 pub mod subsampling;
 
 pub use calibration::{Calibrated, calibrate};

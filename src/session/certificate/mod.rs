@@ -358,18 +358,18 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
 
 /// See [`crate::engine::count`] for the proof.
 fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
-    let mut text = format!(
+    let hidden = format!(
         "the number {records}, and not how many private records there are: empty records fill the \
          dataset up to it, and of more some are left out by chance. So the guarantee holds for \
          adding or leaving out a record as well"
     );
-    if adjacency == Adjacency::ZeroOut {
-        text += &format!(
-            ", as long as there are no more than {records} (a number that `halflight data count` \
-             proposed is too small with probability 1e-10 at most: add that to δ)"
-        );
+    match adjacency {
+        Adjacency::ReplaceOne => hidden,
+        Adjacency::ZeroOut => format!(
+            "{hidden}, as long as there are no more than {records} (a number that `halflight data \
+             count` proposed is too small with probability 1e-10 at most: add that to δ)"
+        ),
     }
-    text
 }
 
 const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
