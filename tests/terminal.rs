@@ -367,6 +367,29 @@ fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
 }
 
 #[test]
+fn a_terminal_that_vanishes_ends_the_program_cleanly_and_settles_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = directory.path().to_path_buf();
+    let mut screen = Screen::start(&workspace, &["demo"], 80, 24);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("ly");
+    screen.wait_for("running");
+    screen.wait_until("some steps", |text| step(text) >= 3);
+    let process = format!("/proc/{}", screen.child.process_id().unwrap());
+    if let Ok(limits) = std::fs::read_to_string(format!("{process}/limits")) {
+        let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        assert_eq!(cores.split_whitespace().filter(|word| *word == "0").count(), 2, "{cores}");
+    }
+    screen.unplug();
+    assert_eq!(screen.wait_for_end(), 0);
+    let ledgers = find(&workspace, "ledger.jsonl");
+    let ledger = std::fs::read_to_string(&ledgers[0]).unwrap();
+    assert!(ledger.contains("settle") && ledger.contains("stopped"), "{ledger}");
+}
+
+#[test]
 fn ctrl_c_asks_while_a_run_is_under_way_and_then_leaves() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);

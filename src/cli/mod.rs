@@ -127,8 +127,24 @@ enum Command {
     Schema(schema::Schema),
 }
 
+/// A core dump would hold private records, and so would the memory that a debugger of the same
+/// user reads. Where the system refuses, nothing is lost that was there before.
+fn keep_memory_to_itself() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
+    keep_memory_to_itself();
     let arguments = Arguments::parse();
     voice::set(arguments.quiet, arguments.verbose);
     let done = match arguments.command {

@@ -77,6 +77,8 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     });
     let first = app.first_requests();
     perform(first, &desk, &mut terminal)?;
+    // A terminal that cannot be drawn on is gone: nobody is there to look any more.
+    let mut gone = false;
 
     let mut last_frame = Instant::now();
     let mut due = None;
@@ -94,22 +96,33 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                 }
                 Wake::Signal => Message::Terminate,
                 Wake::Hangup => {
-                    // Nobody is there to look: end the runs cleanly.
-                    app.leaving = true;
-                    Message::Terminate
+                    gone = true;
+                    continue;
                 }
             };
             let effects = update(&mut app, message, &hits);
-            perform(effects, &desk, &mut terminal)?;
+            gone |= perform(effects, &desk, &mut terminal).is_err();
+        }
+        if gone && !app.leaving {
+            // End the runs cleanly; their last reports end the loop.
+            update(&mut app, Message::Terminate, &hits);
         }
         if app.quit {
             return Ok(());
         }
         let elapsed = last_frame.elapsed();
-        if hurry || elapsed >= STREAMING_FRAME {
-            hits = draw(&mut terminal, &app)?;
-            last_frame = Instant::now();
+        if gone {
             due = None;
+        } else if hurry || elapsed >= STREAMING_FRAME {
+            due = None;
+            match draw(&mut terminal, &app) {
+                Ok(drawn) => hits = drawn,
+                Err(_) => {
+                    gone = true;
+                    due = Some(Duration::ZERO);
+                }
+            }
+            last_frame = Instant::now();
         } else {
             due = Some(STREAMING_FRAME.saturating_sub(elapsed));
         }
@@ -136,14 +149,15 @@ fn draw(terminal: &mut Terminal, app: &App) -> Result<Hits> {
 }
 
 fn perform(effects: Vec<Effect>, desk: &Desk, terminal: &mut Terminal) -> Result<()> {
+    let mut shown = Ok(());
     for effect in effects {
         match effect {
             Effect::Ask(request) => desk.ask(*request),
-            Effect::Repaint => terminal.repaint()?,
-            Effect::Copy(text) => terminal.copy(&text)?,
+            Effect::Repaint => shown = shown.and(terminal.repaint()),
+            Effect::Copy(text) => shown = shown.and(terminal.copy(&text)),
         }
     }
-    Ok(())
+    shown
 }
 
 fn translate(event: Event) -> Option<Message> {

@@ -2,6 +2,7 @@
 //! given back as it was.
 
 use std::io::{Stdout, Write, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
@@ -21,7 +22,9 @@ use crate::error::{Error, Result};
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
-pub struct Terminal(ratatui::Terminal<CrosstermBackend<Stdout>>);
+/// The library's own end is never run: it prints where it cannot show the cursor, and where the
+/// terminal is gone that is the end of the process. What it does, [`restore`] does too.
+pub struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>);
 
 impl std::fmt::Debug for Terminal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -47,7 +50,7 @@ impl Terminal {
                 restore();
                 trouble(error)
             })?;
-        Ok(Self(terminal))
+        Ok(Self(ManuallyDrop::new(terminal)))
     }
 
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Screen {
     parser: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
-    writer: Box<dyn Write + Send>,
-    master: Box<dyn MasterPty + Send>,
+    writer: Option<Box<dyn Write + Send>>,
+    master: Option<Box<dyn MasterPty + Send>>,
+    plug: Arc<AtomicBool>,
     pub child: Box<dyn Child + Send + Sync>,
 }
 
@@ -52,16 +54,21 @@ impl Screen {
         let parser = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
+        let unplugged = Arc::new(AtomicBool::new(false));
+        let plug = Arc::clone(&unplugged);
         let (screen, bytes) = (Arc::clone(&parser), Arc::clone(&raw));
         std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                if unplugged.load(Ordering::Relaxed) {
+                    return;
+                }
                 screen.lock().unwrap().process(&buffer[..read]);
                 bytes.lock().unwrap().extend_from_slice(&buffer[..read]);
             }
         });
         let writer = pair.master.take_writer().unwrap();
-        Self { parser, raw, writer, master: pair.master, child }
+        Self { parser, raw, writer: Some(writer), master: Some(pair.master), plug, child }
     }
 
     pub fn text(&self) -> String {
@@ -74,14 +81,22 @@ impl Screen {
     }
 
     pub fn press(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        let writer = self.writer.as_mut().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+
+    /// The terminal vanishes while the program draws on it, as when its window is closed.
+    pub fn unplug(&mut self) {
+        self.plug.store(true, Ordering::Relaxed);
+        self.writer = None;
+        self.master = None;
     }
 
     pub fn resize(&mut self, columns: u16, rows: u16) {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.parser.lock().unwrap().screen_mut().set_size(cells(rows), cells(columns));
-        self.master.resize(size).unwrap();
+        self.master.as_ref().unwrap().resize(size).unwrap();
     }
 
     /// Column and row of a text on the screen, both from 0.
