@@ -49,6 +49,7 @@ pub mod problem;
 pub mod profiled;
 pub mod profiled_cnvx_adap;
 pub mod profiled_logistic;
+pub mod public_shape;
 mod reweighting;
 pub mod sampled;
 pub mod spec;
@@ -76,6 +77,12 @@ pub trait Method: Sync {
     /// every method; for the certificate. `started`: training begins with an earlier model.
     fn assumption(&self, _started: bool) -> Option<&'static str> {
         None
+    }
+
+    /// It bounds what it makes of a record itself, and so wants features that are hardly
+    /// clipped.
+    fn takes_wide_features(&self) -> bool {
+        false
     }
 
     /// Whether a plan may name a model to start from.
@@ -194,6 +201,18 @@ pub enum Series {
     SubspaceEnergy,
     /// The same share of the private gradients' energy.
     ExactSubspaceEnergy,
+    /// How far a correction of the level moves the answer for a usual record.
+    LevelCorrection,
+    /// The same of the base's scale.
+    ScaleCorrection,
+    /// The same of a turn towards another public predictor.
+    OtherCorrection,
+    /// The same of what single columns do in the public trees.
+    EffectsCorrection,
+    /// The same of a linear function of the columns.
+    ColumnsCorrection,
+    /// The same of the cells of a public tree.
+    CellsCorrection,
 }
 
 impl Series {
@@ -221,6 +240,12 @@ impl Series {
             Self::GradientTail => "90 % quantile of gradient norms",
             Self::SubspaceEnergy => "public energy in the subspace",
             Self::ExactSubspaceEnergy => "exact energy in the subspace",
+            Self::LevelCorrection => "correction of the level",
+            Self::ScaleCorrection => "correction of the scale",
+            Self::OtherCorrection => "turn to another predictor",
+            Self::EffectsCorrection => "correction of effects",
+            Self::ColumnsCorrection => "correction by columns",
+            Self::CellsCorrection => "correction by cells",
         }
     }
 }
@@ -275,6 +300,8 @@ impl Standing {
 /// All methods, in the order of the Plan screen.
 pub fn methods() -> &'static [&'static dyn Method] {
     &[
+        &public_shape::PublicShape,
+        &public_shape::PublicShapeClasses,
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,

@@ -171,6 +171,9 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
                 ("batches", vec![number("batch", 12.0)]),
                 ("released penalty", vec![word("penalty_from", "released")]),
             ],
+            "public_shape" | "public_shape_classes" => {
+                vec![("", vec![]), ("zero-out", vec![word("neighbours", "zero_out")])]
+            }
             _ => vec![("", vec![])],
         };
         for (variant, given) in variants {

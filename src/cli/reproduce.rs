@@ -17,8 +17,9 @@ use crate::plot::Figure;
 use crate::rank::ProbeModel;
 use crate::session::demo;
 use crate::study::classification::{self, Subject, material};
+use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, Study};
-use crate::study::labelled::{self, CASES, Case, Problem};
+use crate::study::labelled::{self, CASES, Case, HEART, Problem};
 use crate::study::ranking::{self, utility::Trials};
 use crate::study::{Grid, Harvest, Place, Table};
 
@@ -38,6 +39,8 @@ pub struct Reproduce {
 enum Which {
     /// Private targets without labels: the moment discrepancy that every method reaches.
     Discrepancy(Discrepancy),
+    /// Private labels correct what public data teach: against linear models and public data alone.
+    Correction(Correction),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
@@ -53,6 +56,7 @@ impl Reproduce {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
+            Which::Correction(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
             Which::Pillar(study) => study.execute(Subject::Pillar),
             Which::Gep(study) => study.execute(Subject::Gep),
@@ -239,18 +243,57 @@ struct Labelled {
     manner: Manner,
 }
 
+/// Public shapes with a private correction, on real datasets.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce correction --only wind,wine --data data")]
+struct Correction {
+    /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
+    /// or as .gz. Without it, those inside the program.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Only these datasets, such as wind,wine.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Correction {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).collect();
+        check_names(&self.only, &cases)?;
+        let (problems, missing) = problems(&self.only, &cases, self.data.as_deref())?;
+        let study = correction::Study::new(problems, self.manner.quick, self.manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = self
+            .manner
+            .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let findings = Findings {
+            name: "correction",
+            header: study.header(&missing),
+            tables: study.tables(&harvest),
+            figures: Vec::new(),
+        };
+        self.manner.publish(&findings)?;
+        if harvest.done == harvest.tasks() {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {} of {} splits; the tables show what was done",
+            harvest.done,
+            harvest.tasks()
+        )))
+    }
+}
+
 impl Labelled {
     fn execute(&self) -> Result<()> {
-        self.check_names()?;
-        let wanted =
-            |case: &&Case| self.only.is_empty() || self.only.iter().any(|name| name == case.name);
-        let (mut problems, mut missing) = (Vec::new(), Vec::new());
-        for case in CASES.iter().filter(wanted) {
-            match self.table(case)? {
-                Some(table) => problems.push(Problem::new(case, table)?),
-                None => missing.push(case.name),
-            }
-        }
+        let cases: Vec<&'static Case> = CASES.iter().collect();
+        check_names(&self.only, &cases)?;
+        let (problems, missing) = problems(&self.only, &cases, self.data.as_deref())?;
         let study = labelled::Study::new(problems, self.manner.quick, self.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = self
@@ -272,28 +315,45 @@ impl Labelled {
             harvest.tasks()
         )))
     }
+}
 
-    fn check_names(&self) -> Result<()> {
-        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        match self.only.iter().find(|name| !known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => Err(Error::usage(format!("there is no dataset '{name}' in this study"))
-                .cure(format!("choose from: {}", known.join(", ")))),
+fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
+    let known: Vec<&str> = cases.iter().map(|case| case.name).collect();
+    match only.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(Error::usage(format!("there is no dataset '{name}' in this study"))
+            .cure(format!("choose from: {}", known.join(", ")))),
+    }
+}
+
+/// The problems that are wanted, and the names of those whose data are not to be found.
+fn problems(
+    only: &[String],
+    cases: &[&'static Case],
+    directory: Option<&Path>,
+) -> Result<(Vec<Problem>, Vec<&'static str>)> {
+    let wanted = |case: &Case| only.is_empty() || only.iter().any(|name| name == case.name);
+    let (mut problems, mut missing) = (Vec::new(), Vec::new());
+    for case in cases.iter().filter(|case| wanted(case)) {
+        match table(case, directory)? {
+            Some(table) => problems.push(Problem::new(case, table)?),
+            None => missing.push(case.name),
         }
     }
+    Ok((problems, missing))
+}
 
-    /// `None` where the dataset is not to be found.
-    fn table(&self, case: &Case) -> Result<Option<data::Table>> {
-        if let Some(directory) = &self.data {
-            let plain = directory.join(case.file);
-            let packed = directory.join(format!("{}.gz", case.file));
-            let found = [plain, packed].into_iter().find(|path| path.exists());
-            return found.map(|path| data::read::read_plainly(&path)).transpose();
-        }
-        let name = case.file.split('/').next().unwrap_or_default();
-        let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
-        data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
+/// `None` where the dataset is not to be found.
+fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
+    if let Some(directory) = directory {
+        let plain = directory.join(case.file);
+        let packed = directory.join(format!("{}.gz", case.file));
+        let found = [plain, packed].into_iter().find(|path| path.exists());
+        return found.map(|path| data::read::read_plainly(&path)).transpose();
     }
+    let name = case.file.split('/').next().unwrap_or_default();
+    let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
+    data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
 }
 
 /// Which image sets can stand in for half of Fashion-MNIST.

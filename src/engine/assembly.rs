@@ -139,6 +139,9 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
     let (public_train, public_test) =
         pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
     let mut preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
+    if method.takes_wide_features() {
+        preparation = preparation.wide();
+    }
     let start = plan.start.as_deref().map(Path::new);
     let lineage = start.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
     let start = start.map(starting_model).transpose()?;

@@ -21,6 +21,9 @@ pub mod logistic;
 pub mod loss;
 mod marks;
 pub mod network;
+pub mod shape;
+mod shape_file;
+pub mod trees;
 
 use std::borrow::Cow;
 
@@ -32,6 +35,7 @@ pub use layer::Activation;
 pub use linear::LinearModel;
 pub use loss::Labels;
 pub use network::Network;
+pub use shape::{Answer, Shape};
 
 use crate::numeric::{Matrix, Vector};
 
@@ -46,6 +50,8 @@ pub enum Model {
     Network(Network),
     /// Tells any number of classes apart: the one with the largest score.
     Classifier(Classifier),
+    /// Public predictors with a private correction: any task.
+    Shape(Shape),
 }
 
 /// One array of a model, as its file holds it.
@@ -65,6 +71,7 @@ impl Model {
             Self::Logistic(_) => "logistic",
             Self::Network(_) => "network",
             Self::Classifier(_) => "classifier",
+            Self::Shape(_) => "shape",
         }
     }
 
@@ -72,6 +79,10 @@ impl Model {
     pub fn numbers(&self, features: &Matrix) -> Option<Vec<f64>> {
         match self {
             Self::Linear(model) => Some(model.predict(features)),
+            Self::Shape(shape) => match shape.answer {
+                Answer::Number => Some(shape.answers(features).as_slice().to_vec()),
+                Answer::TwoClasses | Answer::Classes(_) => None,
+            },
             Self::Logistic(_) | Self::Network(_) | Self::Classifier(_) => None,
         }
     }
@@ -83,6 +94,14 @@ impl Model {
             Self::Logistic(model) => model.predict(features),
             Self::Network(network) => network.predict(features),
             Self::Classifier(classifier) => return Some(classifier.classes(features)),
+            Self::Shape(shape) => match shape.answer {
+                Answer::Number => return None,
+                Answer::TwoClasses => shape.answers(features).as_slice().to_vec(),
+                Answer::Classes(_) => {
+                    let scores = shape.answers(features);
+                    return Some(scores.column_iter().map(|scores| scores.imax() as u32).collect());
+                }
+            },
         };
         Some(scores.into_iter().map(|score| u32::from(score > 0.0)).collect())
     }
@@ -98,6 +117,11 @@ impl Model {
                 return None;
             }
             Self::Classifier(classifier) => return Some(softmax(classifier.scores(features))),
+            Self::Shape(shape) => match shape.answer {
+                Answer::Number => return None,
+                Answer::TwoClasses => shape.answers(features).as_slice().to_vec(),
+                Answer::Classes(_) => return Some(softmax(shape.answers(features))),
+            },
         };
         // d log(1 + e^(−s)) / ds = −P(first class).
         let row =
@@ -111,6 +135,7 @@ impl Model {
             Self::Linear(model) | Self::Logistic(model) => model.weights.len(),
             Self::Network(network) => network.inputs,
             Self::Classifier(classifier) => classifier.architecture().inputs(),
+            Self::Shape(shape) => shape.inputs,
         }
     }
 
@@ -143,6 +168,7 @@ impl Model {
                 let parameters = parts.collect::<Option<Vec<_>>>()?.concat();
                 Classifier::new(architecture.clone(), parameters).ok().map(Self::Classifier)
             }
+            "shape" => Shape::from_tensors(tensor).map(Self::Shape),
             _ => None,
         }
     }
@@ -151,7 +177,7 @@ impl Model {
     pub fn architecture(&self) -> Option<&Architecture> {
         match self {
             Self::Classifier(classifier) => Some(classifier.architecture()),
-            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) => None,
+            Self::Linear(_) | Self::Logistic(_) | Self::Network(_) | Self::Shape(_) => None,
         }
     }
 
@@ -175,6 +201,7 @@ impl Model {
                 },
             ],
             Self::Classifier(classifier) => classifier.tensors(),
+            Self::Shape(shape) => shape.tensors(),
         }
     }
 }

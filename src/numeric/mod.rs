@@ -83,6 +83,10 @@ pub(crate) mod golden {
         Golden::read(include_str!("../../tests/golden/discrepancy.json"))
     }
 
+    pub fn correction() -> Golden {
+        Golden::read(include_str!("../../tests/golden/correction.json"))
+    }
+
     pub fn gsd() -> Golden {
         Golden::read(include_str!("../../tests/golden/gsd.json"))
     }

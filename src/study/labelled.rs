@@ -48,18 +48,20 @@ pub struct Case {
     pub name: &'static str,
     /// Where it lies in a directory of datasets.
     pub file: &'static str,
-    source: &'static str,
-    target: &'static str,
-    label: &'static str,
-    task: Task,
+    pub(super) source: &'static str,
+    pub(super) target: &'static str,
+    pub(super) label: &'static str,
+    pub(super) task: Task,
     only: &'static [&'static str],
     except: &'static [&'static str],
     categories: &'static [&'static str],
+    /// Cells without a value get the public mean.
+    gaps: bool,
     /// The label is a concentration or the like: its logarithm is learned.
     logarithm: bool,
     /// Private training records; half of the target where it is not said.
     private_records: Option<usize>,
-    delta: f64,
+    pub(super) delta: f64,
     /// Defaults were chosen on it.
     pub chosen_on: bool,
 }
@@ -74,6 +76,7 @@ const REGRESSION: Case = Case {
     only: &[],
     except: &[],
     categories: &[],
+    gaps: false,
     logarithm: false,
     private_records: None,
     delta: 1e-4,
@@ -158,6 +161,19 @@ pub static CASES: [Case; 7] = [
     },
 ];
 
+/// One more, on which corrections are developed.
+pub static HEART: Case = Case {
+    name: "heart",
+    file: "heart_hospitals/heart_hospitals.csv",
+    source: "hospital == \"cleveland\" or hospital == \"hungarian\"",
+    target: "hospital == \"va\"",
+    label: "disease",
+    task: Task::Classification,
+    except: &["hospital", "num", "ca", "thal", "slope"],
+    gaps: true,
+    ..REGRESSION
+};
+
 /// A row of the tables.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -212,9 +228,9 @@ const fn method(
 
 /// A case with its records.
 pub struct Problem {
-    case: &'static Case,
+    pub(super) case: &'static Case,
     definition: DatasetDefinition,
-    source: data::Table,
+    pub(super) source: data::Table,
     target: data::Table,
 }
 
@@ -250,6 +266,9 @@ impl Problem {
             DatasetDefinition::new(case.name, Role::Public, Source::Builtin(case.name.to_owned()));
         definition.label = Some(case.label.to_owned());
         definition.task = case.task;
+        if case.gaps {
+            definition.missing = data::Missing::PublicMean;
+        }
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         definition.columns = if case.only.is_empty() {
             Columns::Except(names(case.except))
@@ -264,12 +283,24 @@ impl Problem {
     }
 
     /// Public, private and judging records of one split.
-    fn split(&self, seed: u64) -> Result<Split> {
+    pub(super) fn split(&self, seed: u64) -> Result<Split> {
+        self.split_by(self.preparation()?, seed)
+    }
+
+    fn preparation(&self) -> Result<Preparation> {
+        Preparation::fit(&self.source, &self.definition, &PreparationSettings::default())
+    }
+
+    /// How records are prepared for trees.
+    pub(super) fn wide_preparation(&self) -> Result<Preparation> {
+        Ok(self.preparation()?.wide())
+    }
+
+    /// The same split under another preparation.
+    pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
         let mut rows: Vec<usize> = (0..self.target.rows()).collect();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let count = self.case.private_records.unwrap_or(rows.len() / 2).min(rows.len());
-        let settings = PreparationSettings::default();
-        let preparation = Preparation::fit(&self.source, &self.definition, &settings)?;
         Ok(Split {
             public: preparation.apply(&self.source, "public", true)?,
             private: preparation.apply(&self.target.select(&rows[..count]), "private", true)?,
@@ -280,11 +311,11 @@ impl Problem {
     }
 }
 
-struct Split {
-    preparation: Preparation,
-    public: Dataset,
-    private: Dataset,
-    judges: Dataset,
+pub(super) struct Split {
+    pub preparation: Preparation,
+    pub public: Dataset,
+    pub private: Dataset,
+    pub judges: Dataset,
 }
 
 impl Split {
@@ -305,7 +336,7 @@ impl Split {
     }
 
     /// Without any noise.
-    fn exact(task: Task, data: &Dataset) -> Result<Model> {
+    pub(super) fn exact(task: Task, data: &Dataset) -> Result<Model> {
         match task {
             Task::Regression => source_only(data, DEFAULT_RIDGE).map(Model::from),
             Task::Classification => {

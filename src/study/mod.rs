@@ -6,6 +6,7 @@
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
+//! | [`correction`] | public shape, private correction, against what else there is |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
@@ -15,6 +16,7 @@
 //! terminals are the caller's business.
 
 pub mod classification;
+pub mod correction;
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;

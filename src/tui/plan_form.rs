@@ -236,10 +236,13 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
     if public.is_empty() {
         return Err(Error::usage("no dataset is public").cure("add one on the Data screen (a)"));
     }
+    let same_label = of(Role::Public)
+        .all(|dataset| dataset.label == private.label && dataset.task == private.task);
     let method = match (&private.label, private.task) {
         (None, _) => "moment_release",
-        (Some(_), Task::Regression) => "profiled_cnvx_adap",
-        // How many classes there are is known once the data are read; this takes any number.
+        (Some(_), Task::Regression) => "public_shape",
+        (Some(_), Task::Classification) if same_label => "public_shape_classes",
+        // Public records need not have the label.
         (Some(_), Task::Classification) => "dp_sgd",
     };
     Ok(PlanDefinition {
@@ -271,7 +274,7 @@ mod tests {
         };
         let at = private(&session);
         for (label, task, method) in [
-            (Some("y"), Task::Regression, "profiled_cnvx_adap"),
+            (Some("y"), Task::Regression, "public_shape"),
             (Some("y"), Task::Classification, "dp_sgd"),
             (None, Task::Regression, "moment_release"),
         ] {
@@ -279,5 +282,10 @@ mod tests {
             session.datasets[at].task = task;
             assert_eq!(first_plan(&session).unwrap().method, method);
         }
+        for dataset in &mut session.datasets {
+            dataset.label = Some("y".to_owned());
+            dataset.task = Task::Classification;
+        }
+        assert_eq!(first_plan(&session).unwrap().method, "public_shape_classes");
     }
 }

@@ -47,6 +47,9 @@ pub use settings::{FeatureScaling, LabelRange, PreparationSettings};
 /// The share of public rows whose norm becomes at most 1.
 const UNCLIPPED_SHARE: f64 = 0.95;
 
+/// How much further than usual the features of a wide preparation may reach.
+const WIDE: f64 = 1e3;
+
 /// Rows of a large table that are prepared at a time.
 const PART: usize = 1 << 14;
 
@@ -73,6 +76,18 @@ pub struct Preparation {
     intercept: bool,
     missing: Missing,
     labels: Labels,
+    /// Features may be this many times longer than the intercept; 1 in older files.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    room: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_one(room: &f64) -> bool {
+    *room == 1.0
 }
 
 impl Preparation {
@@ -98,7 +113,7 @@ impl Preparation {
             }
         };
         let intercept = settings.intercept;
-        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels })
+        Ok(Self { encodings, unit, feature_norm, intercept, missing, labels, room: 1.0 })
     }
 
     /// For a dataset with its own rules for what is missing or unknown.
@@ -109,6 +124,13 @@ impl Preparation {
             *unknown = definition.unknown_labels.clone();
         }
         preparation
+    }
+
+    /// For methods that bound what they make of a record themselves: features are hardly
+    /// clipped, beside an intercept of the usual size.
+    #[must_use]
+    pub fn wide(&self) -> Self {
+        Self { feature_norm: WIDE * self.feature_norm, room: WIDE * self.room, ..self.clone() }
     }
 
     /// Its own labels, and features as another preparation makes them.
@@ -346,7 +368,7 @@ impl Preparation {
             return clip(example, self.feature_norm);
         };
         let clipped = clip(features, self.feature_norm);
-        *intercept = self.feature_norm * (1.0 - SLACK);
+        *intercept = self.feature_norm / self.room * (1.0 - SLACK);
         for value in example {
             *value /= SQRT_2;
         }

@@ -18,6 +18,7 @@ use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
 use crate::tui::widgets::track::TrackView;
+use crate::tui::widgets::whiskers::Whiskers;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     let Some(run) = app.selected_run() else {
@@ -172,6 +173,11 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     } else {
         chart(app, frame, loss, run, if has_errors { &errors } else { &objective }, hits);
     }
+    if run.curves.contains_key(&CORRECTIONS[0].0) {
+        corrections(app, frame, gap, run);
+        spend_chart(app, frame, spend, run, hits);
+        return;
+    }
     let gaps = Figure {
         title: "stationarity gap",
         series: &[
@@ -184,6 +190,40 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     };
     chart(app, frame, gap, run, &gaps, hits);
     spend_chart(app, frame, spend, run, hits);
+}
+
+/// What a correction is made of, in short.
+const CORRECTIONS: [(Series, &str); 6] = [
+    (Series::LevelCorrection, "level"),
+    (Series::ScaleCorrection, "scale"),
+    (Series::OtherCorrection, "other model"),
+    (Series::EffectsCorrection, "effects"),
+    (Series::ColumnsCorrection, "columns"),
+    (Series::CellsCorrection, "cells"),
+];
+
+/// What each part of the correction contributes after the last round, as bars.
+fn corrections(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
+    let inner = boxed(app, frame, area, "what is corrected");
+    let last = |series: Series| {
+        let points =
+            until(run.curves.get(&series)?.points(&app.watch)?.shown(), app.run.lens.frozen);
+        points.iter().last().map(|(_, size)| *size)
+    };
+    let sizes: Vec<(&str, f64)> =
+        CORRECTIONS.iter().filter_map(|(series, name)| Some((*name, last(*series)?))).collect();
+    let full = sizes.iter().fold(0.0, |most: f64, (_, size)| most.max(*size));
+    let width = inner.width.saturating_sub(24);
+    let style = (app.theme.series(0), app.theme.muted, app.theme.muted);
+    let line = |(name, size): &(&'static str, f64)| {
+        let bar =
+            Whiskers { mean: *size, deviation: 0.0, full: full.max(1e-300), marks: [None; 2] };
+        let mut parts = vec![Span::styled(format!(" {name:<12}"), app.theme.text)];
+        parts.extend(bar.spans(width, &app.glyphs, style));
+        parts.push(Span::styled(format!(" {}", compact(*size)), app.theme.muted));
+        Line::from(parts)
+    };
+    frame.render_widget(Paragraph::new(sizes.iter().map(line).collect::<Vec<_>>()), inner);
 }
 
 /// What one chart shows.

@@ -1,0 +1,143 @@
+//! Labels as the predictors learn them and as private records are compared with them.
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::logistic;
+use crate::model::shape::Answer;
+use crate::model::trees::Loss;
+use crate::model::trees::boosting::softmax;
+use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::{Matrix, Vector};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Labels {
+    Numbers(Vec<f64>),
+    /// 1 for the second of two classes, 0 for the first.
+    Second(Vec<f64>),
+    /// Of so many classes.
+    Classes(Vec<u32>, usize),
+}
+
+/// Of linear predictors, in units of the square of the records' bound; the one that does best
+/// abroad is taken.
+pub const RIDGES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
+const SOFTMAX_ITERATIONS: usize = 200;
+
+impl Labels {
+    pub fn of(data: &Dataset) -> Result<Self> {
+        if let Some(classes) = &data.classes {
+            let second = || classes.of.iter().map(|class| f64::from(*class)).collect();
+            return Ok(match classes.names.len() {
+                2 => Self::Second(second()),
+                count => Self::Classes(classes.of.clone(), count),
+            });
+        }
+        data.target.clone().map(Self::Numbers).ok_or_else(|| {
+            Error::failed(format!("dataset '{}' has no labels", data.name))
+                .cure("choose its label column")
+        })
+    }
+
+    pub fn answer(&self) -> Answer {
+        match self {
+            Self::Numbers(_) => Answer::Number,
+            Self::Second(_) => Answer::TwoClasses,
+            Self::Classes(_, count) => Answer::Classes(*count),
+        }
+    }
+
+    pub fn loss(&self) -> Loss<'_> {
+        match self {
+            Self::Numbers(labels) => Loss::Squared(labels),
+            Self::Second(labels) => Loss::Logistic(labels),
+            Self::Classes(labels, count) => Loss::Softmax(labels, *count),
+        }
+    }
+
+    pub fn select(&self, records: &[u32]) -> Self {
+        let numbers = |labels: &[f64]| records.iter().map(|i| labels[*i as usize]).collect();
+        match self {
+            Self::Numbers(labels) => Self::Numbers(numbers(labels)),
+            Self::Second(labels) => Self::Second(numbers(labels)),
+            Self::Classes(labels, count) => {
+                Self::Classes(records.iter().map(|i| labels[*i as usize]).collect(), *count)
+            }
+        }
+    }
+
+    /// The loss under scores, one column per record.
+    pub fn mean_loss(&self, scores: &Matrix) -> f64 {
+        let loss = self.loss();
+        let each = scores.column_iter().enumerate();
+        let sum: f64 = each.map(|(i, scores)| loss.of(i, scores.as_slice())).sum();
+        sum / scores.ncols() as f64
+    }
+
+    /// What a record's scores leave of its label: label − score, or indicator − probability of
+    /// each class, as many numbers as scores.
+    pub fn rest(&self, record: usize, scores: &[f64], rest: &mut [f64]) {
+        match self {
+            Self::Numbers(labels) => rest[0] = labels[record] - scores[0],
+            Self::Second(labels) => {
+                rest[0] = labels[record] - crate::model::trees::boosting::probability(scores[0]);
+            }
+            Self::Classes(labels, _) => {
+                for (class, (rest, p)) in rest.iter_mut().zip(softmax(scores)).enumerate() {
+                    *rest = f64::from(class as u32 == labels[record]) - p;
+                }
+            }
+        }
+    }
+
+    /// Weights of a linear predictor for each ridge: for every score those of the rows of
+    /// `examples`.
+    pub fn linear(&self, examples: &Matrix, ridges: &[f64]) -> Vec<Vec<f64>> {
+        let none = || Vector::zeros(examples.nrows());
+        let each = ridges.iter().copied();
+        match self {
+            Self::Numbers(labels) => {
+                let equations = NormalEquations::mean(examples, labels);
+                each.map(|ridge| {
+                    let found = equations.ridge(ridge).or_else(|| equations.ridge(1e-2));
+                    found.unwrap_or_else(none).as_slice().to_vec()
+                })
+                .collect()
+            }
+            Self::Second(labels) => {
+                let signs: Vec<f64> = labels.iter().map(|y| 2.0 * y - 1.0).collect();
+                each.map(|ridge| {
+                    let found = logistic::ridge_solution(examples, &signs, ridge);
+                    found.unwrap_or_else(none).as_slice().to_vec()
+                })
+                .collect()
+            }
+            Self::Classes(labels, count) => {
+                each.map(|ridge| softmax_weights(examples, labels, *count, ridge)).collect()
+            }
+        }
+    }
+}
+
+/// Softmax regression by accelerated descent. The loss is no more curved than half the largest
+/// square of an example.
+fn softmax_weights(examples: &Matrix, labels: &[u32], classes: usize, ridge: f64) -> Vec<f64> {
+    let share = 1.0 / examples.ncols().max(1) as f64;
+    let curvature = 0.5 * examples.column_iter().map(|x| x.norm_squared()).fold(1.0, f64::max);
+    let mut point = Matrix::zeros(examples.nrows(), classes);
+    let mut ahead = point.clone();
+    for iteration in 0..SOFTMAX_ITERATIONS {
+        let mut rests = ahead.tr_mul(examples);
+        for (mut scores, label) in rests.column_iter_mut().zip(labels) {
+            let probabilities = softmax(scores.as_slice());
+            for (class, (score, p)) in scores.iter_mut().zip(probabilities).enumerate() {
+                *score = p - f64::from(class as u32 == *label);
+            }
+        }
+        let slope = share * examples * rests.transpose() + ridge * &ahead;
+        let next = &ahead - slope / curvature;
+        let momentum = iteration as f64 / (iteration + 3) as f64;
+        ahead = &next + momentum * (&next - &point);
+        point = next;
+    }
+    point.as_slice().to_vec()
+}

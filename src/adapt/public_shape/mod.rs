@@ -1,0 +1,214 @@
+//! Public shape, private correction.
+//!
+//! A linear model costs more than privacy does. So the shape of the answer is learned where it
+//! is free, by predictors on public records ([`teaching`]); a few bounded features of each
+//! record say in which ways it may be wrong elsewhere ([`features`]); and only how wrong it is in
+//! each of them is asked of the private records, under noise, in a few rounds ([`query`]). The
+//! known noise decides how much of the answer is believed ([`solve`]): with no signal above it
+//! the public predictor stays as it is.
+
+mod features;
+mod labels;
+pub mod query;
+mod rounds;
+mod run;
+mod solve;
+mod teaching;
+
+use super::spec::{Field, FieldKind};
+use super::{Method, Plan, Problem, ProblemShape, Settings, Spec};
+use crate::data::{Dataset, Task};
+use crate::error::{Error, Result};
+use crate::model::shape::Answer;
+use crate::privacy::accountant::PlannedMechanism;
+use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+
+pub use features::Ground;
+use labels::Labels;
+use query::Query;
+pub use run::begin;
+
+pub(super) const STATISTICS: &str = "statistics";
+
+/// More columns take predictors longer to learn than anybody waits.
+const MOST_FEATURES: usize = 1000;
+
+const FIELDS: &[Field] = &[
+    Field {
+        key: "rounds",
+        name: "rounds",
+        unit: "releases",
+        help: "How often the private records are asked, each time under the model of the round \
+               before. More rounds mend more of what the first one got wrong, with more noise in \
+               each.",
+        kind: FieldKind::Whole { min: 1, max: 20, default: 5 },
+    },
+    Field {
+        key: "neighbours",
+        name: "neighbours",
+        unit: "",
+        help: "replace_one: a record may be any other one (the stronger promise). zero_out: it may \
+               be missing, which takes less noise.",
+        kind: FieldKind::Choice { options: &["replace_one", "zero_out"], default: "replace_one" },
+    },
+];
+
+static REGRESSION: Spec = Spec {
+    id: "public_shape",
+    name: "Public shape",
+    summary: "Regression: trees and a linear model are taught by public records, and private \
+              records correct them where the noise lets it be seen that they are wrong.",
+    task: Task::Regression,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: FIELDS,
+};
+
+static CLASSIFICATION: Spec = Spec {
+    id: "public_shape_classes",
+    name: "Public shape, classes",
+    summary: "Any number of classes: trees and a linear model are taught by public records, and \
+              private records correct them where the noise lets it be seen that they are wrong.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: FIELDS,
+};
+
+/// For regression.
+pub struct PublicShape;
+
+/// For classification.
+pub struct PublicShapeClasses;
+
+impl Method for PublicShape {
+    fn spec(&self) -> &'static Spec {
+        &REGRESSION
+    }
+
+    fn takes_wide_features(&self) -> bool {
+        true
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        plan(&REGRESSION, shape, public, settings)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn super::Run>> {
+        start(&REGRESSION, problem, settings, noise)
+    }
+}
+
+impl Method for PublicShapeClasses {
+    fn spec(&self) -> &'static Spec {
+        &CLASSIFICATION
+    }
+
+    fn takes_wide_features(&self) -> bool {
+        true
+    }
+
+    fn plan(
+        &self,
+        shape: &ProblemShape,
+        public: &Dataset,
+        _: Target,
+        settings: &Settings,
+    ) -> Result<Plan> {
+        plan(&CLASSIFICATION, shape, public, settings)
+    }
+
+    fn start(
+        &self,
+        problem: Problem,
+        settings: &Settings,
+        noise: &Calibrated,
+    ) -> Result<Box<dyn super::Run>> {
+        start(&CLASSIFICATION, problem, settings, noise)
+    }
+}
+
+fn adjacency(settings: &Settings) -> Result<Adjacency> {
+    Ok(match settings.text("neighbours")? {
+        "zero_out" => Adjacency::ZeroOut,
+        _ => Adjacency::ReplaceOne,
+    })
+}
+
+fn query(public: &Dataset, settings: &Settings) -> Result<Query> {
+    let answer = match &public.classes {
+        None => Answer::Number,
+        Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
+        Some(classes) => Answer::Classes(classes.names.len()),
+    };
+    let count = features::count(&public.features, &public.feature_names, answer.outputs());
+    Ok(Query::new(answer, count, adjacency(settings)?))
+}
+
+fn plan(spec: &Spec, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan> {
+    shape.check(public, spec.task, spec.needs_private_labels)?;
+    if public.dimension() > MOST_FEATURES {
+        return Err(Error::usage(format!(
+            "the public records have {} features, and this method takes {MOST_FEATURES} at most",
+            public.dimension()
+        ))
+        .cure("select fewer columns, or choose pillar, which takes their leading components"));
+    }
+    plan_of(&query(public, settings)?, shape, settings)
+}
+
+pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
+    let rounds = settings.whole("rounds")?;
+    let adjacency = adjacency(settings)?;
+    let release = PlannedRelease {
+        label: STATISTICS,
+        what: format!(
+            "what the model leaves of the labels, along {} features, and how these go together: {} \
+             numbers in each of {rounds} rounds",
+            query.features,
+            query.numbers()
+        ),
+        mechanism: PlannedMechanism::Gaussian {
+            l2_sensitivity: query.sensitivity(adjacency, shape.private_records),
+            coordinates: query.numbers() as u64,
+        },
+        count: rounds,
+        noise: Allotment::Share(1.0),
+        adjacency,
+    };
+    Ok(Plan {
+        releases: vec![release],
+        steps: 1 + rounds,
+        signal: query.longest(),
+        warnings: Vec::new(),
+        explained: None,
+    })
+}
+
+fn start(
+    spec: &Spec,
+    problem: Problem,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Box<dyn super::Run>> {
+    problem.check(spec.task, spec.needs_private_labels)?;
+    run::start(problem, settings, noise)
+}
+
+/// What public records teach. `seed` decides their folds.
+pub fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
+    let labels = Labels::of(public)?;
+    let taught = teaching::teach(&public.features, &labels, seed);
+    Ok(features::ground(&public.features, &public.feature_names, &labels, taught))
+}

@@ -1,0 +1,387 @@
+//! What is asked of the private records, and how far one of them can move it.
+//!
+//! A record contributes its rest ρ under the current model, in units of the clip c, times its
+//! features x, ‖x‖ ≤ 1; how its features go together, ω·xxᵀ; and, of a regression, ρ². Released
+//! is the mean over the records of v = (ρx, κω·xxᵀ, λρ²), the matrix as its upper triangle with
+//! off-diagonal entries times √2, which keeps its Frobenius norm. Let t = x·x′, a = ‖x‖, a′ = ‖x′‖.
+//!
+//! *Regression* (ω = 1, |ρ| ≤ 1), and *any number of classes* (ω = 1, ρ a vector, ‖ρ‖ ≤ 1, λ = 0).
+//! ‖v − v′‖² = ρ²a² + ρ′²a′² − 2ρρ′t + κ²(a⁴ + a′⁴ − 2t²) + λ²(ρ² − ρ′²)². For given t and ρ it
+//! grows with a and a′, and leaving out |t| ≤ aa′ only enlarges the maximum: a = a′ = 1, |t| ≤ 1.
+//! −ρρ′t is at most |ρ||ρ′||t|; of the larger of |ρ|, |ρ′|, say |ρ| = 1 by the same growth (the
+//! slope in |ρ| ≥ |ρ′| is 2|ρ| + 2|ρ′t| + 4λ²|ρ|(ρ² − ρ′²) ≥ 0), the slope in σ = |ρ′| is
+//! 2σ + 2|t| − 4λ²σ(1 − σ²), which is not negative for λ² ≤ ½: so σ = 1 and *the square is
+//! free*. What is left, 2 + 2|t| + 2κ²(1 − t²), is largest at |t| = min(1, 1/(2κ²)):
+//! s² = 4 for κ² ≤ ½, else 2 + 2κ² + 1/(2κ²). Attained by opposite rests on unit vectors.
+//!
+//! *Two classes* (ρ = y − p, ω = |ρ|(1 − |ρ|), λ = 0). As before a = a′ = 1. With A = |ρ|, B = |ρ′|
+//! and |t| ≤ 1: ‖v − v′‖² ≤ A² + B² + 2AB + κ²(ω² + ω′²) ≤ 2A² + 2B² + κ²(ω² + ω′²). This is at
+//! most 4 if κ²A²(1 − A)² ≤ 2(1 − A²) for all A in 0 … 1, that is κ²·A²(1 − A)/(1 + A) ≤ 2. The
+//! fraction is largest at A = (√5 − 1)/2, where it is 0.0902: so for κ² ≤ 22 s = 2, as if the
+//! matrix were not released. Attained by two records with the same unit vector and ρ = ±1.
+//!
+//! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² of
+//! a regression; of two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at
+//! A = (3 − √(1 − 8/κ²))/4.
+
+use super::labels::Labels;
+use crate::model::shape::{Answer, Seen};
+use crate::numeric::Matrix;
+use crate::numeric::rounding::summation_error;
+use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
+use crate::privacy::Adjacency;
+
+/// How the parts of a record's contribution are weighed, and by what ρ is divided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Query {
+    pub answer: Answer,
+    /// Features of a record.
+    pub features: usize,
+    /// κ
+    pub moment: f64,
+    /// λ
+    pub square: f64,
+}
+
+/// What one release says: means over the private records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistics {
+    /// Of ρx, one column per score, in the units of the rests.
+    pub slope: Matrix,
+    /// Of ω·xxᵀ.
+    pub moment: Matrix,
+    /// Of ρ², in the units of the rests' squares; of a regression.
+    pub square: Option<f64>,
+}
+
+/// No rest ‖indicator − probabilities‖ is longer.
+const LONGEST_OF_CLASSES: f64 = std::f64::consts::SQRT_2;
+
+impl Query {
+    pub fn new(answer: Answer, features: usize, adjacency: Adjacency) -> Self {
+        let (moment, square) = match (answer, adjacency) {
+            (Answer::Number, Adjacency::ReplaceOne) => (1.0, std::f64::consts::FRAC_1_SQRT_2),
+            (Answer::Number, Adjacency::ZeroOut) => (0.7, 0.4),
+            (Answer::TwoClasses, _) => (4.0, 0.0),
+            (Answer::Classes(_), _) => (std::f64::consts::FRAC_1_SQRT_2, 0.0),
+        };
+        Self { answer, features, moment, square }
+    }
+
+    /// Numbers of one release.
+    pub fn numbers(&self) -> usize {
+        self.features * self.answer.outputs()
+            + packed_length(self.features)
+            + usize::from(self.square > 0.0)
+    }
+
+    /// How far one of `records` can move the release, in exact arithmetic and times their number.
+    pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
+        let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
+        let square = match (adjacency, self.answer) {
+            (Adjacency::ReplaceOne, Answer::TwoClasses) => 4.0,
+            (Adjacency::ReplaceOne, _) if kappa <= 0.5 => 4.0,
+            (Adjacency::ReplaceOne, _) => 2.0 + 2.0 * kappa + 0.5 / kappa,
+            (Adjacency::ZeroOut, Answer::TwoClasses) => {
+                let at = (3.0 - (1.0 - 8.0 / kappa).max(0.0).sqrt()) / 4.0;
+                (at.powi(2) * (1.0 + kappa * (1.0 - at).powi(2))).max(1.0)
+            }
+            (Adjacency::ZeroOut, _) => 1.0 + kappa + lambda,
+        };
+        square.sqrt()
+    }
+
+    /// No contribution is longer.
+    pub fn longest(&self) -> f64 {
+        self.unit_sensitivity(Adjacency::ZeroOut)
+    }
+
+    /// The same of the release as it is computed: the sums of floating-point products are not
+    /// the true ones, under either neighbour.
+    pub fn sensitivity(&self, adjacency: Adjacency, records: usize) -> f64 {
+        let rounding = summation_error(records + self.features + 64) * self.longest();
+        self.unit_sensitivity(adjacency) / records as f64 * (1.0 + 1e-9) + 2.0 * rounding
+    }
+
+    /// The release of these records without noise. `clip` is the unit of ρ.
+    pub fn ask(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Vec<f64> {
+        let outputs = self.answer.outputs();
+        let records = seen.features.ncols();
+        let share = 1.0 / records as f64;
+        let correction = nalgebra::DMatrixView::from_slice(correction, outputs, self.features);
+        let scores = &seen.base + correction * &seen.features;
+        let mut rests = Matrix::zeros(outputs, records);
+        for (i, (scores, mut rest)) in scores.column_iter().zip(rests.column_iter_mut()).enumerate()
+        {
+            if seen.features.column(i).iter().all(|x| *x == 0.0) {
+                // A null record.
+                continue;
+            }
+            labels.rest(i, scores.as_slice(), rest.as_mut_slice());
+            match self.answer {
+                Answer::Number => rest[0] = tame(rest[0] / clip).clamp(-1.0, 1.0),
+                Answer::TwoClasses => rest[0] = tame(rest[0]).clamp(-1.0, 1.0),
+                Answer::Classes(_) => {
+                    let length = rest.norm() / LONGEST_OF_CLASSES;
+                    if length.is_finite() {
+                        rest /= LONGEST_OF_CLASSES * length.max(1.0);
+                    } else {
+                        rest.fill(0.0);
+                    }
+                }
+            }
+        }
+        let slope = share * &rests * seen.features.transpose();
+        let weights: Vec<f64> = match self.answer {
+            Answer::TwoClasses => {
+                rests.iter().map(|rest| share * rest.abs() * (1.0 - rest.abs())).collect()
+            }
+            _ => vec![share; records],
+        };
+        let mut released = slope.as_slice().to_vec();
+        let moment = weighted_outer_sum(&seen.features, &weights);
+        released.extend(pack(&moment).into_iter().map(|entry| self.moment * entry));
+        if self.square > 0.0 {
+            let sum: f64 = rests.iter().map(|rest| rest * rest).sum();
+            released.push(self.square * share * sum);
+        }
+        released
+    }
+
+    /// What a release says, in the units of the rests.
+    pub fn read(&self, released: &[f64], clip: f64) -> Statistics {
+        let outputs = self.answer.outputs();
+        let unit = self.unit(clip);
+        let (slope, rest) = released.split_at(self.features * outputs);
+        let (moment, square) = rest.split_at(packed_length(self.features));
+        Statistics {
+            slope: unit * Matrix::from_column_slice(outputs, self.features, slope).transpose(),
+            moment: unpack(moment, self.features) / self.moment,
+            square: square.first().map(|square| square / self.square * unit.powi(2)),
+        }
+    }
+
+    /// By what a released slope is multiplied.
+    pub fn unit(&self, clip: f64) -> f64 {
+        match self.answer {
+            Answer::Number => clip,
+            Answer::TwoClasses => 1.0,
+            Answer::Classes(_) => LONGEST_OF_CLASSES,
+        }
+    }
+}
+
+/// Something else than a number counts for nothing.
+fn tame(number: f64) -> f64 {
+    if number.is_nan() { 0.0 } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand::rngs::ChaCha20Rng;
+
+    use super::*;
+    use crate::adapt::example::{generator, normals};
+    use crate::numeric::{Vector, golden};
+
+    const BOTH: [Adjacency; 2] = [Adjacency::ReplaceOne, Adjacency::ZeroOut];
+    const ANSWERS: [Answer; 3] = [Answer::Number, Answer::TwoClasses, Answer::Classes(3)];
+    const FEATURES: usize = 3;
+    const RECORDS: usize = 10;
+
+    /// One record: features of norm up to 1, scores and a label.
+    #[derive(Debug, Clone)]
+    struct Record {
+        x: Vector,
+        scores: Vec<f64>,
+        label: f64,
+    }
+
+    fn null() -> Record {
+        Record { x: Vector::zeros(FEATURES), scores: vec![0.0; 3], label: 0.0 }
+    }
+
+    fn labels(answer: Answer, records: &[Record]) -> Labels {
+        let numbers = records.iter().map(|record| record.label);
+        match answer {
+            Answer::Number => Labels::Numbers(numbers.collect()),
+            Answer::TwoClasses => Labels::Second(numbers.map(|y| f64::from(y > 0.0)).collect()),
+            Answer::Classes(count) => {
+                let class = |y: f64| (y.abs() * 7.0) as u32 % count as u32;
+                Labels::Classes(numbers.map(class).collect(), count)
+            }
+        }
+    }
+
+    /// What is released of `records`, of which there are as many as are said to be.
+    fn released(query: &Query, records: &[Record]) -> Vector {
+        let outputs = query.answer.outputs();
+        let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
+        let base = Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]);
+        let seen = Seen { features, base };
+        let none = vec![0.0; FEATURES * outputs];
+        Vector::from_vec(query.ask(&seen, &labels(query.answer, records), &none, 0.5))
+    }
+
+    fn moved(query: &Query, ours: &Record, theirs: &Record) -> f64 {
+        let mut records: Vec<Record> = (0..RECORDS)
+            .map(|k| Record {
+                x: Vector::from_fn(FEATURES, |i, _| 0.1 * ((i + k) as f64).cos()),
+                scores: vec![0.1, 0.2, -0.3],
+                label: (k as f64).sin(),
+            })
+            .collect();
+        records[4] = ours.clone();
+        let one = released(query, &records);
+        records[4] = theirs.clone();
+        (one - released(query, &records)).norm()
+    }
+
+    fn random(generator: &mut ChaCha20Rng) -> Record {
+        let mut x = normals(generator, FEATURES);
+        let length: f64 = if generator.random() { 1.0 } else { generator.random() };
+        x *= length / x.norm();
+        let wide = if generator.random() { 1.0 } else { 10.0 };
+        let scores = normals(generator, 3).iter().map(|score| wide * score).collect();
+        Record { x, scores, label: 2.0 * generator.random::<f64>() - 1.0 }
+    }
+
+    /// Nearer to `record`, or a little besides it.
+    fn near(record: &Record, generator: &mut ChaCha20Rng, step: f64) -> Record {
+        let mut next = record.clone();
+        next.x += step * normals(generator, FEATURES);
+        let length = next.x.norm();
+        if length > 1.0 {
+            next.x /= length;
+        }
+        for score in &mut next.scores {
+            *score += 4.0 * step * (generator.random::<f64>() - 0.5);
+        }
+        next.label = (next.label + step * (generator.random::<f64>() - 0.5)).clamp(-1.0, 1.0);
+        next
+    }
+
+    #[test]
+    fn a_search_among_neighbours_attains_the_sensitivity_and_never_passes_it() {
+        for answer in ANSWERS {
+            for adjacency in BOTH {
+                let query = Query::new(answer, FEATURES, adjacency);
+                let bound = query.sensitivity(adjacency, RECORDS);
+                let mut generator = generator(5);
+                let mut most: f64 = 0.0;
+                let other = |generator: &mut ChaCha20Rng| match adjacency {
+                    Adjacency::ReplaceOne => random(generator),
+                    Adjacency::ZeroOut => null(),
+                };
+                for _ in 0..40 {
+                    let mut pair = (random(&mut generator), other(&mut generator));
+                    let mut best = moved(&query, &pair.0, &pair.1);
+                    for k in 0..450 {
+                        let step = 0.5 * 0.985_f64.powi(k);
+                        let ours = near(&pair.0, &mut generator, step);
+                        let theirs = match adjacency {
+                            Adjacency::ReplaceOne => near(&pair.1, &mut generator, step),
+                            Adjacency::ZeroOut => null(),
+                        };
+                        let found = moved(&query, &ours, &theirs);
+                        assert!(found <= bound, "{answer:?} {adjacency:?}: {found} > {bound}");
+                        if found > best {
+                            (pair, best) = ((ours, theirs), found);
+                        }
+                    }
+                    most = most.max(best);
+                }
+                assert!(most > 0.97 * bound, "{answer:?} {adjacency:?}: {most} of {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_extreme_neighbours_of_the_proof_attain_the_bound() {
+        let record = |x: [f64; 3], score: f64, label: f64| Record {
+            x: Vector::from_row_slice(&x),
+            scores: vec![score, -score, 0.0],
+            label,
+        };
+        // Opposite rests; features at the angle whose cosine is 1/(2κ²) = ½.
+        let query = Query::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let angle = 60_f64.to_radians();
+        let ours = record([1.0, 0.0, 0.0], 0.0, 0.7);
+        let theirs = record([angle.cos(), angle.sin(), 0.0], 0.0, -0.7);
+        let found = moved(&query, &ours, &theirs);
+        assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
+        assert!((query.unit_sensitivity(Adjacency::ReplaceOne).powi(2) - 4.5).abs() < 1e-12);
+        // Two classes: both certain, both wrong, the same features.
+        let query = Query::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let (ours, theirs) =
+            (record([0.6, 0.8, 0.0], -40.0, 1.0), record([0.6, 0.8, 0.0], 40.0, -1.0));
+        let found = moved(&query, &ours, &theirs);
+        assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
+    }
+
+    #[test]
+    fn the_proof_for_two_classes_holds_on_a_fine_grid() {
+        let kappa = Query::new(Answer::TwoClasses, 1, Adjacency::ReplaceOne).moment;
+        assert!(kappa.powi(2) <= 22.0);
+        for k in 0..=100_000 {
+            let a = f64::from(k) / 1e5;
+            let (matrix, left) = ((kappa * a * (1.0 - a)).powi(2), 2.0 * (1.0 - a * a));
+            assert!(matrix <= left + 1e-15, "{a}");
+            // And the local maximum of the null record's bound is one.
+            let bound = Query::new(Answer::TwoClasses, 1, Adjacency::ZeroOut)
+                .unit_sensitivity(Adjacency::ZeroOut);
+            assert!(a * a + matrix <= bound.powi(2) * (1.0 + 1e-12), "{a}");
+        }
+    }
+
+    #[test]
+    fn records_that_are_no_numbers_or_lie_beyond_all_bounds_do_not_pass_it_either() {
+        let mut generator = generator(9);
+        for answer in ANSWERS {
+            let query = Query::new(answer, FEATURES, Adjacency::ReplaceOne);
+            let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+            for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 0.0] {
+                for label in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
+                    let mut wild = random(&mut generator);
+                    wild.scores.fill(score);
+                    if answer == Answer::Number {
+                        wild.label = label;
+                    }
+                    let found = moved(&query, &wild, &random(&mut generator));
+                    assert!(found <= bound, "{answer:?} {score} {label}: {found} > {bound}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn releases_agree_with_the_reference() {
+        let golden = golden::correction();
+        let alpha = |tier: f64| golden.number(&format!("regression.alpha.{tier}"));
+        let tiers = golden.vector("regression.tier");
+        let mut features = golden.records("regression.Phi_private");
+        for (mut row, tier) in features.row_iter_mut().zip(&tiers) {
+            row *= alpha(*tier);
+        }
+        let base = Matrix::from_row_slice(1, 16, golden.vector("regression.private.f").as_slice());
+        let labels = Labels::Numbers(golden.vector("regression.private.y").as_slice().to_vec());
+        let seen = Seen { features, base };
+        let query = Query::new(Answer::Number, 11, Adjacency::ReplaceOne);
+        assert_eq!(query.moment, 1.0);
+        for (kappa, wanted) in golden.value("sensitivity.replace_one").as_object().unwrap() {
+            let query = Query { moment: kappa.parse::<f64>().unwrap().sqrt(), ..query };
+            let found = query.unit_sensitivity(Adjacency::ReplaceOne);
+            assert!((found - wanted.as_f64().unwrap()).abs() < 1e-12, "{kappa}: {found}");
+        }
+        let clip = golden.number("regression.s2").sqrt() * 2.0;
+        let exact = query.read(&query.ask(&seen, &labels, &[0.0; 11], clip), clip);
+        // The reference adds its fixed noise in the same place.
+        let noise = golden.vector("regression.noise_fixed.gb");
+        let sigma = golden.number("regression.one_round.sb");
+        let slope = exact.slope.column(0) + sigma * noise;
+        golden::assert_near(&slope, &golden.vector("regression.one_round.b"), 1e-9);
+    }
+}

@@ -1,0 +1,149 @@
+//! The rounds of a run.
+
+use super::features::Ground;
+use super::labels::Labels;
+use super::query::Query;
+use super::rounds::Rounds;
+use super::{STATISTICS, plan_of};
+use crate::adapt::problem::UNLABELLED;
+use crate::adapt::{Measure, Problem, ProblemShape, Run, Series, Settings, Step};
+use crate::data::{Bounded, Dataset};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::shape::Seen;
+use crate::privacy::{Calibrated, Private, Reach, Released, Spender, Watch};
+
+struct Adaptation {
+    shape: ProblemShape,
+    query: Query,
+    rounds: u64,
+    sigma: f64,
+    /// What is to be learned from, until it is.
+    lesson: Option<Lesson>,
+    /// After the lesson.
+    state: Option<State>,
+    index: u64,
+}
+
+struct Lesson {
+    public: Dataset,
+    private: Private<Bounded>,
+    seed: u64,
+}
+
+struct State {
+    private: Private<(Seen, Labels)>,
+    rounds: Rounds,
+    model: Option<Released<Model>>,
+}
+
+pub(super) fn start(
+    problem: Problem,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Box<dyn Run>> {
+    let query = super::query(&problem.public, settings)?;
+    let Problem { shape, public, private, seed } = problem;
+    let mut run = adaptation(query, shape, settings, noise)?;
+    run.lesson = Some(Lesson { public, private, seed });
+    Ok(Box::new(run))
+}
+
+/// A run on what public records have taught already: they are taught once for many runs.
+pub fn begin(
+    ground: Ground,
+    shape: ProblemShape,
+    private: Private<Bounded>,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Box<dyn Run>> {
+    let features = ground.shape.feature_count();
+    let query = Query::new(ground.shape.answer, features, super::adjacency(settings)?);
+    let mut run = adaptation(query, shape, settings, noise)?;
+    run.state = Some(run.prepare(ground, private)?);
+    Ok(Box::new(run))
+}
+
+fn adaptation(
+    query: Query,
+    shape: ProblemShape,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Adaptation> {
+    let sigma = plan_of(&query, &shape, settings)?.scale(noise, STATISTICS)?;
+    let rounds = settings.whole("rounds")?;
+    Ok(Adaptation { shape, query, rounds, sigma, lesson: None, state: None, index: 0 })
+}
+
+impl Adaptation {
+    fn prepare(&self, ground: Ground, private: Private<Bounded>) -> Result<State> {
+        let ground = ground.weighed(self.sigma / (self.rounds as f64).sqrt());
+        let shape = &ground.shape;
+        let private = private.into_usable(|data| {
+            let data = data.into_dataset();
+            let labels = Labels::of(&data).map_err(|_| UNLABELLED)?;
+            Ok((shape.see(&data.features), labels))
+        })?;
+        let rounds = Rounds::new(ground, self.query, self.sigma, self.shape.private_records);
+        Ok(State { private, rounds, model: None })
+    }
+
+    fn learn(&mut self) -> Result<Step> {
+        if let Some(Lesson { public, private, seed }) = self.lesson.take() {
+            let ground = super::learn(&public, seed)?;
+            self.state = Some(self.prepare(ground, private)?);
+        }
+        let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
+        let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
+        self.index = 1;
+        let measures = vec![Measure::public(Series::PublicLoss, loss)];
+        Ok(Step { index: 1, total: self.rounds + 1, phase: "learn", measures, done: false })
+    }
+
+    fn ask(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let query = self.query;
+        let state = self.state.as_mut().ok_or_else(nothing)?;
+        let (correction, clip) = (state.rounds.flat(), state.rounds.clip);
+        let reach = Reach::Ball(query.longest());
+        let released =
+            state.private.release_gaussian(spender, STATISTICS, &reach, |(seen, labels)| {
+                query.ask(seen, labels, correction.as_slice(), clip)
+            })?;
+        state.rounds.hear(released.get());
+        let shape = state.rounds.shape();
+        let ground = &state.rounds.ground;
+        let public_loss = ground.labels.mean_loss(&shape.corrected(&ground.seen));
+        let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
+        let told = |(series, size)| Measure::released(series, released.and(size));
+        measures.extend(state.rounds.sizes().into_iter().map(told));
+        let exact = |(seen, labels): &(Seen, Labels)| labels.mean_loss(&shape.corrected(seen));
+        if let Some(exact) = state.private.curator(watch, exact) {
+            measures.push(Measure::curator(Series::PrivateLoss, exact));
+        }
+        state.model = Some(released.and(Model::Shape(shape)));
+        self.index += 1;
+        let (index, total) = (self.index, self.rounds + 1);
+        Ok(Step { index, total, phase: "correct", measures, done: index == total })
+    }
+}
+
+fn nothing() -> Error {
+    Error::failed("the run has nothing to learn from").cure("start it again")
+}
+
+impl Run for Adaptation {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        if self.index == 0 { self.learn() } else { self.ask(spender, watch) }
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.state.as_ref()?.model.clone()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.state.and_then(|state| state.model).ok_or_else(|| {
+            Error::failed("the run ended before its first round, so there is no model")
+                .cure("run it again")
+        })
+    }
+}

@@ -1,0 +1,347 @@
+//! From released statistics to the correction: as much of it as the known noise lets through.
+//!
+//! Near the model of round i the slope is b(d) ≈ bᵢ + C(dᵢ − d): so every round, whatever it was
+//! asked at, says b̄ = C·d plus noise. A tier's numbers are taken to come from a normal
+//! distribution of one variance, which is chosen so that what was released is likeliest
+//! (empirical Bayes); where there is no more than noise it goes to zero, and with it the tier.
+
+use nalgebra::{Cholesky, Dyn};
+
+use super::features::Tier;
+use crate::numeric::symmetric::eigen;
+use crate::numeric::{Matrix, Vector};
+
+/// What one round has released, of one score or several.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// b: one column per score.
+    pub slope: Matrix,
+    /// The correction that it was asked at, likewise.
+    pub at: Matrix,
+    /// Standard deviation of the noise in each number of b.
+    pub noise: f64,
+}
+
+/// What is known when a correction is sought.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    pub rounds: &'a [Round],
+    /// C, by [`curvature`].
+    pub curvature: &'a Matrix,
+    /// Of each score the factor of its curvature.
+    pub factors: &'a [f64],
+    /// Standard deviation of the noise in the diagonal of C.
+    pub curvature_noise: f64,
+    /// Variance of one record's rest in units of the curvature, over the private records.
+    pub sampling: f64,
+    pub tiers: &'a [Tier],
+    /// The unit of the tiers' expected parts: the base's mean squared rest.
+    pub unit: f64,
+    /// The public second moment: how large a tier's features are.
+    pub moment: &'a Matrix,
+}
+
+/// Parts of the expected one that are tried; 0 leaves the tier out.
+const GRID: [f64; 9] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
+/// The logarithm of a part is this uncertain beforehand.
+const DOUBT: f64 = 1.0;
+const SWEEPS: usize = 3;
+
+/// The private second moment as far as noise lets it be told from the public one: between each
+/// two tiers, the difference is shrunk by what of it may be noise (σ on the diagonal, σ/√2 off):
+/// the expected energy and so many standard deviations of it, for few numbers can do more by
+/// chance.
+pub fn curvature(
+    released: &Matrix,
+    public: &Matrix,
+    tiers: &[Tier],
+    noise: f64,
+    deviations: f64,
+) -> Matrix {
+    let mut moment = public.clone();
+    for one in tiers {
+        for other in tiers {
+            let at = (one.first, other.first);
+            let size = (one.count, other.count);
+            let difference = released.view(at, size) - public.view(at, size);
+            let numbers = one.count as f64 * other.count as f64;
+            let same = one.first == other.first;
+            let variances = if same { 0.5 * (numbers + one.count as f64) } else { 0.5 * numbers };
+            let chance = variances * (1.0 + deviations * (2.0 / numbers).sqrt());
+            let energy = difference.norm_squared();
+            let kept =
+                if energy > 0.0 { (1.0 - chance * noise.powi(2) / energy).max(0.0) } else { 0.0 };
+            let mut block = moment.view_mut(at, size);
+            block += kept * difference;
+        }
+    }
+    positive(&moment)
+}
+
+/// The matrix with its eigenvalues cut at almost 0.
+fn positive(matrix: &Matrix) -> Matrix {
+    let Some((values, axes)) = eigen(matrix) else { return matrix.clone() };
+    let least = 1e-9 * values.amax();
+    let mut scaled = axes.clone();
+    for (mut axis, value) in scaled.column_iter_mut().zip(&values) {
+        axis *= value.max(least);
+    }
+    let product = scaled * axes.transpose();
+    0.5 * (&product + product.transpose())
+}
+
+impl Evidence<'_> {
+    fn outputs(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// b̄ of one score, and the variance of its noise.
+    fn pooled(&self, output: usize) -> (Vector, f64) {
+        let last = &self.rounds[self.rounds.len() - 1].at;
+        let (mut sum, mut weights) = (Vector::zeros(self.curvature.nrows()), 0.0);
+        for round in self.rounds {
+            // What is wrong with C counts as far as the round was away.
+            let away = (round.at.column(output) - last.column(output)).norm_squared();
+            let factor = self.factors[output];
+            let variance = round.noise.powi(2) + (factor * self.curvature_noise).powi(2) * away;
+            let weight = 1.0 / variance.max(1e-30);
+            let here =
+                round.slope.column(output) + factor * self.curvature * round.at.column(output);
+            sum += weight * here;
+            weights += weight;
+        }
+        (sum / weights, 1.0 / weights)
+    }
+
+    /// Of each tier the variance that its numbers have where its part is as expected.
+    fn sizes(&self) -> Vec<f64> {
+        let size = |tier: &Tier| {
+            let trace: f64 =
+                (tier.first..tier.first + tier.count).map(|k| self.moment[(k, k)]).sum();
+            if trace > 0.0 { self.unit * tier.expected / trace } else { 0.0 }
+        };
+        self.tiers.iter().map(size).collect()
+    }
+
+    /// The likeliest correction, one column per score.
+    pub fn correction(&self) -> Matrix {
+        let scores: Vec<Score> = (0..self.outputs()).map(|output| self.score(output)).collect();
+        let sizes = self.sizes();
+        let mut parts = vec![1.0; self.tiers.len()];
+        let mut best = surprise(&scores, &parts);
+        for _ in 0..SWEEPS {
+            let before = parts.clone();
+            for tier in (0..parts.len()).filter(|tier| sizes[*tier] > 0.0) {
+                for part in GRID {
+                    let mut tried = parts.clone();
+                    tried[tier] = part;
+                    let found = surprise(&scores, &tried);
+                    if found < best {
+                        (best, parts) = (found, tried);
+                    }
+                }
+            }
+            if parts == before {
+                break;
+            }
+        }
+        let mut weights = Matrix::zeros(self.curvature.nrows(), self.outputs());
+        for (output, score) in scores.iter().enumerate() {
+            if let Some(solved) = score.solve(&parts) {
+                weights.set_column(output, &self.weights(output, &solved, &parts));
+            }
+        }
+        weights
+    }
+
+    /// What the slopes of one score say, and how they would be spread for given parts.
+    fn score(&self, output: usize) -> Score {
+        let (slope, noise) = self.pooled(output);
+        let factor = self.factors[output];
+        let mut fixed = self.sampling * factor * self.curvature;
+        for k in 0..fixed.nrows() {
+            fixed[(k, k)] += noise;
+        }
+        let spread = |(tier, size): (&Tier, f64)| {
+            let columns = self.curvature.columns(tier.first, tier.count);
+            size * factor.powi(2) * columns * columns.transpose()
+        };
+        let spreads = self.tiers.iter().zip(self.sizes()).map(spread).collect();
+        Score { slope, fixed, spreads }
+    }
+
+    /// d = T·C·M⁻¹·b̄, given M⁻¹·b̄.
+    fn weights(&self, output: usize, solved: &Vector, parts: &[f64]) -> Vector {
+        let mut weights = self.factors[output] * self.curvature * solved;
+        for ((tier, size), part) in self.tiers.iter().zip(self.sizes()).zip(parts) {
+            let mut rows = weights.rows_mut(tier.first, tier.count);
+            rows *= size * part;
+        }
+        weights
+    }
+}
+
+/// The slopes of one score: b̄, and their covariance M = noise + Σ part·C·T_tier·C.
+struct Score {
+    slope: Vector,
+    fixed: Matrix,
+    spreads: Vec<Matrix>,
+}
+
+impl Score {
+    fn factored(&self, parts: &[f64]) -> Option<Cholesky<f64, Dyn>> {
+        let mut total = self.fixed.clone();
+        for (spread, part) in self.spreads.iter().zip(parts) {
+            for (sum, entry) in total.as_mut_slice().iter_mut().zip(spread.as_slice()) {
+                *sum += part * entry;
+            }
+        }
+        total.cholesky()
+    }
+
+    /// M⁻¹·b̄
+    fn solve(&self, parts: &[f64]) -> Option<Vector> {
+        self.factored(parts).map(|factored| factored.solve(&self.slope))
+    }
+
+    /// ½ln|M| + ½b̄ᵀM⁻¹b̄
+    fn surprise(&self, parts: &[f64]) -> f64 {
+        let Some(factored) = self.factored(parts) else { return f64::INFINITY };
+        let triangle = factored.l_dirty();
+        let logarithm: f64 = triangle.diagonal().iter().map(|x| x.ln()).sum();
+        let mut image = self.slope.clone();
+        if !triangle.solve_lower_triangular_mut(&mut image) {
+            return f64::INFINITY;
+        }
+        logarithm + 0.5 * image.norm_squared()
+    }
+}
+
+/// Minus the logarithm of how likely the slopes and the parts are together.
+fn surprise(scores: &[Score], parts: &[f64]) -> f64 {
+    let prior: f64 = parts.iter().map(|part| 0.5 * (part.ln() / DOUBT).powi(2)).sum();
+    prior + scores.iter().map(|score| score.surprise(parts)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::Series;
+    use crate::adapt::example::{generator, normals};
+    use crate::numeric::golden;
+
+    fn tiers(counts: &[usize]) -> Vec<Tier> {
+        let mut first = 0;
+        let tier = |count: &usize| {
+            first += count;
+            let series = Series::LevelCorrection;
+            Tier { series, name: "", first: first - count, count: *count, expected: 0.1 }
+        };
+        counts.iter().map(tier).collect()
+    }
+
+    #[test]
+    fn the_second_moment_is_shrunk_as_in_the_reference() {
+        let golden = golden::correction();
+        let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
+        let noise = golden.number("regression.one_round.sG");
+        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise, 0.0);
+        golden::assert_close(&found, &of("C"), 1e-6);
+    }
+
+    #[test]
+    fn the_correction_is_near_the_reference() {
+        let golden = golden::correction();
+        let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
+        let slope = golden.vector("regression.one_round.b");
+        let rounds = [Round {
+            slope: Matrix::from_column_slice(11, 1, slope.as_slice()),
+            at: Matrix::zeros(11, 1),
+            noise: golden.number("regression.one_round.sb"),
+        }];
+        let (curvature, moment) = (of("C"), of("C_pub"));
+        let unit = golden.number("regression.s2");
+        let tiers = tiers(&[1, 1, 1, 2, 2, 4]);
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.0,
+            sampling: unit / 16.0,
+            tiers: &tiers,
+            unit,
+            moment: &moment,
+        };
+        // With the parts that the reference has found.
+        let taus = golden.value("regression.one_round.tau");
+        let parts: Vec<f64> =
+            (0..6).map(|tier| taus[tier.to_string()].as_f64().unwrap() / 0.1).collect();
+        let solved = evidence.score(0).solve(&parts).unwrap();
+        let found = evidence.weights(0, &solved, &parts);
+        // The reference is a prototype: it agrees to half a percent of the largest number.
+        let wanted = golden.vector("regression.one_round.delta_scaled");
+        golden::assert_near(&found, &wanted, 0.006 * wanted.amax());
+    }
+
+    /// What comes out for this correction and noise, with so many records.
+    fn found(truth: &Vector, noise: f64, seed: u64) -> Vector {
+        let features = truth.len();
+        let curvature = Matrix::identity(features, features) * 0.2;
+        let slope = &curvature * truth + noise * normals(&mut generator(seed), features);
+        let rounds = [Round {
+            slope: Matrix::from_column_slice(features, 1, slope.as_slice()),
+            at: Matrix::zeros(features, 1),
+            noise: noise.max(1e-9),
+        }];
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.0,
+            sampling: 0.0,
+            tiers: &tiers(&[1, features - 1]),
+            unit: 1.0,
+            moment: &curvature,
+        };
+        evidence.correction().column(0).into_owned()
+    }
+
+    #[test]
+    fn without_noise_the_truth_comes_out_and_without_signal_next_to_nothing() {
+        let truth = Vector::from_fn(12, |k, _| if k == 0 { 1.0 } else { 0.2 * (k as f64).sin() });
+        assert!((found(&truth, 0.0, 1) - &truth).norm() < 1e-3 * truth.norm());
+        let nothing = Vector::zeros(12);
+        for seed in 0..20 {
+            // What the noise alone would be taken for without any prior: 5 times its size.
+            let noise = 1.0;
+            let plain = 5.0 * noise * 12_f64.sqrt();
+            assert!(found(&nothing, noise, seed).norm() < 0.1 * plain);
+        }
+    }
+
+    #[test]
+    fn rounds_asked_elsewhere_say_the_same_of_the_truth() {
+        let truth = Vector::from_vec(vec![0.5, -0.3]);
+        let curvature = Matrix::from_row_slice(2, 2, &[0.3, 0.1, 0.1, 0.2]);
+        let round = |at: Vector| Round {
+            slope: Matrix::from_column_slice(2, 1, (&curvature * (&truth - &at)).as_slice()),
+            at: Matrix::from_column_slice(2, 1, at.as_slice()),
+            noise: 1e-4,
+        };
+        let rounds = [round(Vector::zeros(2)), round(Vector::from_vec(vec![3.0, 1.0]))];
+        let evidence = Evidence {
+            rounds: &rounds,
+            curvature: &curvature,
+            factors: &[1.0],
+            curvature_noise: 0.1,
+            sampling: 0.0,
+            tiers: &tiers(&[2]),
+            unit: 1.0,
+            moment: &curvature,
+        };
+        let (slope, _) = evidence.pooled(0);
+        golden::assert_near(&slope, &(&curvature * &truth), 1e-12);
+        let found = evidence.correction().column(0).into_owned();
+        golden::assert_near(&found, &truth, 1e-3);
+    }
+}

@@ -1,0 +1,316 @@
+//! What public records teach: predictors, which of them to trust elsewhere, and features.
+//!
+//! Four predictors are taught: a linear one, boosted trees with few and with many leaves, and
+//! trees on what the linear one leaves. Each is also taught without a part of the records, once
+//! for every fold, so that public records can be scored as unseen ones, and once for every
+//! *region*: a third of the records along their first principal component. How well a region
+//! is predicted by the others stands for how well private records will be; by it the mixture
+//! is chosen that is the base.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
+
+use super::labels::{Labels, RIDGES};
+use crate::model::shape::Predictor;
+use crate::model::trees::{Binned, Boosting, Growth};
+use crate::numeric::principal::Principal;
+use crate::numeric::projection::{onto_simplex, shrink_factor};
+use crate::numeric::{Matrix, Vector, parallel};
+
+/// Public records that predictors are compared on, at most.
+const MOST_COMPARED: usize = 10_000;
+const FOLDS: usize = 4;
+const REGIONS: usize = 3;
+
+/// The kinds of predictors, in the order of every list here.
+const KINDS: [Kind; 4] = [Kind::Linear, Kind::Trees(8), Kind::Trees(31), Kind::Rest(8)];
+pub const PREDICTORS: usize = KINDS.len();
+pub const LINEAR: usize = 0;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Linear,
+    /// So many leaves.
+    Trees(usize),
+    /// On what the linear predictor leaves.
+    Rest(usize),
+}
+
+/// The predictors with their choice.
+#[derive(Debug, Clone)]
+pub struct Taught {
+    pub predictors: Vec<Predictor>,
+    /// Every predictor's scores of the compared records by one that had not seen them.
+    pub unseen: Vec<Matrix>,
+    /// The same by one that had not seen their region.
+    pub abroad: Vec<Matrix>,
+    /// The records that were compared.
+    pub compared: Vec<u32>,
+    /// The region of each.
+    pub regions: Vec<u8>,
+    /// The mixture that does best abroad.
+    pub base: Vec<f64>,
+}
+
+struct Part {
+    taught: Vec<u32>,
+    /// Positions among the compared records.
+    left_out: Vec<u32>,
+}
+
+struct Outcome {
+    predictors: Vec<Predictor>,
+    courses: Vec<Vec<f64>>,
+}
+
+fn boosting(leaves: usize, records: usize) -> Boosting {
+    let growth = Growth { most_leaves: leaves, most_depth: 32, least_examples: 20, ridge: 1.0 };
+    let rounds = if records > 50_000 { 100 } else { 150 };
+    Boosting { rounds, learning_rate: if leaves > 8 { 0.06 } else { 0.1 }, growth }
+}
+
+/// Teaches all of it. `seed` decides the folds.
+pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
+    let records = features.ncols();
+    let stride = records.div_ceil(MOST_COMPARED).max(1);
+    let compared: Vec<u32> = (0..records as u32).step_by(stride).collect();
+    let some = features.select_columns(&compared.iter().map(|i| *i as usize).collect::<Vec<_>>());
+    let chosen = labels.select(&compared);
+    let (folds, regions) = (folds(compared.len(), seed), regions(&some));
+    let part = |of: &[u8], number: u8| {
+        let (left_out, taught) =
+            (0..compared.len() as u32).partition(|i| of[*i as usize] == number);
+        Part { taught, left_out }
+    };
+    let parts: Vec<Part> = (0..FOLDS as u8)
+        .map(|fold| part(&folds, fold))
+        .chain((0..REGIONS as u8).map(|region| part(&regions, region)))
+        .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
+        .collect();
+    let binned = Binned::new(&some);
+    let ridge = best_ridge(&some, &chosen, &parts);
+    let mut outcomes: Vec<Option<Outcome>> = parts.iter().map(|_| None).collect();
+    let jobs: Vec<_> = parts.iter().zip(&mut outcomes).collect();
+    parallel::share_out(jobs, parallel::threads(), &|(part, outcome): (
+        &Part,
+        &mut Option<Outcome>,
+    )| {
+        *outcome = Some(learn((&some, &binned), &chosen, part, ridge));
+    });
+    let mut outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    let rounds: Vec<usize> = (0..PREDICTORS).map(|kind| best_rounds(&outcomes, kind)).collect();
+    let outputs = labels.answer().outputs();
+    let blank = || vec![Matrix::zeros(outputs, compared.len()); PREDICTORS];
+    let (mut unseen, mut abroad) = (blank(), blank());
+    for (at, (part, outcome)) in parts.iter().zip(&mut outcomes).enumerate() {
+        let scores = if at < FOLDS { &mut unseen } else { &mut abroad };
+        for (kind, predictor) in outcome.predictors.iter_mut().enumerate() {
+            truncate(predictor, rounds[kind]);
+            let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
+            let answers = predictor.scores(&some.select_columns(&left), outputs);
+            for (i, answer) in left.iter().zip(answers.column_iter()) {
+                scores[kind].set_column(*i, &answer);
+            }
+        }
+    }
+    let whole = if stride == 1 { binned } else { Binned::new(features) };
+    let predictors = finally((features, &whole), labels, &rounds, ridge);
+    let base = mixture(&abroad, &chosen);
+    Taught { predictors, unseen, abroad, compared, regions, base }
+}
+
+/// The share of the public records that bounds are made for.
+pub const WITHIN: f64 = 0.95;
+
+pub fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = (share * sorted.len() as f64) as usize;
+    sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}
+
+/// Which fold each record is in.
+fn folds(records: usize, seed: u64) -> Vec<u8> {
+    let mut folds: Vec<u8> = (0..records).map(|i| (i % FOLDS) as u8).collect();
+    folds.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
+    folds
+}
+
+/// Thirds along the first principal component.
+fn regions(features: &Matrix) -> Vec<u8> {
+    let records = features.ncols();
+    let mut bounded = features.clone();
+    let radius = quantile(bounded.column_iter().map(|record| record.norm()), WITHIN);
+    for mut record in bounded.column_iter_mut() {
+        let shrink = shrink_factor(record.norm(), radius);
+        record *= shrink;
+    }
+    let places = match Principal::centred(&bounded, 1) {
+        Some((_, principal)) if principal.directions.ncols() > 0 => {
+            bounded.tr_mul(&principal.directions.column(0))
+        }
+        _ => Vector::from_fn(records, |i, _| i as f64),
+    };
+    let mut order: Vec<usize> = (0..records).collect();
+    order.sort_by(|a, b| places[*a].total_cmp(&places[*b]).then(a.cmp(b)));
+    let mut regions = vec![0; records];
+    for (rank, record) in order.into_iter().enumerate() {
+        regions[record] = (rank * REGIONS / records) as u8;
+    }
+    regions
+}
+
+/// Every kind taught by `taught`, watched on `watched`.
+fn learn(
+    (features, binned): (&Matrix, &Binned),
+    labels: &Labels,
+    part: &Part,
+    ridge: f64,
+) -> Outcome {
+    let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
+    let linear = linear(features, labels, taught, &[ridge]).swap_remove(0);
+    let offset = linear.scores(features, labels.answer().outputs());
+    let (mut predictors, mut courses) = (vec![linear], vec![Vec::new()]);
+    for kind in &KINDS[1..] {
+        let (leaves, start) = match kind {
+            Kind::Linear => continue,
+            Kind::Trees(leaves) => (*leaves, None),
+            Kind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
+        };
+        let (forest, course) = boosting(leaves, taught.len()).fit(
+            (binned, features),
+            taught,
+            labels.loss(),
+            start,
+            watched,
+        );
+        predictors.push(Predictor::Forest(forest));
+        courses.push(course);
+    }
+    Outcome { predictors, courses }
+}
+
+/// The same by all records, for as many rounds as did best.
+fn finally(
+    (features, binned): (&Matrix, &Binned),
+    labels: &Labels,
+    rounds: &[usize],
+    ridge: f64,
+) -> Vec<Predictor> {
+    let everyone: Vec<u32> = (0..features.ncols() as u32).collect();
+    let linear = linear(features, labels, &everyone, &[ridge]).swap_remove(0);
+    let offset = linear.scores(features, labels.answer().outputs());
+    let mut forests: Vec<Option<Predictor>> = KINDS[1..].iter().map(|_| None).collect();
+    let jobs: Vec<_> = KINDS[1..].iter().zip(&rounds[1..]).zip(&mut forests).collect();
+    parallel::share_out(jobs, parallel::threads(), &|((kind, rounds), forest): (
+        (&Kind, &usize),
+        &mut Option<Predictor>,
+    )| {
+        let (leaves, start) = match kind {
+            Kind::Linear => return,
+            Kind::Trees(leaves) => (*leaves, None),
+            Kind::Rest(leaves) => (*leaves, Some(offset.as_slice())),
+        };
+        let plan = Boosting { rounds: *rounds, ..boosting(leaves, everyone.len()) };
+        let fitted = plan.fit((binned, features), &everyone, labels.loss(), start, &[]);
+        *forest = Some(Predictor::Forest(fitted.0));
+    });
+    std::iter::once(linear).chain(forests.into_iter().flatten()).collect()
+}
+
+/// The rounds with the least loss, folds and regions counting alike.
+fn best_rounds(outcomes: &[Outcome], kind: usize) -> usize {
+    let courses: Vec<&Vec<f64>> = outcomes.iter().map(|outcome| &outcome.courses[kind]).collect();
+    let length = courses.iter().map(|course| course.len()).min().unwrap_or(0);
+    let loss = |round: usize| -> f64 {
+        let each = courses.iter().enumerate().map(|(at, course)| {
+            let count = if at < FOLDS { FOLDS } else { REGIONS };
+            course[round] / count as f64
+        });
+        each.sum()
+    };
+    (0..length).min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(0)
+}
+
+fn truncate(predictor: &mut Predictor, rounds: usize) {
+    if let Predictor::Forest(forest) = predictor {
+        forest.truncate(rounds);
+    }
+}
+
+/// The ridge of the linear predictor that does best abroad.
+fn best_ridge(features: &Matrix, labels: &Labels, parts: &[Part]) -> f64 {
+    let outputs = labels.answer().outputs();
+    let mut losses = [0.0; RIDGES.len()];
+    for part in parts.iter().skip(FOLDS) {
+        let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
+        let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
+        let all = linear(features, labels, &part.taught, &RIDGES);
+        for (loss, predictor) in losses.iter_mut().zip(all) {
+            *loss += truth.mean_loss(&predictor.scores(&away, outputs));
+        }
+    }
+    let best = (0..RIDGES.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b]));
+    RIDGES[best.unwrap_or(0)]
+}
+
+fn linear(features: &Matrix, labels: &Labels, taught: &[u32], ridges: &[f64]) -> Vec<Predictor> {
+    let inputs = features.nrows();
+    let mut examples = Matrix::from_element(inputs + 1, taught.len(), 1.0);
+    let radius = quantile(taught.iter().map(|at| features.column(*at as usize).norm()), WITHIN);
+    let radius = if radius > 0.0 { radius } else { 1.0 };
+    for (mut example, at) in examples.column_iter_mut().zip(taught) {
+        let record = features.column(*at as usize);
+        let shrink = shrink_factor(record.norm(), radius) / radius;
+        example.rows_mut(0, inputs).copy_from(&(shrink * record));
+    }
+    let predictor = |mut weights: Vec<f64>| {
+        for score in weights.chunks_exact_mut(inputs + 1) {
+            score[..inputs].iter_mut().for_each(|weight| *weight /= radius);
+        }
+        Predictor::Linear { weights, radius }
+    };
+    labels.select(taught).linear(&examples, ridges).into_iter().map(predictor).collect()
+}
+
+/// Mixtures of the predictors' scores: what trees leave to the line is added to it.
+pub fn mixed(scores: &[Matrix], mixture: &[f64]) -> Matrix {
+    let mut sum = Matrix::zeros(scores[0].nrows(), scores[0].ncols());
+    for (share, scores) in mixture.iter().zip(scores) {
+        sum += *share * scores;
+    }
+    sum
+}
+
+/// The mixture of linear, small, large trees and line with trees on its rest that has the
+/// least loss, by projected descent on their shares.
+fn mixture(scores: &[Matrix], labels: &Labels) -> Vec<f64> {
+    // Shares of [linear, small, large, linear + rest].
+    let shares_to_mixture =
+        |shares: &Vector| vec![shares[0] + shares[3], shares[1], shares[2], shares[3]];
+    let loss = |shares: &Vector| labels.mean_loss(&mixed(scores, &shares_to_mixture(shares)));
+    let mut shares = Vector::from_element(PREDICTORS, 1.0 / PREDICTORS as f64);
+    let mut current = loss(&shares);
+    let mut length = 0.25;
+    // Pairs of shares are moved against each other: four numbers need no gradient.
+    while length > 0.01 {
+        let mut better = false;
+        for from in 0..PREDICTORS {
+            for to in (0..PREDICTORS).filter(|to| *to != from) {
+                let mut next = shares.clone();
+                next[from] -= length;
+                next[to] += length;
+                onto_simplex(&mut next);
+                let reached = loss(&next);
+                if reached < current - 1e-12 * current.abs() {
+                    (shares, current, better) = (next, reached, true);
+                }
+            }
+        }
+        if !better {
+            length /= 2.0;
+        }
+    }
+    shares_to_mixture(&shares)
+}

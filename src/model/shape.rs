@@ -1,0 +1,290 @@
+//! A public shape with a private correction.
+//!
+//! *Predictors* that public records have taught give scores; a fixed mixture of them is the
+//! base. A record's *features* are a few bounded blocks of numbers made of these scores, of its
+//! columns, and of where it falls in a public tree. The answer is the base plus a linear
+//! function of the features, the *correction*, which is all that private records decide.
+//!
+//! Whatever a record holds, its feature vector is no longer than 1: sensitivities rest on it.
+
+use super::trees::{Forest, LEAF, Tree};
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::{Matrix, Vector};
+
+/// What the score means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// A prepared label.
+    Number,
+    /// The logarithm of the odds of the second class.
+    TwoClasses,
+    /// Logarithms of the probabilities of so many classes, up to a constant.
+    Classes(usize),
+}
+
+impl Answer {
+    /// Scores of one record.
+    pub fn outputs(self) -> usize {
+        match self {
+            Self::Number | Self::TwoClasses => 1,
+            Self::Classes(count) => count,
+        }
+    }
+}
+
+/// Something that scores records and was taught by public ones.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predictor {
+    /// Of records shortened to the norm `radius`: for every score its weights, then its intercept.
+    Linear {
+        weights: Vec<f64>,
+        radius: f64,
+    },
+    Forest(Forest),
+}
+
+/// Numbers of a record that share a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    pub source: Source,
+    /// Subtracted from each number.
+    pub centre: Vec<f64>,
+    /// Divides each number; a number of width 0 says nothing and is 0.
+    pub width: Vec<f64>,
+    /// The block is shortened to this norm.
+    pub limit: f64,
+    /// Its share of the record's features.
+    pub scale: f64,
+}
+
+/// What a block is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    Constant,
+    /// The scores of a mixture of the predictors.
+    Scores(Vec<f64>),
+    /// The columns of the record, or so many linear functions of them, one per row.
+    Columns(Option<Matrix>),
+    /// What the splits on each group of columns add to the score of this forest.
+    Effects {
+        predictor: usize,
+        groups: Vec<u32>,
+    },
+    /// In which node of a tree the record falls, of those that have a number here.
+    Cells {
+        tree: Tree,
+        slots: Vec<u32>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    pub inputs: usize,
+    pub answer: Answer,
+    pub predictors: Vec<Predictor>,
+    /// The base is this mixture of the predictors' scores.
+    pub base: Vec<f64>,
+    pub blocks: Vec<Block>,
+    /// For every feature one number per score.
+    pub correction: Vec<f64>,
+}
+
+/// Features and base of many records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// One record per column.
+    pub features: Matrix,
+    /// One record per column, one score per row.
+    pub base: Matrix,
+}
+
+impl Predictor {
+    /// One column of scores per column of `features`.
+    pub fn scores(&self, features: &Matrix, outputs: usize) -> Matrix {
+        let inputs = features.nrows();
+        let mut scores = Matrix::zeros(outputs, features.ncols());
+        for (example, mut scores) in features.column_iter().zip(scores.column_iter_mut()) {
+            match self {
+                Self::Forest(forest) => {
+                    forest.add_scores(example.as_slice(), scores.as_mut_slice());
+                }
+                Self::Linear { weights, radius } => {
+                    let shrink = shrink_factor(example.norm(), *radius);
+                    for (score, w) in scores.iter_mut().zip(weights.chunks_exact(inputs + 1)) {
+                        let sum: f64 = example.iter().zip(w).map(|(x, w)| x * w).sum();
+                        *score = shrink * sum + w[inputs];
+                    }
+                }
+            }
+        }
+        scores
+    }
+}
+
+impl Block {
+    /// Numbers of the block.
+    pub fn len(&self) -> usize {
+        self.centre.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.centre.is_empty()
+    }
+
+    /// The block's numbers for a record with these scores of the predictors, before they are
+    /// centred; added to `numbers`, which are 0.
+    pub fn raw(
+        &self,
+        example: &[f64],
+        scores: &[&[f64]],
+        predictors: &[Predictor],
+        numbers: &mut [f64],
+    ) {
+        match &self.source {
+            Source::Constant => numbers[0] = 1.0,
+            Source::Scores(mixture) => {
+                for (share, scores) in mixture.iter().zip(scores) {
+                    for (number, score) in numbers.iter_mut().zip(*scores) {
+                        *number += share * score;
+                    }
+                }
+                if numbers.len() > 1 {
+                    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+                    for number in numbers.iter_mut() {
+                        *number -= mean;
+                    }
+                }
+            }
+            Source::Columns(None) => numbers.copy_from_slice(example),
+            Source::Columns(Some(rows)) => {
+                let image = rows * nalgebra::DVectorView::from_slice(example, example.len());
+                numbers.copy_from_slice(image.as_slice());
+            }
+            Source::Effects { predictor, groups } => {
+                if let Some(Predictor::Forest(forest)) = predictors.get(*predictor) {
+                    for tree in &forest.trees {
+                        let mut node = 0;
+                        for next in tree.path(example) {
+                            let group = groups[tree.feature[node] as usize] as usize;
+                            numbers[group] += tree.values[next] - tree.values[node];
+                            node = next;
+                        }
+                    }
+                }
+            }
+            Source::Cells { tree, slots } => {
+                for node in tree.path(example) {
+                    if let Some(number) = numbers.get_mut(slots[node] as usize) {
+                        *number = 1.0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// From raw numbers to features.
+    pub fn finish(&self, numbers: &mut [f64]) {
+        for ((number, centre), width) in numbers.iter_mut().zip(&self.centre).zip(&self.width) {
+            *number = if *width > 0.0 { (*number - centre) / width } else { 0.0 };
+            if !number.is_finite() {
+                *number = 0.0;
+            }
+        }
+        let length = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let factor = self.scale * shrink_factor(length, self.limit);
+        for number in numbers {
+            *number *= factor;
+        }
+    }
+}
+
+/// For every node of the tree its number among those of this depth; [`LEAF`] elsewhere.
+pub fn slots(tree: &Tree, depth: usize) -> Vec<u32> {
+    let mut next = 0;
+    let slot = |of: usize| {
+        if of != depth {
+            return LEAF;
+        }
+        next += 1;
+        next - 1
+    };
+    tree.depths().into_iter().map(slot).collect()
+}
+
+impl Shape {
+    pub fn feature_count(&self) -> usize {
+        self.blocks.iter().map(Block::len).sum()
+    }
+
+    /// The scores of every predictor.
+    pub fn scores(&self, features: &Matrix) -> Vec<Matrix> {
+        let outputs = self.answer.outputs();
+        self.predictors.iter().map(|predictor| predictor.scores(features, outputs)).collect()
+    }
+
+    /// Features and base of records.
+    pub fn see(&self, features: &Matrix) -> Seen {
+        self.see_with(features, &self.scores(features))
+    }
+
+    /// The same with scores that others gave: those of predictors that had not seen them.
+    pub fn see_with(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
+        let mut seen = self.see_blocks(features, scores);
+        for mut record in seen.features.column_iter_mut() {
+            let shrink = shrink_factor(record.norm(), 1.0);
+            record *= shrink;
+        }
+        seen
+    }
+
+    /// The same without a bound on the whole.
+    pub fn see_blocks(&self, features: &Matrix, scores: &[Matrix]) -> Seen {
+        let count = features.ncols();
+        let mut base = Matrix::zeros(self.answer.outputs(), count);
+        for (share, scores) in self.base.iter().zip(scores) {
+            base += *share * scores;
+        }
+        let mut seen = Matrix::zeros(self.feature_count(), count);
+        let outputs = self.answer.outputs();
+        for (at, (example, mut column)) in
+            features.column_iter().zip(seen.column_iter_mut()).enumerate()
+        {
+            if example.iter().all(|x| *x == 0.0) {
+                // A null record: as if it were not there.
+                continue;
+            }
+            let mut rest = column.as_mut_slice();
+            let own: Vec<&[f64]> =
+                scores.iter().map(|scores| &scores.as_slice()[at * outputs..][..outputs]).collect();
+            for block in &self.blocks {
+                let (numbers, after) = rest.split_at_mut(block.len());
+                rest = after;
+                block.raw(example.as_slice(), &own, &self.predictors, numbers);
+                block.finish(numbers);
+            }
+        }
+        Seen { features: seen, base }
+    }
+
+    /// Base plus correction.
+    pub fn corrected(&self, seen: &Seen) -> Matrix {
+        let outputs = self.answer.outputs();
+        let correction = nalgebra::DMatrixView::from_slice(
+            &self.correction,
+            outputs,
+            self.correction.len() / outputs,
+        );
+        &seen.base + correction * &seen.features
+    }
+
+    /// The scores of records, one per column.
+    pub fn answers(&self, features: &Matrix) -> Matrix {
+        self.corrected(&self.see(features))
+    }
+
+    /// With another correction.
+    #[must_use]
+    pub fn with_correction(&self, correction: &Vector) -> Self {
+        Self { correction: correction.as_slice().to_vec(), ..self.clone() }
+    }
+}

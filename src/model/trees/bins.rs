@@ -1,0 +1,196 @@
+//! Features as bins: what trees are grown on.
+//!
+//! A feature of many values gets at most 255 bins of about equal counts, with edges halfway
+//! between neighbouring values. Features of two values, most of which come from categories,
+//! share a column as long as no example has the rarer value of two of them: one pass over the
+//! examples then serves them all.
+
+use crate::numeric::Matrix;
+
+const MOST_BINS: usize = 255;
+
+/// The columns that trees are grown on.
+#[derive(Debug)]
+pub struct Binned {
+    pub(super) columns: Vec<Column>,
+    pub(super) examples: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Column {
+    /// Of every example.
+    pub of: Vec<u8>,
+    pub kind: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Bin b holds values up to edge b; one more bin holds all beyond the last.
+    Ordered { feature: u32, edges: Vec<f64> },
+    /// Bin b + 1 holds the examples that have the rarer value of flag b; bin 0 the others.
+    Flags(Vec<Flag>),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flag {
+    pub feature: u32,
+    pub threshold: f64,
+    /// The rarer value is the larger one.
+    pub high: bool,
+}
+
+impl Column {
+    pub fn is_ordered(&self) -> bool {
+        matches!(self.kind, Kind::Ordered { .. })
+    }
+
+    /// The bins that a node may be split at.
+    pub fn splits(&self) -> std::ops::Range<usize> {
+        if self.is_ordered() { 0..self.bins() - 1 } else { 1..self.bins() }
+    }
+
+    pub fn bins(&self) -> usize {
+        match &self.kind {
+            Kind::Ordered { edges, .. } => edges.len() + 1,
+            Kind::Flags(flags) => flags.len() + 1,
+        }
+    }
+}
+
+impl Binned {
+    /// Of the columns of `features`, which are finite; one that says nothing is left out.
+    pub fn new(features: &Matrix) -> Self {
+        let examples = features.ncols();
+        let (mut columns, mut flags) = (Vec::new(), Vec::new());
+        for feature in 0..features.nrows() {
+            let values: Vec<f64> = features.row(feature).iter().copied().collect();
+            let edges = edges(&values);
+            match edges.len() {
+                0 => {}
+                1 if has_two_values(&values) => {
+                    flags.push(rare(feature as u32, edges[0], &values));
+                }
+                _ => {
+                    let bin = |x: &f64| edges.partition_point(|edge| edge < x) as u8;
+                    let of = values.iter().map(bin).collect();
+                    columns.push(Column {
+                        of,
+                        kind: Kind::Ordered { feature: feature as u32, edges },
+                    });
+                }
+            }
+        }
+        columns.extend(bundles(flags, examples));
+        Self { columns, examples }
+    }
+
+    pub fn examples(&self) -> usize {
+        self.examples
+    }
+}
+
+/// Halfway between neighbouring distinct values, thinned out to [`MOST_BINS`] − 1.
+fn edges(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let halfway = |a: f64, b: f64| {
+        let middle = a + 0.5 * (b - a);
+        // Rounded down to the lower one, or up to the upper one where they are neighbours.
+        if middle < b { middle } else { a }
+    };
+    let mut distinct = sorted.clone();
+    distinct.dedup();
+    if distinct.len() <= MOST_BINS {
+        return distinct.windows(2).map(|pair| halfway(pair[0], pair[1])).collect();
+    }
+    let mut edges: Vec<f64> = Vec::with_capacity(MOST_BINS);
+    for bin in 1..MOST_BINS {
+        let at = bin * sorted.len() / MOST_BINS;
+        let here = sorted[at];
+        // The edge lies below `here`, and above the next smaller value.
+        let below = sorted[..at].partition_point(|x| *x < here);
+        if below > 0 {
+            edges.push(halfway(sorted[below - 1], here));
+        }
+    }
+    edges.dedup();
+    edges
+}
+
+fn has_two_values(values: &[f64]) -> bool {
+    let first = values[0];
+    let other = values.iter().find(|x| **x != first);
+    other.is_some_and(|other| values.iter().all(|x| *x == first || x == other))
+}
+
+/// The flag, and who has its rarer value.
+fn rare(feature: u32, threshold: f64, values: &[f64]) -> (Flag, Vec<u32>) {
+    let above = values.iter().filter(|x| **x > threshold).count();
+    let high = 2 * above <= values.len();
+    let has = (0_u32..).zip(values).filter(|(_, x)| (**x > threshold) == high);
+    (Flag { feature, threshold, high }, has.map(|(example, _)| example).collect())
+}
+
+/// Each flag joins the first column none of whose examples has it.
+fn bundles(flags: Vec<(Flag, Vec<u32>)>, examples: usize) -> Vec<Column> {
+    /// Columns that a flag is tried on.
+    const TRIED: usize = 16;
+    let mut columns: Vec<(Vec<Flag>, Vec<u8>)> = Vec::new();
+    for (flag, has) in flags {
+        let open = columns.iter_mut().rev().take(TRIED).find(|(flags, of)| {
+            flags.len() < MOST_BINS - 1 && has.iter().all(|example| of[*example as usize] == 0)
+        });
+        let (flags, of) = if let Some(column) = open {
+            column
+        } else {
+            columns.push((Vec::new(), vec![0; examples]));
+            let last = columns.len() - 1;
+            &mut columns[last]
+        };
+        flags.push(flag);
+        for example in has {
+            of[example as usize] = flags.len() as u8;
+        }
+    }
+    let column = |(flags, of)| Column { of, kind: Kind::Flags(flags) };
+    columns.into_iter().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_lie_between_the_values_that_they_part() {
+        assert_eq!(edges(&[3.0, 1.0, 2.0, 1.0]), [1.5, 2.5]);
+        assert!(edges(&[4.0; 9]).is_empty());
+        let next = f64::from_bits(1.0_f64.to_bits() + 1);
+        assert_eq!(edges(&[1.0, next]), [1.0]);
+        let many: Vec<f64> = (0..10_000).map(|k| f64::from(k * k)).collect();
+        let edges = edges(&many);
+        assert!(edges.len() == 254 && edges.windows(2).all(|pair| pair[0] < pair[1]));
+        let mut counts = [0; 255];
+        for x in &many {
+            counts[edges.partition_point(|edge| edge < x)] += 1;
+        }
+        assert!(counts.iter().all(|count| (35..=45).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn indicators_of_one_category_share_a_column_and_others_do_not() {
+        // Three indicators of one category, one flag that overlaps them, one number.
+        let features = Matrix::from_fn(5, 60, |feature, example| match feature {
+            0..=2 => f64::from(example % 3 == feature),
+            3 => f64::from(example % 4 == 0),
+            _ => example as f64,
+        });
+        let binned = Binned::new(&features);
+        let bins: Vec<usize> = binned.columns.iter().map(Column::bins).collect();
+        assert_eq!(bins, [60, 4, 2]);
+        let Kind::Flags(flags) = &binned.columns[1].kind else { panic!() };
+        for example in 0..60 {
+            let bin = binned.columns[1].of[example] as usize;
+            assert_eq!(flags[bin - 1].feature as usize, example % 3);
+        }
+    }
+}

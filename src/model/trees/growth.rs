@@ -1,0 +1,335 @@
+//! One tree, grown leaf by leaf: the leaf whose split gains most is split next.
+//!
+//! Every example has a gradient per output and one curvature. A node's value is the Newton
+//! step −ΣG/(ΣH + λ) of each output, its worth Σ_outputs (ΣG)²/(ΣH + λ), and a split gains
+//! what its children are worth more. Of two siblings only the smaller one's histogram is
+//! counted; the other's is the difference to their parent's.
+
+use super::bins::{Binned, Kind};
+use super::{LEAF, Tree};
+
+/// How a tree may grow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    pub most_leaves: usize,
+    pub most_depth: usize,
+    pub least_examples: usize,
+    /// λ
+    pub ridge: f64,
+}
+
+/// No leaf has less curvature than this.
+const LEAST_CURVATURE: f64 = 1e-3;
+
+/// What the examples pull a tree towards.
+#[derive(Debug, Clone, Copy)]
+pub struct Pull<'a> {
+    /// `outputs` numbers per example.
+    pub gradients: &'a [f64],
+    /// One number per example.
+    pub curvatures: &'a [f64],
+    pub outputs: usize,
+}
+
+/// A grown tree, and the examples of each of its leaves.
+#[derive(Debug)]
+pub struct Grown {
+    pub tree: Tree,
+    pub leaves: Vec<(usize, Vec<u32>)>,
+}
+
+/// More than rounding can make.
+fn least_gain(here: f64) -> f64 {
+    1e-12 * here.abs() + 1e-300
+}
+
+struct Split {
+    gain: f64,
+    column: usize,
+    /// The bin that the split is at.
+    bin: usize,
+}
+
+/// A leaf that may be split.
+struct Candidate {
+    node: usize,
+    depth: usize,
+    examples: Vec<u32>,
+    histogram: Vec<f64>,
+    split: Option<Split>,
+}
+
+struct Grower<'a> {
+    data: &'a Binned,
+    pull: Pull<'a>,
+    growth: Growth,
+    /// Where each column's bins begin in a histogram.
+    starts: Vec<usize>,
+    bins: usize,
+}
+
+/// Grows a tree on those `examples`.
+pub fn grow(data: &Binned, examples: Vec<u32>, pull: Pull<'_>, growth: Growth) -> Grown {
+    let mut starts = Vec::with_capacity(data.columns.len());
+    let mut bins = 0;
+    for column in &data.columns {
+        starts.push(bins);
+        bins += column.bins();
+    }
+    Grower { data, pull, growth, starts, bins }.grow(examples)
+}
+
+impl Grower<'_> {
+    /// Numbers per bin: the gradients of each output, the curvature, the count.
+    fn stride(&self) -> usize {
+        self.pull.outputs + 2
+    }
+
+    fn grow(&self, examples: Vec<u32>) -> Grown {
+        let histogram = self.count(&examples);
+        let total = self.total(&examples);
+        let mut tree = Tree::of_one(self.value(&total));
+        let mut open = vec![self.candidate(0, 0, examples, histogram, &total)];
+        let mut closed = Vec::new();
+        while open.len() + closed.len() < self.growth.most_leaves {
+            let gain = |candidate: &Candidate| candidate.split.as_ref().map(|split| split.gain);
+            let mut best: Option<(usize, f64)> = None;
+            for (at, candidate) in open.iter().enumerate() {
+                if let Some(gain) = gain(candidate)
+                    && best.is_none_or(|(_, most)| gain > most)
+                {
+                    best = Some((at, gain));
+                }
+            }
+            let Some((at, _)) = best else { break };
+            let candidate = open.swap_remove(at);
+            match self.split(candidate, &mut tree) {
+                Ok([left, right]) => open.extend([left, right]),
+                Err(leaf) => closed.push(leaf),
+            }
+        }
+        closed.extend(open.into_iter().map(|leaf| (leaf.node, leaf.examples)));
+        closed.sort_by_key(|(node, _)| *node);
+        Grown { tree, leaves: closed }
+    }
+
+    fn count(&self, examples: &[u32]) -> Vec<f64> {
+        let Pull { gradients, curvatures, outputs } = self.pull;
+        let stride = self.stride();
+        let mut histogram = vec![0.0; self.bins * stride];
+        // Side by side, because every column asks for them again.
+        let pulls: Vec<[f64; 2]> = if outputs == 1 {
+            let pull =
+                |example: &u32| [gradients[*example as usize], curvatures[*example as usize]];
+            examples.iter().map(pull).collect()
+        } else {
+            Vec::new()
+        };
+        for (column, start) in self.data.columns.iter().zip(&self.starts) {
+            let part = &mut histogram[start * stride..][..column.bins() * stride];
+            if outputs == 1 {
+                let (bins, _) = part.as_chunks_mut::<3>();
+                for (example, pull) in examples.iter().zip(&pulls) {
+                    let bin = &mut bins[usize::from(column.of[*example as usize])];
+                    bin[0] += pull[0];
+                    bin[1] += pull[1];
+                    bin[2] += 1.0;
+                }
+                continue;
+            }
+            for &example in examples {
+                let example = example as usize;
+                let bin = &mut part[stride * column.of[example] as usize..][..stride];
+                for (sum, gradient) in
+                    bin.iter_mut().zip(&gradients[example * outputs..][..outputs])
+                {
+                    *sum += gradient;
+                }
+                bin[outputs] += curvatures[example];
+                bin[outputs + 1] += 1.0;
+            }
+        }
+        histogram
+    }
+
+    fn total(&self, examples: &[u32]) -> Vec<f64> {
+        let Pull { gradients, curvatures, outputs } = self.pull;
+        let mut total = vec![0.0; self.stride()];
+        for &example in examples {
+            let example = example as usize;
+            for (sum, gradient) in total.iter_mut().zip(&gradients[example * outputs..][..outputs])
+            {
+                *sum += gradient;
+            }
+            total[outputs] += curvatures[example];
+            total[outputs + 1] += 1.0;
+        }
+        total
+    }
+
+    fn value(&self, sums: &[f64]) -> Vec<f64> {
+        let outputs = self.pull.outputs;
+        let curvature = sums[outputs] + self.growth.ridge;
+        let step = |sum: &f64| if curvature > 0.0 { -sum / curvature } else { 0.0 };
+        sums[..outputs].iter().map(step).collect()
+    }
+
+    fn worth(&self, sums: &[f64]) -> f64 {
+        let outputs = self.pull.outputs;
+        let squares: f64 = sums[..outputs].iter().map(|sum| sum * sum).sum();
+        squares / (sums[outputs] + self.growth.ridge)
+    }
+
+    fn may_be_leaf(&self, sums: &[f64]) -> bool {
+        let outputs = self.pull.outputs;
+        sums[outputs + 1] >= self.growth.least_examples as f64 && sums[outputs] >= LEAST_CURVATURE
+    }
+
+    fn candidate(
+        &self,
+        node: usize,
+        depth: usize,
+        examples: Vec<u32>,
+        histogram: Vec<f64>,
+        total: &[f64],
+    ) -> Candidate {
+        let splittable = depth < self.growth.most_depth
+            && examples.len() >= 2 * self.growth.least_examples.max(1);
+        let split = splittable.then(|| self.best_split(&histogram, total)).flatten();
+        let histogram = if split.is_some() { histogram } else { Vec::new() };
+        Candidate { node, depth, examples, histogram, split }
+    }
+
+    /// The split that gains most, the first of equals.
+    fn best_split(&self, histogram: &[f64], total: &[f64]) -> Option<Split> {
+        if self.pull.outputs == 1 {
+            return self.best_split_of_one(histogram, [total[0], total[1], total[2]]);
+        }
+        let stride = self.stride();
+        let here = self.worth(total);
+        let mut best: Option<Split> = None;
+        let (mut one, mut other) = (vec![0.0; stride], vec![0.0; stride]);
+        for (at, (column, start)) in self.data.columns.iter().zip(&self.starts).enumerate() {
+            let part = &histogram[start * stride..][..column.bins() * stride];
+            one.fill(0.0);
+            for bin in column.splits() {
+                let sums = &part[bin * stride..][..stride];
+                if sums[stride - 1] == 0.0 {
+                    // Nobody is in it: the same split as the one before.
+                    continue;
+                }
+                if !column.is_ordered() {
+                    one.fill(0.0);
+                }
+                for ((one, other), (sum, total)) in
+                    one.iter_mut().zip(&mut other).zip(sums.iter().zip(total))
+                {
+                    *one += sum;
+                    *other = total - *one;
+                }
+                if !self.may_be_leaf(&one) || !self.may_be_leaf(&other) {
+                    continue;
+                }
+                let gain = self.worth(&one) + self.worth(&other) - here;
+                if gain > best.as_ref().map_or(least_gain(here), |best| best.gain) {
+                    best = Some(Split { gain, column: at, bin });
+                }
+            }
+        }
+        best
+    }
+
+    /// The same for one output, where most of the time goes.
+    fn best_split_of_one(&self, histogram: &[f64], total: [f64; 3]) -> Option<Split> {
+        let Growth { least_examples, ridge, .. } = self.growth;
+        let least = least_examples as f64;
+        let here = total[0] * total[0] / (total[1] + ridge);
+        let (mut most, mut best) = (least_gain(here), None);
+        for (at, (column, start)) in self.data.columns.iter().zip(&self.starts).enumerate() {
+            let (bins, _) = histogram[3 * start..][..3 * column.bins()].as_chunks::<3>();
+            let ordered = column.is_ordered();
+            let mut one = [0.0; 3];
+            for bin in column.splits() {
+                let sums = bins[bin];
+                if sums[2] == 0.0 {
+                    continue;
+                }
+                if ordered {
+                    one = [one[0] + sums[0], one[1] + sums[1], one[2] + sums[2]];
+                    if one[2] < least {
+                        continue;
+                    }
+                    if total[2] - one[2] < least {
+                        break;
+                    }
+                } else {
+                    one = sums;
+                }
+                let other = [total[0] - one[0], total[1] - one[1], total[2] - one[2]];
+                if one[2] < least
+                    || other[2] < least
+                    || one[1] < LEAST_CURVATURE
+                    || other[1] < LEAST_CURVATURE
+                {
+                    continue;
+                }
+                let (a, b) = (one[1] + ridge, other[1] + ridge);
+                let gain = (one[0] * one[0] * b + other[0] * other[0] * a) / (a * b) - here;
+                if gain > most {
+                    most = gain;
+                    best = Some(Split { gain, column: at, bin });
+                }
+            }
+        }
+        best
+    }
+
+    /// The two children of a leaf, entered into the tree.
+    fn split(
+        &self,
+        candidate: Candidate,
+        tree: &mut Tree,
+    ) -> Result<[Candidate; 2], (usize, Vec<u32>)> {
+        let Candidate { node, depth, examples, mut histogram, split } = candidate;
+        let Some(Split { column, bin, .. }) = split else { return Err((node, examples)) };
+        let column = &self.data.columns[column];
+        let (feature, threshold) = match &column.kind {
+            Kind::Ordered { feature, edges } => (*feature, edges[bin]),
+            Kind::Flags(flags) => (flags[bin - 1].feature, flags[bin - 1].threshold),
+        };
+        let goes_left = |example: &u32| {
+            let of = column.of[*example as usize] as usize;
+            match &column.kind {
+                Kind::Ordered { .. } => of <= bin,
+                Kind::Flags(flags) => (of == bin) != flags[bin - 1].high,
+            }
+        };
+        let (left, right): (Vec<u32>, Vec<u32>) = examples.iter().partition(|e| goes_left(e));
+        let smaller = if left.len() <= right.len() { &left } else { &right };
+        let counted = self.count(smaller);
+        for (parent, counted) in histogram.iter_mut().zip(&counted) {
+            *parent -= counted;
+        }
+        let (mut histograms, flipped) = ([counted, histogram], left.len() > right.len());
+        if flipped {
+            histograms.reverse();
+        }
+        let [of_left, of_right] = histograms;
+        let mut child = |examples: Vec<u32>, histogram: Vec<f64>| {
+            let total = self.total(&examples);
+            let at = tree.nodes();
+            tree.feature.push(LEAF);
+            tree.threshold.push(0.0);
+            tree.left.push(LEAF);
+            tree.right.push(LEAF);
+            tree.values.extend(self.value(&total));
+            self.candidate(at, depth + 1, examples, histogram, &total)
+        };
+        let children = [child(left, of_left), child(right, of_right)];
+        tree.feature[node] = feature;
+        tree.threshold[node] = threshold;
+        tree.left[node] = children[0].node as u32;
+        tree.right[node] = children[1].node as u32;
+        Ok(children)
+    }
+}

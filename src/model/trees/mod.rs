@@ -1,0 +1,142 @@
+//! Decision trees and sums of them, grown on public records.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`bins`] | features as few bins each; indicators that exclude each other share one column |
+//! | [`growth`] | one tree, leaf by leaf, on histograms of gradients; several outputs at once |
+//! | [`boosting`] | forests: each tree mends what those before it left |
+//!
+//! What is grown is the same to the last bit on any number of threads: a tree is the work of one.
+
+pub mod bins;
+pub mod boosting;
+pub mod growth;
+
+pub use bins::Binned;
+pub use boosting::{Boosting, Loss};
+pub use growth::Growth;
+
+/// Stands where a node has no children.
+pub const LEAF: u32 = u32::MAX;
+
+/// A binary tree. Node 0 is the root; children come after their parent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    /// The feature that the node asks for; [`LEAF`] in a leaf.
+    pub feature: Vec<u32>,
+    /// An example goes left where its feature is no larger.
+    pub threshold: Vec<f64>,
+    pub left: Vec<u32>,
+    pub right: Vec<u32>,
+    /// What the node itself answers: as many numbers per node as the tree has outputs.
+    pub values: Vec<f64>,
+    pub outputs: usize,
+}
+
+impl Tree {
+    /// A tree of one leaf.
+    pub(super) fn of_one(values: Vec<f64>) -> Self {
+        let outputs = values.len();
+        let (feature, threshold) = (vec![LEAF], vec![0.0]);
+        Self { feature, threshold, left: vec![LEAF], right: vec![LEAF], values, outputs }
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.feature.len()
+    }
+
+    /// The leaf of an example.
+    pub fn leaf(&self, example: &[f64]) -> usize {
+        let mut node = 0;
+        while self.feature[node] != LEAF {
+            node = self.child(node, example);
+        }
+        node
+    }
+
+    /// The nodes of an example from the root's child to its leaf.
+    pub fn path<'a>(&'a self, example: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+        let mut node = 0;
+        std::iter::from_fn(move || {
+            if self.feature[node] == LEAF {
+                return None;
+            }
+            node = self.child(node, example);
+            Some(node)
+        })
+    }
+
+    fn child(&self, node: usize, example: &[f64]) -> usize {
+        let low = example[self.feature[node] as usize] <= self.threshold[node];
+        (if low { self.left[node] } else { self.right[node] }) as usize
+    }
+
+    /// The depth of every node; the root's is 0.
+    pub fn depths(&self) -> Vec<usize> {
+        let mut depths = vec![0; self.nodes()];
+        for node in (0..self.nodes()).filter(|node| self.feature[*node] != LEAF) {
+            depths[self.left[node] as usize] = depths[node] + 1;
+            depths[self.right[node] as usize] = depths[node] + 1;
+        }
+        depths
+    }
+
+    /// The first answer of the leaf of an example.
+    pub fn answer(&self, example: &[f64]) -> f64 {
+        self.values[self.leaf(example) * self.outputs]
+    }
+
+    /// Whether examples of `inputs` numbers find a leaf, wherever the tree came from.
+    pub fn is_sound(&self, inputs: usize) -> bool {
+        let nodes = self.nodes();
+        let lengths = [self.threshold.len(), self.left.len(), self.right.len()];
+        let after = |node: usize, child: u32| child as usize > node && (child as usize) < nodes;
+        nodes > 0
+            && self.outputs > 0
+            && lengths.iter().all(|length| *length == nodes)
+            && self.values.len() == nodes * self.outputs
+            && self.values.iter().chain(&self.threshold).all(|number| number.is_finite())
+            && (0..nodes).all(|node| {
+                self.feature[node] == LEAF
+                    || (self.feature[node] as usize) < inputs
+                        && after(node, self.left[node])
+                        && after(node, self.right[node])
+            })
+    }
+}
+
+/// A sum of trees with one or several scores: tree t adds to score t modulo their number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    /// The scores before any tree.
+    pub base: Vec<f64>,
+    pub trees: Vec<Tree>,
+}
+
+impl Forest {
+    pub fn outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// Adds the scores of an example to `scores`.
+    pub fn add_scores(&self, example: &[f64], scores: &mut [f64]) {
+        for (score, base) in scores.iter_mut().zip(&self.base) {
+            *score += base;
+        }
+        for (at, tree) in self.trees.iter().enumerate() {
+            scores[at % self.base.len()] += tree.answer(example);
+        }
+    }
+
+    /// Only so many rounds of it.
+    pub fn truncate(&mut self, rounds: usize) {
+        self.trees.truncate(rounds * self.base.len());
+    }
+
+    pub fn is_sound(&self, inputs: usize) -> bool {
+        !self.base.is_empty()
+            && self.base.iter().all(|base| base.is_finite())
+            && self.trees.len().is_multiple_of(self.base.len())
+            && self.trees.iter().all(|tree| tree.outputs == 1 && tree.is_sound(inputs))
+    }
+}
