@@ -235,7 +235,7 @@ mod tests {
         let tier = |count: &usize| {
             first += count;
             let series = Series::LevelCorrection;
-            Tier { series, name: "", first: first - count, count: *count, expected: 0.1 }
+            Tier { series, first: first - count, count: *count, expected: 0.1 }
         };
         counts.iter().map(tier).collect()
     }
