@@ -1,5 +1,7 @@
 //! Public shape, private correction, by the real program.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 #[path = "support/program.rs"]
 mod program;
 
@@ -81,7 +83,7 @@ fn run_directory(directory: &Path) -> String {
 
 #[test]
 fn a_regression_beats_both_linear_models_and_its_model_predicts_anywhere() {
-    let directory = workspace("public_shape", NUMBER, &number(1.4, 0.8), &number(1.0, 0.0));
+    let directory = workspace("public_shape", NUMBER, &number(1.2, 0.5), &number(1.0, 0.0));
     let here = directory.path();
     run(here);
     let run = run_directory(here);
@@ -90,7 +92,7 @@ fn a_regression_beats_both_linear_models_and_its_model_predicts_anywhere() {
     let scored = ["predict", &run, "private.csv", "--score", "--json", "-o", "out.csv"];
     let scored = json(&halflight(here, &[&scored[..], &["--public"]].concat()));
     let rmse = scored["curator_only_score"]["value"].as_f64().unwrap();
-    // The wave itself has a standard deviation of 1: the best line leaves 0.8 of it.
+    // The wave has a standard deviation of 0.9, of which the best line leaves most.
     assert!(rmse < 0.35, "{rmse}");
 
     // Python computes the same of the files alone.

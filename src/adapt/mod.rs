@@ -15,6 +15,7 @@
 //! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for targets without labels |
 //! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
 //! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
+//! | [`public_shape`] | predictors taught by public records, corrected by labelled private ones |
 //! | [`profiled`], [`weighted`] | what the methods for labelled targets share |
 //! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
 //! | [`sampled`] | what the methods on Poisson samples share |

@@ -6,6 +6,9 @@ use crate::numeric::Vector;
 /// Kinds of records at one place.
 pub(super) const KINDS: usize = 14;
 
+/// The kind that is no record: all zeros.
+pub(super) const NULL: usize = 4;
+
 /// `data` with another record at `at`: one of each kind.
 pub(super) fn variants(data: &Dataset, at: usize) -> Vec<Dataset> {
     (0..KINDS).map(|kind| with(data, at, kind)).collect()
@@ -22,7 +25,7 @@ fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {
         1 => (axis(0, r), -b, other),
         2 => (axis(0, -r), b, 0),
         3 => (axis(1, r), -b, other),
-        4 => (Vector::zeros(d), 0.0, 0),
+        NULL => (Vector::zeros(d), 0.0, 0),
         5 => (Vector::zeros(d), b, other),
         6 => (Vector::from_element(d, r / (d as f64).sqrt()), b, 0),
         7 => (Vector::from_element(d, -r / (d as f64).sqrt()), b, other),

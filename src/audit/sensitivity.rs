@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 
-use super::neighbours::{others, variants};
+use super::neighbours::{NULL, others, variants};
 use super::subject::{Played, Subject};
 use crate::error::Result;
 use crate::numeric::Matrix;
@@ -51,7 +51,8 @@ pub(super) fn measure(subject: &Subject, findings: &mut Vec<String>) -> Result<V
         subject.play(subject.bounded(data.clone()), 1, again(blank))
     };
     let played = hostile.iter().map(|data| play(data, Vec::new())).collect::<Result<Vec<_>>>()?;
-    let blank = play(&subject.private, vec![at])?;
+    // A null record where all records are used, and none where it would be sampled.
+    let blank = play(&hostile[NULL], vec![at])?;
     let other = play(&others(&subject.private), Vec::new())?;
 
     for run in played.iter().chain([&blank, &other]) {

@@ -6,6 +6,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`linear`], [`logistic`], [`network`] | models with one score, and the logistic loss |
+//! | [`trees`] | decision trees and boosted sums of them |
+//! | [`shape`], `shape_file` | public predictors with a private correction, and their arrays in files |
 //! | [`architecture`] | which layers a model with several scores has |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |

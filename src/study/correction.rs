@@ -237,7 +237,7 @@ fn linear(task: Task, split: &Split, target: Target, seed: u64, warm: bool) -> R
     let id = if task == Task::Regression { "profiled_cnvx_adap" } else { "profiled_logistic" };
     let mut settings = BTreeMap::new();
     if warm {
-        settings.insert("alpha".to_owned(), Value::Number(1e-3));
+        settings.insert("alpha".to_owned(), Value::Number(0.01));
         settings.insert("pull".to_owned(), Value::Number(0.0));
         settings.insert("weighting".to_owned(), Value::Text("pooled".to_owned()));
     }

@@ -153,6 +153,22 @@ pub fn running() -> App {
     app
 }
 
+/// A run that corrects what public records teach.
+#[cfg(test)]
+pub fn correcting() -> App {
+    let mut app = running();
+    let sizes = [
+        (Series::LevelCorrection, 0.8),
+        (Series::ScaleCorrection, 0.4),
+        (Series::CellsCorrection, 0.01),
+    ];
+    let measures = sizes.map(|(series, size)| Measure::public(series, size)).to_vec();
+    let mut last = progress(41, 60);
+    last.step.measures = measures;
+    app.run.runs[0].hear(News::Moment(Moment::Stepped(last)));
+    app
+}
+
 pub fn summary() -> Summary {
     Summary {
         run: RunId("20260101-000001-x".to_owned()),

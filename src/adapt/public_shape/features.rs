@@ -25,7 +25,6 @@ const DEPTH: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
     pub series: Series,
-    pub name: &'static str,
     pub first: usize,
     pub count: usize,
     /// Its expected part in the correction: of the base's mean squared rest, or of 1 for classes.
@@ -45,24 +44,18 @@ pub struct Ground {
     pub rest: f64,
 }
 
-/// Weights, expected parts and names of the tiers, in their order.
-struct Terms {
-    series: Series,
-    name: &'static str,
-    expected: f64,
-}
-
-const LEVEL: Terms = Terms { series: Series::LevelCorrection, name: "level", expected: 0.1 };
-const SCORE: Terms = Terms { series: Series::ScaleCorrection, name: "scale", expected: 0.05 };
-const OTHER: Terms = Terms { series: Series::OtherCorrection, name: "other score", expected: 0.05 };
-const EFFECTS: Terms = Terms { series: Series::EffectsCorrection, name: "effects", expected: 0.02 };
-const COLUMNS: Terms = Terms { series: Series::ColumnsCorrection, name: "columns", expected: 0.1 };
-const CELLS: [Terms; DEPTH] = [
-    Terms { series: Series::CellsCorrection, name: "halves", expected: 0.001 },
-    Terms { series: Series::CellsCorrection, name: "quarters", expected: 0.001 },
-    Terms { series: Series::CellsCorrection, name: "eighths", expected: 0.001 },
-    Terms { series: Series::CellsCorrection, name: "sixteenths", expected: 0.001 },
-];
+/// What a tier is shown as, and the part in the correction that is expected of it.
+///
+/// Those of level (0.1, 0.2), columns (0.05 … 0.2) and cells (0.001, 0.006) were chosen by the
+/// geometric mean over wind, bikeshare, wine, airline, german and heart; the others are guesses.
+type Terms = (Series, f64);
+const LEVEL: Terms = (Series::LevelCorrection, 0.1);
+const SCORE: Terms = (Series::ScaleCorrection, 0.05);
+const OTHER: Terms = (Series::OtherCorrection, 0.05);
+const EFFECTS: Terms = (Series::EffectsCorrection, 0.02);
+const COLUMNS: Terms = (Series::ColumnsCorrection, 0.1);
+/// At every depth.
+const CELLS: Terms = (Series::CellsCorrection, 0.001);
 
 /// How many features there will be for such columns; known from names and values alone.
 pub fn count(features: &Matrix, names: &[String], outputs: usize) -> usize {
@@ -132,19 +125,16 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         plan.push((EFFECTS, Source::Effects { predictor, groups }, count));
     }
     let columns = column_count(features);
-    let directions = (columns < features.nrows()).then(|| principal_rows(&some, columns)).flatten();
+    let directions = (columns < features.nrows()).then(|| principal_rows(&some, columns));
     plan.push((COLUMNS, Source::Columns(directions), columns));
     let tree = cells(&some, &rests, &regions);
-    for (terms, depth) in CELLS.into_iter().zip(1..) {
-        plan.push((
-            terms,
-            Source::Cells { tree: tree.clone(), slots: slots(&tree, depth) },
-            1 << depth,
-        ));
+    for depth in 1..=DEPTH {
+        let source = Source::Cells { slots: slots(&tree, depth), tree: tree.clone() };
+        plan.push((CELLS, source, 1 << depth));
     }
 
     let (mut blocks, mut tiers, mut first) = (Vec::new(), Vec::new(), 0);
-    for (terms, source, count) in plan {
+    for ((series, expected), source, count) in plan {
         let mut block = Block {
             source,
             centre: vec![0.0; count],
@@ -155,8 +145,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         bound(&mut block, &some, &unseen, &predictors);
         block.scale = 1.0 / block.limit;
         blocks.push(block);
-        let (series, name, expected) = (terms.series, terms.name, terms.expected);
-        tiers.push(Tier { series, name, first, count, expected });
+        tiers.push(Tier { series, first, count, expected });
         first += count;
     }
     let shape = Shape {
@@ -312,13 +301,14 @@ fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[
 }
 
 /// The first principal directions of standardised columns, as rows.
-fn principal_rows(features: &Matrix, count: usize) -> Option<Matrix> {
-    let (_, principal) = Principal::centred(features, count)?;
+fn principal_rows(features: &Matrix, count: usize) -> Matrix {
     let mut rows = Matrix::zeros(count, features.nrows());
-    for (k, direction) in principal.directions.column_iter().enumerate() {
-        rows.set_row(k, &direction.transpose());
+    if let Some((_, principal)) = Principal::centred(features, count) {
+        for (k, direction) in principal.directions.column_iter().enumerate() {
+            rows.set_row(k, &direction.transpose());
+        }
     }
-    Some(rows)
+    rows
 }
 
 /// Where the regions differ in what the base leaves: one tree with the rest in each region as

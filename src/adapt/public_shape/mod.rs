@@ -7,6 +7,7 @@
 //! known noise decides how much of the answer is believed ([`solve`]): with no signal above it
 //! the public predictor stays as it is.
 
+mod clipping;
 mod features;
 mod labels;
 pub mod query;

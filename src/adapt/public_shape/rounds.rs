@@ -1,5 +1,6 @@
 //! What is known after each round: all of it post-processing of what was released.
 
+use super::clipping;
 use super::features::{Ground, Tier};
 use super::query::Query;
 use super::solve::{Evidence, Round, curvature};
@@ -8,13 +9,15 @@ use crate::model::shape::{Answer, Shape};
 use crate::model::trees::boosting::softmax;
 use crate::numeric::{Matrix, Vector};
 
-/// The first clip, in root mean squared rests of the base; and later ones, of the private rests.
-const FIRST_CLIP: f64 = 2.0;
-const LATER_CLIP: f64 = 1.5;
-/// Standard deviations of chance that a difference between the moments has to pass.
-const CAUTION: f64 = 2.0;
-/// The private rests' mean square is not believed to be a smaller part of the public ones'.
-const LEAST_SQUARE: f64 = 0.01;
+/// The first clip is so many times a later one: the private rests may be larger than the public.
+const FIRST: f64 = 4.0 / 3.0;
+/// The widest and the narrowest clip, in standard deviations of the rests.
+const CLIPS: (f64, f64) = (1.5, 0.7);
+/// Noise that the widest clip is for, and how fast it narrows beyond.
+const QUIET: f64 = 0.018;
+const NARROWING: f64 = 0.4;
+/// No clip is a smaller part of the public rests' root mean square.
+const LEAST_CLIP: f64 = 0.1;
 
 #[derive(Debug, Clone)]
 pub struct Rounds {
@@ -41,7 +44,7 @@ impl Rounds {
     pub fn new(ground: Ground, query: Query, sigma: f64, records: usize) -> Self {
         let (features, outputs) = (query.features, query.answer.outputs());
         let clip = match query.answer {
-            Answer::Number => FIRST_CLIP * ground.rest.sqrt().max(f64::MIN_POSITIVE),
+            Answer::Number => FIRST * deviations(sigma) * ground.rest.sqrt().max(f64::MIN_POSITIVE),
             _ => 1.0,
         };
         Self {
@@ -56,6 +59,23 @@ impl Rounds {
             sizes: vec![0.0; ground.tiers.len()],
             ground,
         }
+    }
+
+    /// Takes in the mean square of the clipped rests, and chooses the next clip. Of clipped rests
+    /// the slope is smaller than of whole ones: says by what factor.
+    fn clipped(&mut self, square: f64) -> f64 {
+        let (clip, rest) = (self.clip, self.ground.rest.sqrt().max(f64::MIN_POSITIVE));
+        let noise = self.sigma / self.query.square * clip.powi(2);
+        let usual = clipping::mean_square(clip / rest) * rest.powi(2);
+        // As far as noise lets it be told from the usual one.
+        let trust = 1.0 / (1.0 + (noise / (0.2 * usual)).powi(2));
+        let square = usual + trust * (square - usual);
+        let scale = clipping::scale(square / clip.powi(2));
+        let kept = clipping::kept(scale);
+        self.square = square.max(0.0) / kept.powi(2);
+        let deviation = trust * clip / scale + (1.0 - trust) * rest;
+        self.clip = (deviations(self.sigma) * deviation).max(LEAST_CLIP * rest);
+        kept
     }
 
     /// The correction as the query and the model take it: for every feature its scores.
@@ -85,22 +105,17 @@ impl Rounds {
         let statistics = self.query.read(released, self.clip);
         let unit = self.query.unit(self.clip);
         self.moments += &statistics.moment;
+        let kept = statistics.square.map_or(1.0, |square| self.clipped(square));
         self.asked.push(Round {
-            slope: statistics.slope,
+            slope: statistics.slope / kept,
             at: self.correction.clone(),
-            noise: self.sigma * unit,
+            noise: self.sigma * unit / kept,
         });
-        if let Some(square) = statistics.square {
-            let noise = self.sigma / self.query.square * unit.powi(2);
-            let rest = self.ground.rest;
-            self.square = (square + noise).clamp(LEAST_SQUARE * rest, self.clip.powi(2));
-            self.clip = self.clip.min(LATER_CLIP * self.square.sqrt());
-        }
         let asked = self.asked.len() as f64;
         let noise = self.sigma / self.query.moment / asked.sqrt();
         let public = self.ground.moment(self.flat().as_slice());
         let tiers = &self.ground.tiers;
-        let moment = curvature(&(&self.moments / asked), &public, tiers, noise, CAUTION);
+        let moment = curvature(&(&self.moments / asked), &public, tiers, noise);
         let (unit, sampling) = match self.query.answer {
             Answer::Number => (self.ground.rest, self.square),
             _ => (1.0, 1.0),
@@ -120,6 +135,12 @@ impl Rounds {
         self.sizes = sizes(tiers, &weights, &moment);
         self.correction = weights;
     }
+}
+
+/// The clip for noise of this standard deviation in each released mean, in standard deviations
+/// of the rests: a small one takes little noise, a large one keeps the mean of skewed rests.
+fn deviations(noise: f64) -> f64 {
+    (CLIPS.0 * (QUIET / noise.max(f64::MIN_POSITIVE)).powf(NARROWING)).clamp(CLIPS.1, CLIPS.0)
 }
 
 fn sizes(tiers: &[Tier], correction: &Matrix, moment: &Matrix) -> Vec<f64> {

@@ -147,3 +147,60 @@ impl Run for Adaptation {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::adapt::{Series, Value, example};
+    use crate::data::Dataset;
+    use crate::model::Model;
+    use crate::privacy::Target;
+    use crate::study::{Noise, Rehearsal, Rehearsed};
+
+    const ROUNDS: usize = 5;
+
+    fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Rehearsed {
+        let settings =
+            BTreeMap::from([("neighbours".to_owned(), Value::Text(neighbours.to_owned()))]);
+        let method = if public.classes.is_some() { "public_shape_classes" } else { "public_shape" };
+        Rehearsal { method, settings, public, private, noise, seed: 3 }.run().unwrap()
+    }
+
+    fn loss(rehearsed: &Rehearsed) -> f64 {
+        rehearsed.series(Series::PrivateLoss).last().unwrap().1
+    }
+
+    #[test]
+    fn at_a_large_epsilon_the_loss_is_that_of_no_noise_and_far_below_the_public_one() {
+        let target = Target { epsilon: 100.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(6, 1500, 3000, 2);
+        let (_, open, closed) = example::two_classes(6, 1500, 3000, 2);
+        for (public, private) in [(&public, &private), (&open, &closed)] {
+            let exact = rehearse(public, private, Noise::None(target), "replace_one");
+            assert_eq!(exact.series(Series::PrivateLoss).len(), ROUNDS);
+            for neighbours in ["replace_one", "zero_out"] {
+                let noisy = rehearse(public, private, Noise::For(target), neighbours);
+                let (noisy, exact) = (loss(&noisy), loss(&exact));
+                assert!((noisy / exact - 1.0).abs() < 0.01, "{neighbours}: {noisy} {exact}");
+            }
+            let Model::Shape(mut plain) = exact.model.clone() else { panic!("another model") };
+            plain.correction.fill(0.0);
+            let labels = super::Labels::of(private).unwrap();
+            let public = labels.mean_loss(&plain.answers(&private.features));
+            assert!(loss(&exact) < 0.9 * public, "{} {public}", loss(&exact));
+        }
+    }
+
+    #[test]
+    fn less_noise_is_needed_where_a_record_may_only_be_missing() {
+        let target = Target { epsilon: 1.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(3, 200, 500, 4);
+        let scale = |neighbours: &str| {
+            let rehearsed = rehearse(&public, &private, Noise::For(target), neighbours);
+            assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
+            rehearsed.calibrated.events[0].mechanism.scale()
+        };
+        assert!(scale("zero_out") < 0.7 * scale("replace_one"));
+    }
+}

@@ -48,16 +48,9 @@ const DOUBT: f64 = 1.0;
 const SWEEPS: usize = 3;
 
 /// The private second moment as far as noise lets it be told from the public one: between each
-/// two tiers, the difference is shrunk by what of it may be noise (σ on the diagonal, σ/√2 off):
-/// the expected energy and so many standard deviations of it, for few numbers can do more by
-/// chance.
-pub fn curvature(
-    released: &Matrix,
-    public: &Matrix,
-    tiers: &[Tier],
-    noise: f64,
-    deviations: f64,
-) -> Matrix {
+/// two tiers, the difference is shrunk by what of it must be noise (σ on the diagonal, σ/√2 off).
+/// No more than that: where the private moment is larger than what is believed, steps overshoot.
+pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64) -> Matrix {
     let mut moment = public.clone();
     for one in tiers {
         for other in tiers {
@@ -67,10 +60,12 @@ pub fn curvature(
             let numbers = one.count as f64 * other.count as f64;
             let same = one.first == other.first;
             let variances = if same { 0.5 * (numbers + one.count as f64) } else { 0.5 * numbers };
-            let chance = variances * (1.0 + deviations * (2.0 / numbers).sqrt());
             let energy = difference.norm_squared();
-            let kept =
-                if energy > 0.0 { (1.0 - chance * noise.powi(2) / energy).max(0.0) } else { 0.0 };
+            let kept = if energy > 0.0 {
+                (1.0 - variances * noise.powi(2) / energy).max(0.0)
+            } else {
+                0.0
+            };
             let mut block = moment.view_mut(at, size);
             block += kept * difference;
         }
@@ -235,7 +230,7 @@ mod tests {
         let tier = |count: &usize| {
             first += count;
             let series = Series::LevelCorrection;
-            Tier { series, name: "", first: first - count, count: *count, expected: 0.1 }
+            Tier { series, first: first - count, count: *count, expected: 0.1 }
         };
         counts.iter().map(tier).collect()
     }
@@ -245,7 +240,7 @@ mod tests {
         let golden = golden::correction();
         let of = |name: &str| golden.rows(&format!("regression.one_round.{name}"));
         let noise = golden.number("regression.one_round.sG");
-        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise, 0.0);
+        let found = curvature(&of("G"), &of("C_pub"), &tiers(&[1, 1, 1, 2, 2, 4]), noise);
         golden::assert_close(&found, &of("C"), 1e-6);
     }
 

@@ -38,6 +38,22 @@ fn every_scene_at_every_size() {
 }
 
 #[test]
+fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
+    let app = stage::correcting();
+    for (columns, rows) in SIZES {
+        let text = text_of(&buffer(&app, columns, rows));
+        let bar = |name: &str| {
+            let line = text.lines().find(|line| line.contains(&format!(" {name} ")));
+            let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
+            line.matches(app.glyphs.bar_full).count()
+        };
+        let (level, scale, cells) = (bar("level"), bar("scale"), bar("cells"));
+        assert!(level > 4 && cells == 0, "{text}");
+        assert!((2 * scale).abs_diff(level) <= 1, "{level} {scale}\n{text}");
+    }
+}
+
+#[test]
 fn sealed_no_scene_shows_an_exact_number() {
     for (name, app) in scenes() {
         app.watch.seal(true);
