@@ -37,7 +37,8 @@ const COUNTED: [(&str, &str, usize); 4] = [
     ("Watch::open()", "src/privacy/private.rs", 0),
     ("Released::new", "src/privacy/private.rs", 5),
     ("Released::new", "src/adapt", 0),
-    ("Measure::public(", "src/adapt", 0),
+    // What public predictors lose on public records.
+    ("Measure::public(", "src/adapt", 1),
 ];
 
 fn files(below: &Path) -> Vec<PathBuf> {

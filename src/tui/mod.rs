@@ -115,12 +115,11 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             due = None;
         } else if hurry || elapsed >= STREAMING_FRAME {
             due = None;
-            match draw(&mut terminal, &app) {
-                Ok(drawn) => hits = drawn,
-                Err(_) => {
-                    gone = true;
-                    due = Some(Duration::ZERO);
-                }
+            if let Ok(drawn) = draw(&mut terminal, &app) {
+                hits = drawn;
+            } else {
+                gone = true;
+                due = Some(Duration::ZERO);
             }
             last_frame = Instant::now();
         } else {
