@@ -171,6 +171,8 @@ impl Ground {
     #[must_use]
     pub fn weighed(mut self, noise: f64) -> Self {
         let records = self.seen.features.ncols() as f64;
+        // A rehearsal may have none.
+        let noise = noise.max(LEAST_NOISE);
         let slope = match self.shape.answer {
             Answer::Number => 1.0 / CLIP_SQUARE,
             _ => self.mean_curvature().powi(2),
@@ -227,6 +229,9 @@ impl Ground {
         base.column_iter().map(|scores| of(scores.as_slice())).sum::<f64>() / base.ncols() as f64
     }
 }
+
+/// Less noise than this changes no weight.
+const LEAST_NOISE: f64 = 1e-6;
 
 /// Square of the usual clip over the mean square of the rests.
 const CLIP_SQUARE: f64 = 2.25;
