@@ -304,14 +304,17 @@ fn question(app: &App, frame: &mut Frame, body: Rect, text: &str, then: &Answer,
 }
 
 fn ask(app: &App, frame: &mut Frame, body: Rect, prompt: &Prompt) {
-    let inner = window(app, frame, body, 70, 7, &prompt.title);
+    // Two lines for what does not fit on one.
+    let lines = if prompt.help.chars().count() > 68 { 2 } else { 1 };
+    let inner = window(app, frame, body, 70, 6 + lines, &prompt.title);
     let [help, field, problem, keys] = inner.layout(&Layout::vertical([
-        Constraint::Length(1),
+        Constraint::Length(lines),
         Constraint::Length(1),
         Constraint::Fill(1),
         Constraint::Length(1),
     ]));
-    frame.render_widget(Line::styled(prompt.help.as_str(), app.theme.muted), help);
+    let text = Paragraph::new(prompt.help.as_str()).style(app.theme.muted);
+    frame.render_widget(text.wrap(Wrap { trim: true }), help);
     frame.render_widget(FieldView::new(&prompt.text, &app.theme, &app.glyphs).focused(true), field);
     if let Some(text) = &prompt.problem {
         let paragraph = Paragraph::new(text.as_str()).style(app.theme.error);
