@@ -5,7 +5,7 @@
 //! error of a regression, logarithmic loss of a classification.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::grid::{Grid, Harvest, Place};
 use super::labelled::{Problem, Split};
@@ -47,7 +47,8 @@ const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.
 #[derive(Debug)]
 pub struct Subject {
     problem: Problem,
-    ground: OnceLock<Ground>,
+    /// Taught once for all splits.
+    ground: Mutex<Option<Arc<Ground>>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +67,7 @@ pub struct Measured(Vec<Vec<f64>>);
 impl Study {
     pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.1, 0.5, 1.0, 2.0, 5.0] };
-        let subject = |problem| Subject { problem, ground: OnceLock::new() };
+        let subject = |problem| Subject { problem, ground: Mutex::new(None) };
         let subjects = problems.into_iter().map(subject).collect();
         Self { subjects, epsilons, seeds: (0..seeds).collect(), alone: quick }
     }
@@ -87,7 +88,7 @@ impl Study {
         let plain = subject.problem.split(place.repetition)?;
         let wide =
             subject.problem.split_by(subject.problem.wide_preparation()?, place.repetition)?;
-        let ground = subject.ground(&wide.public)?;
+        let ground = &*subject.ground(&wide.public)?;
         let unit = error(&plain, &Split::exact(case.task, &plain.private)?)?;
         let mut measured = Vec::new();
         for (entry, _) in ENTRIES {
@@ -193,12 +194,14 @@ impl Study {
 }
 
 impl Subject {
-    fn ground(&self, public: &Dataset) -> Result<&Ground> {
-        if let Some(ground) = self.ground.get() {
-            return Ok(ground);
+    fn ground(&self, public: &Dataset) -> Result<Arc<Ground>> {
+        let mut known = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ground) = known.as_ref() {
+            return Ok(Arc::clone(ground));
         }
-        let ground = public_shape::learn(public, 0)?;
-        Ok(self.ground.get_or_init(|| ground))
+        let ground = Arc::new(public_shape::learn(public, 0)?);
+        *known = Some(Arc::clone(&ground));
+        Ok(ground)
     }
 }
 
