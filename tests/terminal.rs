@@ -344,18 +344,24 @@ fn an_idle_screen_wakes_nobody() {
     screen.wait_for_end();
 }
 
+/// The demo, in the midst of its run.
+fn demo_run_under_way(workspace: &std::path::Path) -> Screen {
+    let mut screen = Screen::start(workspace, &["demo"], 80, 24);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("ly");
+    screen.wait_for("running");
+    screen.wait_until("some steps", |text| step(text) >= 3);
+    screen
+}
+
 #[test]
 fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
     for signal in ["TERM", "HUP", "INT"] {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().to_path_buf();
-        let mut screen = Screen::start(&workspace, &["demo"], 80, 24);
-        screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
-        screen.press("3");
-        screen.wait_for("can be launched");
-        screen.press("ly");
-        screen.wait_for("running");
-        screen.wait_until("some steps", |text| step(text) >= 3);
+        let mut screen = demo_run_under_way(&workspace);
         let pid = screen.child.process_id().unwrap().to_string();
         Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap();
         assert_eq!(screen.wait_for_end(), 0, "SIG{signal}");
@@ -370,13 +376,7 @@ fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
 fn a_terminal_that_vanishes_ends_the_program_cleanly_and_settles_the_run() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = directory.path().to_path_buf();
-    let mut screen = Screen::start(&workspace, &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
-    screen.press("3");
-    screen.wait_for("can be launched");
-    screen.press("ly");
-    screen.wait_for("running");
-    screen.wait_until("some steps", |text| step(text) >= 3);
+    let mut screen = demo_run_under_way(&workspace);
     let process = format!("/proc/{}", screen.child.process_id().unwrap());
     if let Ok(limits) = std::fs::read_to_string(format!("{process}/limits")) {
         let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();

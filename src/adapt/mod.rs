@@ -301,8 +301,8 @@ impl Standing {
 /// All methods, in the order of the Plan screen.
 pub fn methods() -> &'static [&'static dyn Method] {
     &[
-        &public_shape::PublicShape,
-        &public_shape::PublicShapeClasses,
+        public_shape::NUMBERS,
+        public_shape::CLASSES,
         &profiled_cnvx_adap::ProfiledCnvxAdap,
         &moment_release::MomentRelease,
         &frank_wolfe::FrankWolfe,

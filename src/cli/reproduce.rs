@@ -113,12 +113,23 @@ impl Manner {
         harvest
     }
 
-    /// Prints the findings and writes them where they are wanted.
-    fn publish(&self, findings: &Findings) -> Result<()> {
+    /// Prints the findings and writes them where they are wanted; an error if a signal left
+    /// some of the work undone. `what` is done, in the plural.
+    fn publish(&self, findings: &Findings, (done, all): (usize, usize), what: &str) -> Result<()> {
         if let Some(directory) = &self.out {
             findings.write(directory)?;
         }
-        if self.json { print_json(&findings.json()) } else { print_line(&findings.text()) }
+        if self.json {
+            print_json(&findings.json())?;
+        } else {
+            print_line(&findings.text())?;
+        }
+        if done == all {
+            return Ok(());
+        }
+        Err(Error::interrupted(format!(
+            "stopped by a signal after {done} of {all} {what}; the tables show what was done"
+        )))
     }
 }
 
@@ -209,14 +220,8 @@ impl Discrepancy {
             tables: [study.tables(&harvest), convergence.tables(&courses)].concat(),
             figures: [study.figures(&harvest), convergence.figures(&courses)].concat(),
         };
-        self.manner.publish(&findings)?;
-        let (done, all) = (harvest.done + courses.done, harvest.tasks() + courses.tasks());
-        if done == all {
-            return Ok(());
-        }
-        Err(Error::interrupted(format!(
-            "stopped by a signal after {done} of {all} runs; the tables show what was done"
-        )))
+        let done = (harvest.done + courses.done, harvest.tasks() + courses.tasks());
+        self.manner.publish(&findings, done, "runs")
     }
 
     /// The issue wants convergence in two dimensions.
@@ -225,11 +230,9 @@ impl Discrepancy {
     }
 }
 
-/// The comparison of methods for labelled private data, on real datasets.
+/// Which datasets with labels on both sides a study takes.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  halflight reproduce labelled --only wind,wine --data data")]
-struct Labelled {
+struct OnDatasets {
     /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
     /// or as .gz. Without it, those inside the program.
     #[arg(long, value_name = "DIR")]
@@ -241,6 +244,15 @@ struct Labelled {
 
     #[command(flatten)]
     manner: Manner,
+}
+
+/// The comparison of methods for labelled private data, on real datasets.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce labelled --only wind,wine --data data")]
+struct Labelled {
+    #[command(flatten)]
+    on: OnDatasets,
 }
 
 /// Public shapes with a private correction, on real datasets.
@@ -248,27 +260,18 @@ struct Labelled {
 #[command(after_help = "Example:
   halflight reproduce correction --only wind,wine --data data")]
 struct Correction {
-    /// Directory of datasets: wind/wind.csv, wine_quality/wine_quality.csv and so on, plain
-    /// or as .gz. Without it, those inside the program.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-
-    /// Only these datasets, such as wind,wine.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
-
     #[command(flatten)]
-    manner: Manner,
+    on: OnDatasets,
 }
 
 impl Correction {
     fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).collect();
-        check_names(&self.only, &cases)?;
-        let (problems, missing) = problems(&self.only, &cases, self.data.as_deref())?;
-        let study = correction::Study::new(problems, self.manner.quick, self.manner.seeds());
+        let (problems, missing) = self.on.problems(&cases)?;
+        let study = correction::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = self
+            .on
             .manner
             .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
@@ -277,26 +280,18 @@ impl Correction {
             tables: study.tables(&harvest),
             figures: Vec::new(),
         };
-        self.manner.publish(&findings)?;
-        if harvest.done == harvest.tasks() {
-            return Ok(());
-        }
-        Err(Error::interrupted(format!(
-            "stopped by a signal after {} of {} splits; the tables show what was done",
-            harvest.done,
-            harvest.tasks()
-        )))
+        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
 
 impl Labelled {
     fn execute(&self) -> Result<()> {
         let cases: Vec<&'static Case> = CASES.iter().collect();
-        check_names(&self.only, &cases)?;
-        let (problems, missing) = problems(&self.only, &cases, self.data.as_deref())?;
-        let study = labelled::Study::new(problems, self.manner.quick, self.manner.seeds());
+        let (problems, missing) = self.on.problems(&cases)?;
+        let study = labelled::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
         let harvest = self
+            .on
             .manner
             .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
@@ -305,15 +300,7 @@ impl Labelled {
             tables: study.tables(&harvest),
             figures: study.figures(&harvest),
         };
-        self.manner.publish(&findings)?;
-        if harvest.done == harvest.tasks() {
-            return Ok(());
-        }
-        Err(Error::interrupted(format!(
-            "stopped by a signal after {} of {} splits; the tables show what was done",
-            harvest.done,
-            harvest.tasks()
-        )))
+        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
 
@@ -326,21 +313,21 @@ fn check_names(only: &[String], cases: &[&'static Case]) -> Result<()> {
     }
 }
 
-/// The problems that are wanted, and the names of those whose data are not to be found.
-fn problems(
-    only: &[String],
-    cases: &[&'static Case],
-    directory: Option<&Path>,
-) -> Result<(Vec<Problem>, Vec<&'static str>)> {
-    let wanted = |case: &Case| only.is_empty() || only.iter().any(|name| name == case.name);
-    let (mut problems, mut missing) = (Vec::new(), Vec::new());
-    for case in cases.iter().filter(|case| wanted(case)) {
-        match table(case, directory)? {
-            Some(table) => problems.push(Problem::new(case, table)?),
-            None => missing.push(case.name),
+impl OnDatasets {
+    /// The problems that are wanted, and the names of those whose data are not to be found.
+    fn problems(&self, cases: &[&'static Case]) -> Result<(Vec<Problem>, Vec<&'static str>)> {
+        check_names(&self.only, cases)?;
+        let any = self.only.is_empty();
+        let wanted = |case: &Case| any || self.only.iter().any(|name| name == case.name);
+        let (mut problems, mut missing) = (Vec::new(), Vec::new());
+        for case in cases.iter().filter(|case| wanted(case)) {
+            match table(case, self.data.as_deref())? {
+                Some(table) => problems.push(Problem::new(case, table)?),
+                None => missing.push(case.name),
+            }
         }
+        Ok((problems, missing))
     }
-    Ok((problems, missing))
 }
 
 /// `None` where the dataset is not to be found.
@@ -410,14 +397,7 @@ impl Ranking {
             tables,
             figures: Vec::new(),
         };
-        self.manner.publish(&findings)?;
-        if done == tasks {
-            return Ok(());
-        }
-        Err(Error::interrupted(format!(
-            "stopped by a signal after {done} of {tasks} repeats and trainings; the tables show \
-             what was done"
-        )))
+        self.manner.publish(&findings, (done, tasks), "repeats and trainings")
     }
 }
 
@@ -464,12 +444,7 @@ impl Classification {
         }
         let name = if subject == Subject::Pillar { "pillar" } else { "gep" };
         let header = classification::header(subject, &missing);
-        self.manner.publish(&Findings { name, header, tables, figures })?;
-        if done == tasks {
-            return Ok(());
-        }
-        Err(Error::interrupted(format!(
-            "stopped by a signal after {done} of {tasks} runs; the tables show what was done"
-        )))
+        let findings = Findings { name, header, tables, figures };
+        self.manner.publish(&findings, (done, tasks), "runs")
     }
 }

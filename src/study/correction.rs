@@ -183,12 +183,7 @@ impl Study {
              chosen on these datasets."
                 .to_owned(),
         ];
-        if !missing.is_empty() {
-            header.push(format!(
-                "Not found, so left out: {}. Give their directory with --data.",
-                missing.join(", ")
-            ));
-        }
+        header.extend(super::not_found(missing));
         header
     }
 }

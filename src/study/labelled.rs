@@ -574,12 +574,7 @@ impl Study {
              choice: how far the printed one fails depends on them."
                 .to_owned(),
         ];
-        if !missing.is_empty() {
-            header.push(format!(
-                "Not found, so left out: {}. Give their directory with --data.",
-                missing.join(", ")
-            ));
-        }
+        header.extend(super::not_found(missing));
         header
     }
 }

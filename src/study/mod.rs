@@ -27,3 +27,10 @@ pub mod table;
 pub use grid::{Grid, Harvest, Place};
 pub use rehearsal::{Noise, Rehearsal, Rehearsed};
 pub use table::{Cell, Content, Row, Table, Wanted};
+
+/// What a header says of datasets that are not there.
+fn not_found(missing: &[&str]) -> Option<String> {
+    (!missing.is_empty()).then(|| {
+        format!("Not found, so left out: {}. Give their directory with --data.", missing.join(", "))
+    })
+}

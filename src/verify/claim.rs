@@ -78,7 +78,7 @@ impl Claim {
         };
         let end = match self.verdict {
             Verdict::Holds => "it holds",
-            Verdict::Loose => "it holds, and less would do",
+            Verdict::Loose => "it holds, and a smaller ε would hold too",
             Verdict::Open => "it may hold: this path has only bounds here",
             Verdict::TooSmall => "IT DOES NOT HOLD",
             Verdict::NotForChoices => {

@@ -257,7 +257,7 @@ impl Book {
             let total =
                 if choices { curve::epsilon_of_choices(&all, delta) } else { claim.gives.most };
             report.notes.push(format!(
-                "account {account}: everything comes to ε = {total:.6} at δ = {delta:e} in {spending} runs, of {epsilon}"
+                "account {account}: all runs that spent ({spending}) together: ε = {total:.6} at δ = {delta:e}, of a budget of ε = {epsilon}"
             ));
             // What is left of a budget is no fault of it.
             report.claims.push(Claim {

@@ -57,8 +57,8 @@ const FIELDS: &[Field] = &[
 static REGRESSION: Spec = Spec {
     id: "public_shape",
     name: "Public shape",
-    summary: "Regression: trees and a linear model are taught by public records, and private \
-              records correct them where the noise lets it be seen that they are wrong.",
+    summary: "Regression: trees and a linear model learn from public records; private records \
+              correct them where they are wrong by clearly more than the noise.",
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
@@ -68,23 +68,23 @@ static REGRESSION: Spec = Spec {
 static CLASSIFICATION: Spec = Spec {
     id: "public_shape_classes",
     name: "Public shape, classes",
-    summary: "Any number of classes: trees and a linear model are taught by public records, and \
-              private records correct them where the noise lets it be seen that they are wrong.",
+    summary: "Any number of classes: trees and a linear model learn from public records; private \
+              records correct them where they are wrong by clearly more than the noise.",
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
     fields: FIELDS,
 };
 
-/// For regression.
-pub struct PublicShape;
+/// One of the two: numbers, or classes.
+pub struct PublicShape(&'static Spec);
 
-/// For classification.
-pub struct PublicShapeClasses;
+pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
+pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
 
 impl Method for PublicShape {
     fn spec(&self) -> &'static Spec {
-        &REGRESSION
+        self.0
     }
 
     fn takes_wide_features(&self) -> bool {
@@ -98,7 +98,15 @@ impl Method for PublicShape {
         _: Target,
         settings: &Settings,
     ) -> Result<Plan> {
-        plan(&REGRESSION, shape, public, settings)
+        shape.check(public, self.0.task, self.0.needs_private_labels)?;
+        if public.dimension() > MOST_FEATURES {
+            return Err(Error::usage(format!(
+                "the public records have {} features, and this method takes {MOST_FEATURES} at most",
+                public.dimension()
+            ))
+            .cure("select fewer columns, or choose pillar, which takes their leading components"));
+        }
+        plan_of(&query(public, settings)?, shape, settings)
     }
 
     fn start(
@@ -107,36 +115,8 @@ impl Method for PublicShape {
         settings: &Settings,
         noise: &Calibrated,
     ) -> Result<Box<dyn super::Run>> {
-        start(&REGRESSION, problem, settings, noise)
-    }
-}
-
-impl Method for PublicShapeClasses {
-    fn spec(&self) -> &'static Spec {
-        &CLASSIFICATION
-    }
-
-    fn takes_wide_features(&self) -> bool {
-        true
-    }
-
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        plan(&CLASSIFICATION, shape, public, settings)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn super::Run>> {
-        start(&CLASSIFICATION, problem, settings, noise)
+        problem.check(self.0.task, self.0.needs_private_labels)?;
+        run::start(problem, settings, noise)
     }
 }
 
@@ -157,18 +137,6 @@ fn query(public: &Dataset, settings: &Settings) -> Result<Query> {
     Ok(Query::new(answer, count, adjacency(settings)?))
 }
 
-fn plan(spec: &Spec, shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Plan> {
-    shape.check(public, spec.task, spec.needs_private_labels)?;
-    if public.dimension() > MOST_FEATURES {
-        return Err(Error::usage(format!(
-            "the public records have {} features, and this method takes {MOST_FEATURES} at most",
-            public.dimension()
-        ))
-        .cure("select fewer columns, or choose pillar, which takes their leading components"));
-    }
-    plan_of(&query(public, settings)?, shape, settings)
-}
-
 pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
     let rounds = settings.whole("rounds")?;
     let adjacency = adjacency(settings)?;
@@ -178,8 +146,8 @@ pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) 
     let release = PlannedRelease {
         label: STATISTICS,
         what: format!(
-            "what the model leaves of the labels, along {} features, and how these go together: {} \
-             numbers in each of {rounds} rounds",
+            "means of the model's errors times each of {} features, and of products of two features: \
+             {} numbers in each of {rounds} rounds",
             query.features,
             query.numbers()
         ),
@@ -198,16 +166,6 @@ pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) 
         warnings: Vec::new(),
         explained: None,
     })
-}
-
-fn start(
-    spec: &Spec,
-    problem: Problem,
-    settings: &Settings,
-    noise: &Calibrated,
-) -> Result<Box<dyn super::Run>> {
-    problem.check(spec.task, spec.needs_private_labels)?;
-    run::start(problem, settings, noise)
 }
 
 /// What public records teach. `seed` decides their folds.

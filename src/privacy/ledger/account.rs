@@ -101,6 +101,9 @@ pub struct Unprotected {
     pub what: String,
 }
 
+/// Stands for the name of an account that is not there yet.
+const UNOPENED: &str = "new account";
+
 impl Account {
     /// Whether these rows can be found again in other files.
     pub(super) fn has_sketch_of(&self, dataset: &DatasetRecord) -> bool {
@@ -187,7 +190,7 @@ impl Account {
     /// An account that the ledger does not hold yet, to preview its first run.
     pub fn unopened(dataset: &DatasetRecord, book: &Book) -> Self {
         Self {
-            id: AccountId("new account".to_owned()),
+            id: AccountId(UNOPENED.to_owned()),
             former: Vec::new(),
             datasets: vec![dataset.clone()],
             budget: None,
@@ -195,6 +198,10 @@ impl Account {
             unprotected: Vec::new(),
             gaps: book.gaps.clone(),
         }
+    }
+
+    pub(super) fn is_unopened(&self) -> bool {
+        self.id.0 == UNOPENED
     }
 
     /// Everything that makes its total less than a total, accepted or not, in the order of

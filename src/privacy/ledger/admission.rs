@@ -99,6 +99,11 @@ impl Account {
                 .cure(format!("{go_on} `halflight ledger accept {id}`")));
         }
         let budget = self.budget.ok_or_else(|| {
+            if self.is_unopened() {
+                return Error::refused("this dataset has no budget yet").cure(
+                    "set one on the Ledger screen (6, b), or write it under `budgets` in the session",
+                );
+            }
             Error::refused(format!("account {id} has no budget")).cure(format!(
                 "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
             ))

@@ -278,12 +278,7 @@ pub fn header(subject: Subject, missing: &[&str]) -> Vec<String> {
          no blind check."
             .to_owned(),
     );
-    if !missing.is_empty() {
-        header.push(format!(
-            "Not found, so left out: {}. Give their directory with --data.",
-            missing.join(", ")
-        ));
-    }
+    header.extend(super::not_found(missing));
     header
 }
 

@@ -197,14 +197,14 @@ const CORRECTIONS: [(Series, &str); 6] = [
     (Series::LevelCorrection, "level"),
     (Series::ScaleCorrection, "scale"),
     (Series::OtherCorrection, "other model"),
-    (Series::EffectsCorrection, "effects"),
+    (Series::EffectsCorrection, "tree effects"),
     (Series::ColumnsCorrection, "columns"),
-    (Series::CellsCorrection, "cells"),
+    (Series::CellsCorrection, "regions"),
 ];
 
 /// What each part of the correction contributes after the last round, as bars.
 fn corrections(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
-    let inner = boxed(app, frame, area, "what is corrected");
+    let inner = boxed(app, frame, area, "size of each correction");
     let last = |series: Series| {
         let points =
             until(run.curves.get(&series)?.points(&app.watch)?.shown(), app.run.lens.frozen);
@@ -213,12 +213,12 @@ fn corrections(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
     let sizes: Vec<(&str, f64)> =
         CORRECTIONS.iter().filter_map(|(series, name)| Some((*name, last(*series)?))).collect();
     let full = sizes.iter().fold(0.0, |most: f64, (_, size)| most.max(*size));
-    let width = inner.width.saturating_sub(24);
+    let width = inner.width.saturating_sub(25);
     let style = (app.theme.series(0), app.theme.muted, app.theme.muted);
     let line = |(name, size): &(&'static str, f64)| {
         let bar =
             Whiskers { mean: *size, deviation: 0.0, full: full.max(1e-300), marks: [None; 2] };
-        let mut parts = vec![Span::styled(format!(" {name:<12}"), app.theme.text)];
+        let mut parts = vec![Span::styled(format!(" {name:<13}"), app.theme.text)];
         parts.extend(bar.spans(width, &app.glyphs, style));
         parts.push(Span::styled(format!(" {}", compact(*size)), app.theme.muted));
         Line::from(parts)

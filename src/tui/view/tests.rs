@@ -47,7 +47,7 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
             let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
             line.matches(app.glyphs.bar_full).count()
         };
-        let (level, scale, cells) = (bar("level"), bar("scale"), bar("cells"));
+        let (level, scale, cells) = (bar("level"), bar("scale"), bar("regions"));
         assert!(level > 4 && cells == 0, "{text}");
         assert!((2 * scale).abs_diff(level) <= 1, "{level} {scale}\n{text}");
     }
