@@ -318,7 +318,10 @@ fn a_ledger_is_checked_line_by_line_and_account_by_account() {
     let said = out(&output);
     assert!(output.status.success(), "{said}{}", complaint(&output));
     // 2 settled draws and 4 that count in full: μ² = 6/100, at nine tenths of δ.
-    assert!(said.contains("run r2 (open, counts in full)") && said.contains("in 2 runs"), "{said}");
+    assert!(
+        said.contains("run r2 (open, counts in full)") && said.contains("all runs that spent (2)"),
+        "{said}"
+    );
     assert!(said.contains("'later' are not known"), "{said}");
     // A line that was edited, one that is missing, and one that is cut off.
     let edited = text.replace("\"used\":[2]", "\"used\":[1]");

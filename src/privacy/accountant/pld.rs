@@ -38,7 +38,7 @@ use crate::numeric::special::least;
 /// How far a lattice reaches: the largest ε that it serves over the least.
 const REACHES: f64 = 1.05;
 /// Smaller ε are served like this one.
-const LEAST: f64 = 1e-9;
+const LEAST: f64 = 1e-5;
 /// Allowed mass outside the window: at first, and where δ is much less than Chernoff's bound.
 const OUTSIDE: f64 = 1e-9;
 const LEAST_OUTSIDE: f64 = 1e-16;
