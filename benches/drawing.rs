@@ -19,7 +19,7 @@ use halflight::engine::{Control, Moment, Report};
 use halflight::privacy::ledger::RunId;
 use halflight::session::demo;
 use halflight::tui::app::{App, Tab};
-use halflight::tui::runs::{RunView, made_up};
+use halflight::tui::live_run::{LiveRun, made_up};
 use halflight::tui::theme::{Glyphs, Theme};
 use halflight::tui::update::{Message, update};
 use halflight::tui::view::{Hits, view};
@@ -100,7 +100,7 @@ fn app_with_a_run(total: u64) -> App {
     let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
     app.tab = Tab::Run;
     let plan = app.session.plans[0].clone();
-    let mut run = RunView::new(1, &plan, Control::default(), app.watch.for_run());
+    let mut run = LiveRun::new(1, &plan, Control::default(), app.watch.for_run());
     let id = RunId("bench".to_owned());
     run.hear(News::Moment(Moment::Granted {
         run: id,

@@ -22,8 +22,8 @@ use crate::files;
 use crate::privacy::ledger::RunId;
 use crate::session::{Workspace, demo};
 use crate::tui::app::{App, DatasetStatus, Effect};
-use crate::tui::picture::{Paper, svg};
-use crate::tui::runs::RunView;
+use crate::tui::live_run::LiveRun;
+use crate::tui::screenshot::{Paper, svg};
 use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::{Hits, view};
@@ -131,7 +131,7 @@ impl Stage {
         });
         let watch = self.app.watch.for_run();
         let control = Control::default();
-        let mut run = RunView::new(number, &plan, control.clone(), watch.clone());
+        let mut run = LiveRun::new(number, &plan, control.clone(), watch.clone());
         let job = Job {
             session: self.app.session.clone(),
             plan,

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::compare::CompareScreen;
 use super::fuzzy;
 use super::history::History;
-use super::lens::Lens;
+use super::live_run::LiveRun;
 use super::plan_form::{self, PlanField};
 use super::popup::Popup;
 use super::rank::RankScreen;
-use super::runs::RunView;
 use super::theme::{Glyphs, Theme};
-use super::widgets::field::Field as TextField;
+use super::widgets::text_field::TextField;
+use super::widgets::viewport::Viewport;
 use crate::data::Role;
 use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
@@ -170,9 +170,9 @@ pub struct Editing {
 
 #[derive(Debug, Default)]
 pub struct RunScreen {
-    pub runs: Vec<RunView>,
+    pub runs: Vec<LiveRun>,
     pub selected: usize,
-    pub lens: Lens,
+    pub viewport: Viewport,
     /// Line of the log; the last one follows what arrives.
     pub line: Option<usize>,
     /// Steps per second for the next run.
@@ -426,7 +426,7 @@ impl App {
         }
     }
 
-    pub fn selected_run(&self) -> Option<&RunView> {
+    pub fn selected_run(&self) -> Option<&LiveRun> {
         self.run.runs.get(self.run.selected)
     }
 

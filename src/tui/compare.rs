@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::fuzzy;
-use super::lens::Lens;
 use super::theme::SERIES;
 use super::widgets::number::{compact_up, five_digits};
+use super::widgets::viewport::Viewport;
 use crate::adapt::Series;
 use crate::privacy::Watch;
 use crate::privacy::ledger::RunId;
@@ -22,7 +22,7 @@ pub struct CompareScreen {
     pub reverse: bool,
     /// A pinned run keeps its place, and with it its colour and marker.
     pub pins: [Option<RunId>; SERIES],
-    pub lens: Lens,
+    pub viewport: Viewport,
     pub shown: Shown,
     /// Cells of the first column.
     pub width: u16,
@@ -36,7 +36,7 @@ impl Default for CompareScreen {
             sort: Column::Time,
             reverse: true,
             pins: Default::default(),
-            lens: Lens::default(),
+            viewport: Viewport::default(),
             shown: Shown::Series(Series::PublicError),
             width: 24,
         }
@@ -299,7 +299,7 @@ impl CompareScreen {
             .map(|step| Shown::ALL[(here + step) % Shown::ALL.len()])
             .find(|shown| self.has(*shown, watch));
         self.shown = next.unwrap_or(self.shown);
-        self.lens.reset();
+        self.viewport.reset();
     }
 
     fn has(&self, shown: Shown, watch: &Watch) -> bool {

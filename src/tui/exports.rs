@@ -9,8 +9,8 @@ use ratatui::backend::TestBackend;
 
 use super::app::{App, Tab};
 use super::compare::{Column, Value};
-use super::picture::{Paper, svg};
-use super::runs::RunView;
+use super::live_run::LiveRun;
+use super::screenshot::{Paper, svg};
 use super::theme::Tone;
 use super::view::ledger::{ENTRY_HEADER, entry_cells};
 use super::view::view;
@@ -97,10 +97,10 @@ fn runs_table(app: &App, watch: &Watch) -> Sheet {
 }
 
 /// The curves of a run over the steps that the charts show.
-fn curves(app: &App, run: &RunView, watch: &Watch) -> Sheet {
-    let lens = &app.run.lens;
-    let (low, high) = lens.window.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    let high = lens.frozen.map_or(high, |frozen| high.min(frozen));
+fn curves(app: &App, run: &LiveRun, watch: &Watch) -> Sheet {
+    let viewport = &app.run.viewport;
+    let (low, high) = viewport.window.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let high = viewport.frozen.map_or(high, |frozen| high.min(frozen));
     let mut header = vec!["step".to_owned(), "epsilon".to_owned()];
     let mut columns: Vec<&[(f64, f64)]> = vec![run.epsilon.view().as_slice()];
     for (series, curve) in &run.curves {

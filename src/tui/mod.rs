@@ -7,29 +7,27 @@
 //! | [`mod@update`] | the only place that changes it |
 //! | [`view`] | state → picture, pure |
 //! | [`keymap`] | every key, once |
-//! | [`plan_form`], [`dataset_form`], [`popup`], [`picker`], [`runs`], [`compare`], [`lens`], [`history`] | parts of the state |
+//! | [`plan_form`], [`popup`], [`live_run`], [`compare`], [`rank`], [`history`] | parts of the state |
 //! | [`exports`] | what is shown, as text for a file or the clipboard |
 //! | [`fuzzy`] | finding by a few letters |
 //! | [`terminal`] | raw mode and its certain end |
 //! | [`widgets`], [`theme`] | charts, gauges, fields; colours and glyphs |
-//! | [`picture`] | a screen as SVG, for the README |
+//! | [`screenshot`] | a screen as SVG, for the README |
 
 pub mod app;
 pub mod compare;
-pub mod dataset_form;
 pub mod exports;
 pub mod fuzzy;
 pub mod history;
 pub mod keymap;
-pub mod lens;
-pub mod picker;
-pub mod picture;
+
+#[cfg(test)]
+mod fixtures;
+pub mod live_run;
 pub mod plan_form;
 pub mod popup;
 pub mod rank;
-pub mod runs;
-#[cfg(test)]
-mod stage;
+pub mod screenshot;
 pub mod terminal;
 pub mod theme;
 pub mod update;

@@ -1,6 +1,6 @@
 //! The Plan form: how the fields of a plan are explained and changed.
 
-use super::picker::{Item, Picked, Picker};
+use super::popup::picker::{Item, Picked, Picker};
 use crate::adapt::{self, Field, FieldKind};
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::data::{Role, Task};
@@ -264,11 +264,11 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::stage;
+    use crate::tui::fixtures;
 
     #[test]
     fn the_first_plan_has_a_method_for_what_the_labels_are() {
-        let mut session = stage::loaded().session;
+        let mut session = fixtures::loaded().session;
         let private = |session: &Session| {
             session.datasets.iter().position(|dataset| dataset.role == Role::Private).unwrap()
         };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::data::{DatasetDefinition, Role};
 use crate::engine::Request;
 use crate::tui::app::{App, DatasetStatus, Effect, Level, one_line};
-use crate::tui::dataset_form::DatasetForm;
 use crate::tui::keymap::Action;
+use crate::tui::popup::dataset_form::DatasetForm;
 use crate::tui::popup::{Answer, Popup};
 
 pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {

@@ -30,11 +30,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 
 use super::app::{App, Effect, Level, Pane, Tab};
 use super::keymap::{self, Action};
-use super::picker;
 use super::plan_form;
+use super::popup::picker;
 use super::popup::{Popup, Prompt, Wanted};
 use super::view::Hits;
-use super::widgets::field::Field as TextField;
+use super::widgets::text_field::TextField;
 use crate::engine::{Report, Request};
 
 /// Everything that can happen to the interface.
@@ -235,8 +235,8 @@ fn step_out(app: &mut App) {
         return;
     }
     let stepped = match app.tab {
-        Tab::Run => app.run.lens.step_out(),
-        Tab::Compare => app.compare.lens.step_out(),
+        Tab::Run => app.run.viewport.step_out(),
+        Tab::Compare => app.compare.viewport.step_out(),
         Tab::Data => app.data.peeked.take().is_some(),
         _ => false,
     };

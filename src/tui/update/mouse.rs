@@ -58,9 +58,9 @@ fn click(app: &mut App, at: Position, hits: &Hits) -> Vec<Effect> {
     if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
         let (x, column) = (plot.x_at(at.x), at.x);
         app.focus_on(Pane::Charts);
-        if let Some((lens, _)) = charts::lens(app) {
-            lens.cursor = Some(x);
-            lens.grab(column);
+        if let Some((viewport, _)) = charts::viewport(app) {
+            viewport.cursor = Some(x);
+            viewport.grab(column);
         }
     }
     Vec::new()
@@ -96,10 +96,10 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) -> Vec<Effect> {
 /// window.
 fn hover(app: &mut App, at: Position, dragged: bool, hits: &Hits) {
     let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) else { return };
-    if let Some((lens, whole)) = charts::lens(app)
-        && !(dragged && lens.drag(at.x, plot.area.width, whole))
+    if let Some((viewport, whole)) = charts::viewport(app)
+        && !(dragged && viewport.drag(at.x, plot.area.width, whole))
     {
-        lens.cursor = Some(plot.x_at(at.x));
+        viewport.cursor = Some(plot.x_at(at.x));
     }
 }
 
@@ -123,8 +123,8 @@ fn wheel(app: &mut App, at: Position, down: bool, hits: &Hits) -> Vec<Effect> {
     }
     if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
         let x = plot.x_at(at.x);
-        if let Some((lens, whole)) = charts::lens(app) {
-            lens.zoom(if down { 1.25 } else { 0.8 }, Some(x), whole);
+        if let Some((viewport, whole)) = charts::viewport(app) {
+            viewport.zoom(if down { 1.25 } else { 0.8 }, Some(x), whole);
         }
         return Vec::new();
     }

@@ -7,10 +7,10 @@ use crate::engine::{Control, Request};
 use crate::session::PlanDefinition;
 use crate::tui::app::{App, Editing, Effect, Level, Pane, Tab, one_line};
 use crate::tui::keymap::Action;
+use crate::tui::live_run::LiveRun;
 use crate::tui::plan_form::{self, PlanField, Way};
 use crate::tui::popup::{Answer, Popup};
-use crate::tui::runs::RunView;
-use crate::tui::widgets::field::Field as TextField;
+use crate::tui::widgets::text_field::TextField;
 
 pub(super) fn act(app: &mut App, action: Action) -> Vec<Effect> {
     let count = app.session.plans.len();
@@ -273,11 +273,11 @@ pub(super) fn launch(app: &mut App, plan: PlanDefinition) -> Vec<Effect> {
     let control = Control::default();
     control.set_pace(app.run.pace);
     let watch = app.watch.for_run();
-    app.run.runs.push(RunView::new(id, &plan, control.clone(), watch.clone()));
+    app.run.runs.push(LiveRun::new(id, &plan, control.clone(), watch.clone()));
     app.run.selected = app.run.runs.len() - 1;
-    app.run.lens.reset();
-    (app.run.lens.frozen, app.run.line) = (None, None);
-    let (weight, log) = (app.run.lens.smoothing, app.run.lens.log);
+    app.run.viewport.reset();
+    (app.run.viewport.frozen, app.run.line) = (None, None);
+    let (weight, log) = (app.run.viewport.smoothing, app.run.viewport.log);
     if let Some(run) = app.run.runs.last_mut() {
         run.smooth(weight, log);
     }

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{act, data, export, go_to, plan, prompt, queue, rank, select, session};
 use crate::engine::Request;
 use crate::tui::app::{App, Effect, Level, Tab, one_line};
-use crate::tui::picker::{Files, Picked};
+use crate::tui::popup::picker::{Files, Picked};
 use crate::tui::popup::{ALLOW, Answer, Popup, Prompt, Wanted, parse_budget};
 
 pub(super) fn on_key(app: &mut App, popup: Popup, key: KeyEvent) -> Vec<Effect> {

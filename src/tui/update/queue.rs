@@ -4,9 +4,9 @@ use super::{plan, prompt};
 use crate::engine::desk::JobId;
 use crate::session::PlanDefinition;
 use crate::tui::app::{App, Effect, Level, one_line};
+use crate::tui::live_run::Ended;
 use crate::tui::plan_form::{PlanField, Way};
 use crate::tui::popup::{Answer, Popup, Wanted};
-use crate::tui::runs::Ended;
 
 /// A longer sweep is a mistake more often than a wish.
 const MOST_VALUES: usize = 100;

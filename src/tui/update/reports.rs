@@ -6,10 +6,10 @@ use crate::engine::desk::{News, suggest};
 use crate::engine::{Report, Request};
 use crate::session::ArchivedRun;
 use crate::tui::app::{App, DatasetStatus, Effect, Level};
-use crate::tui::dataset_form::DatasetForm;
 use crate::tui::history::History;
-use crate::tui::picker::{Files, Item, Picked, Picker};
 use crate::tui::popup::Popup;
+use crate::tui::popup::dataset_form::DatasetForm;
+use crate::tui::popup::picker::{Files, Item, Picked, Picker};
 use crate::tui::rank::RankScreen;
 
 pub(super) fn on_report(app: &mut App, report: Report) -> Vec<Effect> {

@@ -48,8 +48,8 @@ fn steer(app: &mut App, action: Action) {
         }
         Action::Freeze => {
             let last = run.extent().1;
-            let lens = &mut app.run.lens;
-            lens.frozen = if lens.frozen.is_some() { None } else { Some(last) };
+            let viewport = &mut app.run.viewport;
+            viewport.frozen = if viewport.frozen.is_some() { None } else { Some(last) };
         }
         _ => {}
     }

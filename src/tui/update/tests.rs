@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::privacy::Watch;
 use crate::rank::RankStep;
 use crate::tui::compare::tests::archived;
-use crate::tui::stage;
+use crate::tui::fixtures;
 use crate::tui::view::view;
 
 fn press(app: &mut App, keys: &str) -> Vec<Effect> {
@@ -99,30 +99,31 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
     let id = random.random_range(0..4);
     let number = random.random_range(1..9);
     match random.random_range(0..17) {
-        0 => Report::Listing(stage::listing()),
-        1 => Report::Glance { file: "x.csv".into(), schema: Ok(stage::schema()) },
+        0 => Report::Listing(fixtures::listing()),
+        1 => Report::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
         2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
-        3 => {
-            Report::Peeked { dataset: "winter".to_owned(), rows: Some(stage::exact(stage::rows())) }
-        }
+        3 => Report::Peeked {
+            dataset: "winter".to_owned(),
+            rows: Some(fixtures::exact(fixtures::rows())),
+        },
         4 => Report::Archive(
             (0..number).map(|it| archived(it, 1.0, &[3.0, f64::NAN, 2.0])).collect(),
         ),
         5 => {
-            let (book, digests) = stage::book();
+            let (book, digests) = fixtures::book();
             Report::Ledger(book, digests)
         }
         6 => Report::LoadFailed { name: "winter".to_owned(), error: Error::failed("gone") },
         7 => Report::Job {
             id,
-            news: News::Moment(Moment::Stepped(stage::progress(u64::from(number) * 7, 60))),
+            news: News::Moment(Moment::Stepped(fixtures::progress(u64::from(number) * 7, 60))),
         },
-        8 => Report::Job { id, news: News::Ended(Box::new(Ok(stage::summary()))) },
+        8 => Report::Job { id, news: News::Ended(Box::new(Ok(fixtures::summary()))) },
         9 => Report::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
         10 => Report::Trouble(Error::failed("trouble")),
-        11 => Report::Inspected { file: "x.csv".to_owned(), columns: stage::schema().columns },
+        11 => Report::Inspected { file: "x.csv".to_owned(), columns: fixtures::schema().columns },
         13 => rank_step(id),
-        14 => Report::Rank { id, news: RankNews::Ended(Box::new(Ok(stage::rank_summary()))) },
+        14 => Report::Rank { id, news: RankNews::Ended(Box::new(Ok(fixtures::rank_summary()))) },
         15 => Report::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
         12 => Report::SessionSaved("s.ron".into()),
         _ => Report::Preview(Box::new(Err(Error::failed("not loaded")))),
@@ -132,7 +133,7 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
 fn rank_step(id: u64) -> Report {
     let words = "repeat 3 of 10".to_owned();
     let step = RankStep { index: 3, total: 11, words, done: false };
-    let comparison = Some(Box::new(stage::exact(stage::comparison())));
+    let comparison = Some(Box::new(fixtures::exact(fixtures::comparison())));
     let moment = RankingMoment::Stepped { step, comparison };
     Report::Rank { id, news: RankNews::Moment(moment) }
 }
@@ -157,7 +158,7 @@ proptest! {
     #[test]
     fn any_messages_in_any_state_give_a_state_that_can_be_drawn(seed: u64) {
         let mut random = ChaCha20Rng::seed_from_u64(seed);
-        let mut scenes: Vec<App> = stage::scenes().into_iter().map(|(_, app)| app).collect();
+        let mut scenes: Vec<App> = fixtures::scenes().into_iter().map(|(_, app)| app).collect();
         let mut app = scenes.swap_remove(random.random_range(0..scenes.len()));
         let mut hits = Hits::default();
         for count in 0..MESSAGES {
@@ -180,7 +181,7 @@ proptest! {
 
 #[test]
 fn undo_brings_back_the_session_as_it_was_and_redo_the_change() {
-    let mut app = stage::priced();
+    let mut app = fixtures::priced();
     let before = app.session.clone();
     // ε is the fifth field: one step up the ladder.
     press(&mut app, "↓↓↓↓→");
@@ -198,7 +199,7 @@ fn undo_brings_back_the_session_as_it_was_and_redo_the_change() {
 
 #[test]
 fn undoing_the_removal_of_a_dataset_reads_it_again() {
-    let mut app = stage::loaded();
+    let mut app = fixtures::loaded();
     press(&mut app, "dy");
     assert_eq!(app.session.datasets.len(), 1);
     let effects = press(&mut app, "u");
@@ -208,9 +209,9 @@ fn undoing_the_removal_of_a_dataset_reads_it_again() {
 
 #[test]
 fn escape_leaves_one_layer_at_a_time() {
-    let mut app = stage::running();
-    app.run.lens.window = Some((5.0, 20.0));
-    app.run.lens.cursor = Some(7.0);
+    let mut app = fixtures::running();
+    app.run.viewport.window = Some((5.0, 20.0));
+    app.run.viewport.cursor = Some(7.0);
     press(&mut app, "/step\n");
     assert_eq!(app.filter(), "step");
     app.say(Level::Info, "hello");
@@ -219,16 +220,16 @@ fn escape_leaves_one_layer_at_a_time() {
     press(&mut app, "\x1b");
     assert!(app.notice.is_none() && !app.filter().is_empty());
     press(&mut app, "\x1b");
-    assert!(app.filter().is_empty() && app.run.lens.cursor.is_some());
+    assert!(app.filter().is_empty() && app.run.viewport.cursor.is_some());
     press(&mut app, "\x1b");
-    assert!(app.run.lens.cursor.is_none() && app.run.lens.window.is_some());
+    assert!(app.run.viewport.cursor.is_none() && app.run.viewport.window.is_some());
     press(&mut app, "\x1b");
-    assert!(app.run.lens.window.is_none());
+    assert!(app.run.viewport.window.is_none());
 }
 
 #[test]
 fn the_palette_finds_and_does_what_another_screen_can() {
-    let mut app = stage::loaded();
+    let mut app = fixtures::loaded();
     let effects = press(&mut app, ":certificate\n");
     assert_eq!(app.tab, Tab::Ledger);
     assert!(asked(&effects, |it| matches!(it, Request::Ledger)));
@@ -236,7 +237,7 @@ fn the_palette_finds_and_does_what_another_screen_can() {
 
 #[test]
 fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
-    let mut app = stage::priced();
+    let mut app = fixtures::priced();
     press(&mut app, "↓↓↓↓s");
     press(&mut app, "\n");
     let asked_for: Vec<f64> = app.plan.queue.iter().map(|plan| plan.target.epsilon).collect();
@@ -250,7 +251,7 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
         Message::Reports(vec![Report::Job { id, news: News::Ended(Box::new(result)) }])
     };
     let id = app.run.runs[0].id;
-    let effects = update(&mut app, end(id, Ok(stage::summary())), &Hits::default());
+    let effects = update(&mut app, end(id, Ok(fixtures::summary())), &Hits::default());
     assert!(asked(&effects, |it| matches!(it, Request::Launch { .. })));
     let id = app.run.runs[1].id;
     let refused = Err(Error::refused("over the budget"));
@@ -261,7 +262,7 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
 
 #[test]
 fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
-    let mut app = stage::loaded();
+    let mut app = fixtures::loaded();
     let effects = press(&mut app, "2r");
     assert!(asked(&effects, |it| matches!(it, Request::Rank { manner: Manner::Curator, .. })));
     assert!(press(&mut app, "r").is_empty(), "one at a time");
@@ -272,7 +273,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     assert!(!app.rank.work.as_ref().unwrap().control.proceed());
     // News of another ranking change nothing.
     update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
-    let news = RankNews::Ended(Box::new(Ok(stage::rank_summary())));
+    let news = RankNews::Ended(Box::new(Ok(fixtures::rank_summary())));
     update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
     assert!(app.rank.work.is_none());
 
@@ -290,7 +291,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
 
 #[test]
 fn sealed_nothing_is_ranked_but_privately() {
-    let mut app = stage::loaded();
+    let mut app = fixtures::loaded();
     press(&mut app, "2v");
     assert!(press(&mut app, "r").is_empty() && app.rank.work.is_none());
     press(&mut app, "p");
@@ -306,7 +307,7 @@ fn sealed_nothing_is_ranked_but_privately() {
     assert!(asked(&effects, private));
     assert_eq!(app.working(), 1);
     for (key, wanted) in [("t", "Table"), ("d", "Direction")] {
-        let mut app = stage::loaded();
+        let mut app = fixtures::loaded();
         press(&mut app, "2");
         press(&mut app, key);
         let effects = press(&mut app, "\n");
@@ -317,7 +318,7 @@ fn sealed_nothing_is_ranked_but_privately() {
         assert!(asked(&effects, asked_for), "{key}");
     }
     // What was ranked exactly before is hidden, and shown again.
-    app.rank = stage::ranked().rank;
+    app.rank = fixtures::ranked().rank;
     assert!(app.rank.rows(&app.watch).is_empty() && app.rank.chosen(&app.watch).is_none());
     press(&mut app, "v");
     assert_eq!(app.rank.rows(&app.watch).len(), 4);
@@ -325,7 +326,7 @@ fn sealed_nothing_is_ranked_but_privately() {
 
 #[test]
 fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
-    let mut app = stage::loaded();
+    let mut app = fixtures::loaded();
     press(&mut app, "3");
     "cnvx_adap".clone_into(&mut app.session.plans[0].method);
     let fields = plan_form::fields(&app.session.plans[0]);
@@ -342,7 +343,7 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
 
 #[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
-    let mut app = stage::priced();
+    let mut app = fixtures::priced();
     press(&mut app, "↓↓↓↓s");
     press(&mut app, ", minus\n");
     let Some(Popup::Prompt(prompt)) = &app.popup else { panic!("the prompt stays") };
@@ -363,7 +364,7 @@ fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
         });
         text.expect("something is written")
     };
-    let mut app = stage::pinned();
+    let mut app = fixtures::pinned();
     let plain = export(&mut app, "X\n");
     assert!(
         plain.lines().count() == 4 && !plain.contains('◆') && !plain.contains("1110."),
@@ -377,7 +378,7 @@ fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
     assert_eq!(sealed, plain);
     app.watch.seal(false);
 
-    let mut app = stage::running();
+    let mut app = fixtures::running();
     let curves = export(&mut app, "X\n");
     assert!(curves.starts_with("step,epsilon,") && curves.lines().count() == 41, "{curves}");
     assert!(!curves.contains("exact"), "{curves}");
@@ -392,7 +393,7 @@ fn exports_leave_exact_numbers_out_unless_asked_for_by_name() {
 
 #[test]
 fn a_copy_goes_to_the_clipboard_without_exact_numbers() {
-    let mut app = stage::pinned();
+    let mut app = fixtures::pinned();
     let effects = press(&mut app, "C");
     let [Effect::Copy(text)] = &effects[..] else { panic!("{effects:?}") };
     assert!(text.starts_with("plan,method,") && !text.contains('◆'));
@@ -400,7 +401,7 @@ fn a_copy_goes_to_the_clipboard_without_exact_numbers() {
 
 #[test]
 fn the_mouse_moves_the_focus_pans_and_reads_charts() {
-    let mut app = stage::running();
+    let mut app = fixtures::running();
     let mut hits = Hits::default();
     let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
     terminal.draw(|frame| hits = view(&app, frame)).unwrap();
@@ -412,14 +413,14 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
     };
     let middle = plot.area.x + plot.area.width / 2;
     mouse(&mut app, MouseEventKind::Moved, middle);
-    assert!(app.run.lens.cursor.is_some());
+    assert!(app.run.viewport.cursor.is_some());
     for _ in 0..3 {
         mouse(&mut app, MouseEventKind::ScrollUp, middle);
     }
-    let (low, high) = app.run.lens.window.unwrap();
+    let (low, high) = app.run.viewport.window.unwrap();
     mouse(&mut app, MouseEventKind::Down(MouseButton::Left), middle);
     mouse(&mut app, MouseEventKind::Drag(MouseButton::Left), middle + 4);
-    let (new_low, new_high) = app.run.lens.window.unwrap();
+    let (new_low, new_high) = app.run.viewport.window.unwrap();
     assert!(new_low < low && ((new_high - new_low) - (high - low)).abs() < 1e-9);
     let (_, tab) = hits.tabs[5];
     let at = hits.tabs[5].0;
@@ -435,13 +436,13 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
 
 #[test]
 fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
-    let mut app = stage::running();
+    let mut app = fixtures::running();
     let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
     // A batch as large as a fast run fills within one frame, then a key, then a frame.
     let mut worst = 0.0f64;
     for round in 0..20u64 {
         let reports = (0..400).map(|index| {
-            let step = stage::progress(41 + round * 400 + index, 100_000);
+            let step = fixtures::progress(41 + round * 400 + index, 100_000);
             Report::Job { id: 1, news: News::Moment(Moment::Stepped(step)) }
         });
         let reports: Vec<Report> = reports.collect();
@@ -457,7 +458,7 @@ fn a_key_reaches_the_screen_in_time_while_a_run_tells_all_it_can() {
 
 #[test]
 fn exact_curves_are_gone_from_a_sealed_view_and_back_after() {
-    let app = stage::running();
+    let app = fixtures::running();
     let curve = &app.run.runs[0].curves[&crate::adapt::Series::PrivateError];
     assert!(curve.points(&app.watch).is_some());
     assert!(curve.points(&Watch::sealed()).is_none());

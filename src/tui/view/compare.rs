@@ -144,8 +144,8 @@ fn cell<'a>(app: &App, run: &ArchivedRun, column: Column) -> Cell<'a> {
 }
 
 fn chart(app: &App, frame: &mut Frame, area: Rect, order: &[usize], hits: &mut Hits) {
-    let (screen, lens) = (&app.compare, &app.compare.lens);
-    let log = lens.log || screen.shown.always_log();
+    let (screen, viewport) = (&app.compare, &app.compare.viewport);
+    let log = viewport.log || screen.shown.always_log();
     if let Shown::Utility(series) = screen.shown {
         // Every run of the table is a point; unpinned ones are all alike.
         let points: Vec<(usize, Option<usize>, [Point; 1], bool)> = order
@@ -175,7 +175,7 @@ fn chart(app: &App, frame: &mut Frame, area: Rect, order: &[usize], hits: &mut H
                 });
             }
         }
-        place(app, frame, area, chart, lens, hits);
+        place(app, frame, area, chart, viewport, hits);
         return;
     }
     let pinned = screen.pinned();
@@ -186,7 +186,7 @@ fn chart(app: &App, frame: &mut Frame, area: Rect, order: &[usize], hits: &mut H
                 Shown::Series(series) => curve(run, series, &app.watch)?,
                 _ => (&run.epsilon, false),
             };
-            Some((slot, run, smooth(points, lens.smoothing, log), exact))
+            Some((slot, run, smooth(points, viewport.smoothing, log), exact))
         })
         .collect();
     let title = format!("{} (b: next)", screen.shown.title());
@@ -203,7 +203,7 @@ fn chart(app: &App, frame: &mut Frame, area: Rect, order: &[usize], hits: &mut H
             slot: *slot,
         });
     }
-    place(app, frame, area, chart, lens, hits);
+    place(app, frame, area, chart, viewport, hits);
 }
 
 /// What differs between the pinned runs, and nothing else.

@@ -18,7 +18,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap};
 
 use super::app::{App, Level, Pane, Tab};
 use super::keymap::{self, Action};
-use super::widgets::field::FieldView;
+use super::widgets::text_field::TextFieldView;
 
 /// Below this the screens would be unreadable.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -146,7 +146,7 @@ fn notice_line(app: &App, frame: &mut Frame, area: Rect) {
             Constraint::Length(29),
         ]));
         frame.render_widget(Line::styled(" filter: ", app.theme.accent), mark);
-        let view = FieldView::new(app.filter_field(), &app.theme, &app.glyphs);
+        let view = TextFieldView::new(app.filter_field(), &app.theme, &app.glyphs);
         frame.render_widget(view.focused(true).placeholder("words that must appear"), field);
         frame.render_widget(Line::styled("Enter keeps it, Esc clears it", app.theme.muted), help);
         return;

@@ -14,10 +14,10 @@ use crate::privacy::ledger::Standing;
 use crate::tui::app::{App, Pane, one_line};
 use crate::tui::plan_form::{self, PlanField, Way};
 use crate::tui::widgets::chart::{Chart, SeriesView};
-use crate::tui::widgets::field::FieldView;
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
 use crate::tui::widgets::series::Point;
+use crate::tui::widgets::text_field::TextFieldView;
 use crate::tui::widgets::track::TrackView;
 
 /// Rows of the chart of explained energy.
@@ -76,7 +76,7 @@ pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
         let style = if chosen { bold(app.theme.text) } else { app.theme.muted };
         frame.render_widget(Line::styled(format!("{changed}{}", field.name()), style), name);
         if let Some(editing) = app.plan.editing.as_ref().filter(|_| chosen) {
-            let view = FieldView::new(&editing.text, &app.theme, &app.glyphs).focused(true);
+            let view = TextFieldView::new(&editing.text, &app.theme, &app.glyphs).focused(true);
             frame.render_widget(view, value);
             continue;
         }

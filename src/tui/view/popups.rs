@@ -9,12 +9,12 @@ use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Wrap};
 use super::{Hits, bold, table};
 use crate::engine::shelf::{Cells, Schema};
 use crate::tui::app::{App, Pane, one_line};
-use crate::tui::dataset_form::{DatasetForm, Shown};
 use crate::tui::fuzzy;
 use crate::tui::keymap::{self, Scope};
-use crate::tui::picker::{Files, Picker};
+use crate::tui::popup::dataset_form::{DatasetForm, Shown};
+use crate::tui::popup::picker::{Files, Picker};
 use crate::tui::popup::{Answer, ExportForm, Format, Popup, Prompt};
-use crate::tui::widgets::field::{Field as TextField, FieldView};
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
 
 pub fn view(app: &App, frame: &mut Frame, body: Rect, hits: &mut Hits) {
     match &app.popup {
@@ -90,7 +90,8 @@ fn help(app: &App, frame: &mut Frame, body: Rect, search: &TextField, scroll: u1
     let inner = window(app, frame, body, 78, height, "Keys · type to search · Esc closes");
     let [field, rest] =
         inner.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
-    let view = FieldView::new(search, &app.theme, &app.glyphs).placeholder("search").focused(true);
+    let view =
+        TextFieldView::new(search, &app.theme, &app.glyphs).placeholder("search").focused(true);
     frame.render_widget(view, Rect { height: 1, ..field });
     let most = (lines.len() as u16).saturating_sub(rest.height);
     frame.render_widget(Paragraph::new(lines).scroll((scroll.min(most), 0)), rest);
@@ -134,7 +135,7 @@ fn pick(app: &App, frame: &mut Frame, body: Rect, picker: &Picker, hits: &mut Hi
         Constraint::Fill(1),
         Constraint::Length(1),
     ]));
-    let view = FieldView::new(&picker.query, &app.theme, &app.glyphs);
+    let view = TextFieldView::new(&picker.query, &app.theme, &app.glyphs);
     let view = view.placeholder("type a few letters").focused(true);
     frame.render_widget(view, Rect { height: 1, ..field });
     items(app, frame, list, picker, hits);
@@ -161,7 +162,7 @@ fn browse(app: &App, frame: &mut Frame, body: Rect, files: &Files, hits: &mut Hi
     let _ = gap;
     let directory = files.directory.display().to_string();
     frame.render_widget(Line::styled(directory, app.theme.muted), place);
-    let view = FieldView::new(&files.picker.query, &app.theme, &app.glyphs);
+    let view = TextFieldView::new(&files.picker.query, &app.theme, &app.glyphs);
     let view = view.placeholder("a few letters of the name, or a path").focused(true);
     frame.render_widget(view, field);
     items(app, frame, left, &files.picker, hits);
@@ -246,7 +247,7 @@ fn export(app: &App, frame: &mut Frame, body: Rect, form: &ExportForm) {
         let style = if focused { bold(app.theme.text) } else { app.theme.muted };
         frame.render_widget(Line::styled(*label, style), name);
         if index == 2 {
-            let field = FieldView::new(&form.path, &app.theme, &app.glyphs);
+            let field = TextFieldView::new(&form.path, &app.theme, &app.glyphs);
             frame.render_widget(field.focused(focused), value);
         } else {
             let text = if index == 0 { format } else { exact };
@@ -315,7 +316,10 @@ fn ask(app: &App, frame: &mut Frame, body: Rect, prompt: &Prompt) {
     ]));
     let text = Paragraph::new(prompt.help.as_str()).style(app.theme.muted);
     frame.render_widget(text.wrap(Wrap { trim: true }), help);
-    frame.render_widget(FieldView::new(&prompt.text, &app.theme, &app.glyphs).focused(true), field);
+    frame.render_widget(
+        TextFieldView::new(&prompt.text, &app.theme, &app.glyphs).focused(true),
+        field,
+    );
     if let Some(text) = &prompt.problem {
         let paragraph = Paragraph::new(text.as_str()).style(app.theme.error);
         frame.render_widget(paragraph.wrap(Wrap { trim: true }), problem);
@@ -350,7 +354,7 @@ fn dataset(app: &App, frame: &mut Frame, body: Rect, form: &DatasetForm) {
                 frame.render_widget(Span::styled(word, style), value);
             }
             Shown::Text(text) => {
-                let field = FieldView::new(text, &app.theme, &app.glyphs);
+                let field = TextFieldView::new(text, &app.theme, &app.glyphs);
                 frame.render_widget(field.focused(focused), value);
             }
         }

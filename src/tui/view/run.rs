@@ -12,12 +12,12 @@ use crate::engine::Summary;
 use crate::privacy::CuratorOnly;
 use crate::privacy::accountant::round_up;
 use crate::tui::app::{App, Pane, one_line};
-use crate::tui::lens::Lens;
-use crate::tui::runs::{Ended, Logged, RunView};
+use crate::tui::live_run::{Ended, LiveRun, Logged};
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
 use crate::tui::widgets::number::{compact, duration};
 use crate::tui::widgets::track::TrackView;
+use crate::tui::widgets::viewport::Viewport;
 use crate::tui::widgets::whiskers::Whiskers;
 
 pub fn view(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
@@ -91,7 +91,7 @@ fn run_list(app: &App, frame: &mut Frame, area: Rect, hits: &mut Hits) {
     hits.lists.push(table(app, frame, area, (Vec::new(), widths.to_vec()), list, row));
 }
 
-fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
+fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &LiveRun) {
     let [first, second] =
         area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Length(1)]));
     let state = run.state();
@@ -117,9 +117,9 @@ fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
         parts.push(Span::styled(format!(" · pace {pace}/s"), app.theme.muted));
     }
     for (on, word) in [
-        (app.run.lens.frozen.is_some(), " · frozen"),
-        (app.run.lens.window.is_some(), " · zoomed"),
-        (app.run.lens.smoothing > 0.0, " · smoothed"),
+        (app.run.viewport.frozen.is_some(), " · frozen"),
+        (app.run.viewport.window.is_some(), " · zoomed"),
+        (app.run.viewport.smoothing > 0.0, " · smoothed"),
     ] {
         if on {
             parts.push(Span::styled(word, app.theme.warning));
@@ -131,7 +131,7 @@ fn status_lines(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
     frame.render_widget(gauge, inset);
 }
 
-fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
+fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &LiveRun, hits: &mut Hits) {
     let [loss, gap, spend] = if area.width >= 120 {
         area.layout(&Layout::horizontal([Constraint::Fill(1); 3]))
     } else {
@@ -141,7 +141,7 @@ fn three_charts(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &
     };
     // The objective has a scale of its own; errors are in label units. One
     // chart for both would flatten one of them.
-    let log = app.run.lens.log;
+    let log = app.run.viewport.log;
     let errors = Figure {
         title: "error on held-out records",
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
@@ -203,11 +203,11 @@ const CORRECTIONS: [(Series, &str); 6] = [
 ];
 
 /// What each part of the correction contributes after the last round, as bars.
-fn corrections(app: &App, frame: &mut Frame, area: Rect, run: &RunView) {
+fn corrections(app: &App, frame: &mut Frame, area: Rect, run: &LiveRun) {
     let inner = boxed(app, frame, area, "size of each correction");
     let last = |series: Series| {
         let points =
-            until(run.curves.get(&series)?.points(&app.watch)?.shown(), app.run.lens.frozen);
+            until(run.curves.get(&series)?.points(&app.watch)?.shown(), app.run.viewport.frozen);
         points.iter().last().map(|(_, size)| *size)
     };
     let sizes: Vec<(&str, f64)> =
@@ -238,15 +238,15 @@ fn chart(
     app: &App,
     frame: &mut Frame,
     area: Rect,
-    run: &RunView,
+    run: &LiveRun,
     figure: &Figure,
     hits: &mut Hits,
 ) {
     let Figure { title, series, log } = *figure;
-    let lens = &app.run.lens;
+    let viewport = &app.run.viewport;
     let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
         let curve = run.curves.get(series)?;
-        let points = until(curve.points(&app.watch)?.shown(), lens.frozen);
+        let points = until(curve.points(&app.watch)?.shown(), viewport.frozen);
         let style = app.theme.series(slot);
         Some(SeriesView { name, style, curator: curve.is_exact(), points, slot })
     });
@@ -254,11 +254,11 @@ fn chart(
     let sealed = app.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
     let chart = Chart::new(&title, &app.theme, &app.glyphs).log(log).x_axis("step", true);
-    place(app, frame, area, views.into_iter().fold(chart, Chart::series), lens, hits);
+    place(app, frame, area, views.into_iter().fold(chart, Chart::series), viewport, hits);
 }
 
-fn spend_chart(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
-    let points = until(run.epsilon.view(), app.run.lens.frozen);
+fn spend_chart(app: &App, frame: &mut Frame, area: Rect, run: &LiveRun, hits: &mut Hits) {
+    let points = until(run.epsilon.view(), app.run.viewport.frozen);
     let style = app.theme.series(2);
     let spent = SeriesView { name: "spent", style, curator: false, points, slot: 2 };
     let label = format!("ε {} granted", compact(run.target.epsilon));
@@ -267,20 +267,20 @@ fn spend_chart(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &m
         .x_axis("step", true)
         .series(spent)
         .reference(run.target.epsilon, &label);
-    place(app, frame, area, chart, &app.run.lens, hits);
+    place(app, frame, area, chart, &app.run.viewport, hits);
 }
 
-/// A chart in a box, seen through the lens of its screen.
+/// A chart in a box, seen through the viewport of its screen.
 pub(super) fn place(
     app: &App,
     frame: &mut Frame,
     area: Rect,
     chart: Chart,
-    lens: &Lens,
+    viewport: &Viewport,
     hits: &mut Hits,
 ) {
     let inner = pane(app, frame, area, "", Pane::Charts);
-    let chart = chart.window(lens.window).cursor(lens.cursor);
+    let chart = chart.window(viewport.window).cursor(viewport.cursor);
     if let Some((area, (low, high))) = chart.draw(inner, frame.buffer_mut()) {
         hits.charts.push(Plot { area, low, high });
     }
@@ -290,7 +290,7 @@ fn until(points: TrackView<'_>, last: Option<f64>) -> TrackView<'_> {
     last.map_or(points, |last| points.until(last))
 }
 
-fn event_log(app: &App, frame: &mut Frame, area: Rect, run: &RunView, hits: &mut Hits) {
+fn event_log(app: &App, frame: &mut Frame, area: Rect, run: &LiveRun, hits: &mut Hits) {
     if area.height == 0 {
         return;
     }

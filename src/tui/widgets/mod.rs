@@ -3,10 +3,11 @@
 
 pub mod chart;
 mod dots;
-pub mod field;
 pub mod gauge;
 pub mod series;
+pub mod text_field;
 pub mod track;
+pub mod viewport;
 pub mod whiskers;
 
 pub use crate::plot::number;

@@ -1,11 +1,11 @@
-//! How charts are looked at: axis, smoothing, window, cursor. One lens for all
+//! How charts are looked at: axis, smoothing, window, cursor. One viewport for all
 //! charts of a screen, so that they show the same steps.
 
 /// The smallest window, in steps.
 const NARROWEST: f64 = 2.0;
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Lens {
+pub struct Viewport {
     /// Logarithmic axes where the numbers allow it.
     pub log: bool,
     /// Weight of the past in the moving average: 0, .6 or .9.
@@ -18,7 +18,7 @@ pub struct Lens {
     grip: Option<(u16, (f64, f64))>,
 }
 
-impl Lens {
+impl Viewport {
     pub fn next_smoothing(&mut self) {
         self.smoothing = match self.smoothing {
             x if x < 0.5 => 0.6,
@@ -106,34 +106,35 @@ mod tests {
 
     #[test]
     fn zooming_keeps_what_is_under_the_cursor_where_it_was() {
-        let mut lens = Lens { cursor: Some(25.0), ..Lens::default() };
-        lens.zoom(0.8, None, WHOLE);
-        let (low, high) = lens.window.unwrap();
+        let mut viewport = Viewport { cursor: Some(25.0), ..Viewport::default() };
+        viewport.zoom(0.8, None, WHOLE);
+        let (low, high) = viewport.window.unwrap();
         assert!(((25.0 - low) / (high - low) - 0.25).abs() < 1e-12);
-        lens.zoom(1.25, None, WHOLE);
-        lens.zoom(1.25, None, WHOLE);
-        assert_eq!(lens.window, None, "zoomed out as far as the data go");
+        viewport.zoom(1.25, None, WHOLE);
+        viewport.zoom(1.25, None, WHOLE);
+        assert_eq!(viewport.window, None, "zoomed out as far as the data go");
     }
 
     #[test]
     fn dragging_moves_the_window_with_the_mouse_and_not_beyond_the_data() {
-        let mut lens = Lens { window: Some((40.0, 60.0)), ..Lens::default() };
-        lens.grab(10);
-        assert!(lens.drag(15, 50, WHOLE));
-        assert_eq!(lens.window, Some((38.0, 58.0)));
-        lens.drag(500, 50, WHOLE);
-        assert_eq!(lens.window, Some((0.0, 20.0)));
-        let mut whole = Lens::default();
+        let mut viewport = Viewport { window: Some((40.0, 60.0)), ..Viewport::default() };
+        viewport.grab(10);
+        assert!(viewport.drag(15, 50, WHOLE));
+        assert_eq!(viewport.window, Some((38.0, 58.0)));
+        viewport.drag(500, 50, WHOLE);
+        assert_eq!(viewport.window, Some((0.0, 20.0)));
+        let mut whole = Viewport::default();
         whole.grab(10);
         assert!(!whole.drag(15, 50, WHOLE));
     }
 
     #[test]
     fn stepping_out_takes_the_cursor_first() {
-        let mut lens = Lens { cursor: Some(1.0), window: Some((1.0, 9.0)), ..Lens::default() };
-        assert!(lens.step_out() && lens.window.is_some());
-        assert!(lens.step_out() && lens.window.is_none());
-        assert!(!lens.step_out());
+        let mut viewport =
+            Viewport { cursor: Some(1.0), window: Some((1.0, 9.0)), ..Viewport::default() };
+        assert!(viewport.step_out() && viewport.window.is_some());
+        assert!(viewport.step_out() && viewport.window.is_none());
+        assert!(!viewport.step_out());
     }
 
     proptest! {
@@ -141,20 +142,20 @@ mod tests {
         fn a_window_always_lies_over_the_data(
             moves in prop::collection::vec((0u8..6, 0.0..100.0f64), 1..60),
         ) {
-            let mut lens = Lens::default();
+            let mut viewport = Viewport::default();
             for (kind, at) in moves {
                 match kind {
-                    0 => lens.zoom(0.8, Some(at), WHOLE),
-                    1 => lens.zoom(1.25, Some(at), WHOLE),
-                    2 => lens.pan(at / 50.0 - 1.0, WHOLE),
-                    3 => lens.step_cursor(at > 50.0, WHOLE),
-                    4 => lens.grab(at as u16),
-                    _ => { lens.drag(at as u16, 50, WHOLE); }
+                    0 => viewport.zoom(0.8, Some(at), WHOLE),
+                    1 => viewport.zoom(1.25, Some(at), WHOLE),
+                    2 => viewport.pan(at / 50.0 - 1.0, WHOLE),
+                    3 => viewport.step_cursor(at > 50.0, WHOLE),
+                    4 => viewport.grab(at as u16),
+                    _ => { viewport.drag(at as u16, 50, WHOLE); }
                 }
-                if let Some((low, high)) = lens.window {
+                if let Some((low, high)) = viewport.window {
                     prop_assert!(low >= 0.0 && high <= 100.0 && low < high);
                 }
-                prop_assert!(lens.cursor.is_none_or(|x| (0.0..=100.0).contains(&x)));
+                prop_assert!(viewport.cursor.is_none_or(|x| (0.0..=100.0).contains(&x)));
             }
         }
     }

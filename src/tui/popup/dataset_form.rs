@@ -2,10 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::widgets::field::Field as TextField;
 use crate::data::selection::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task};
 use crate::error::{Error, Result};
+use crate::tui::widgets::text_field::TextField;
 
 /// A line of the form.
 pub struct Line {
@@ -205,7 +205,7 @@ impl DatasetForm {
     }
 
     fn validate(&mut self) {
-        self.problem = self.definition().err().map(|error| super::app::one_line(&error));
+        self.problem = self.definition().err().map(|error| crate::tui::app::one_line(&error));
     }
 
     /// The definition that the form describes.

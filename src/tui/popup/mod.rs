@@ -1,14 +1,17 @@
 //! Windows over a screen: help, questions, prompts, lists to choose from, forms.
 
+pub mod dataset_form;
+pub mod picker;
+
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::dataset_form::DatasetForm;
-use super::keymap::Action;
-use super::picker::{Files, Picker};
-use super::widgets::field::Field as TextField;
 use crate::engine::desk::JobId;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Budget, RunId};
+use crate::tui::keymap::Action;
+use crate::tui::widgets::text_field::TextField;
+use dataset_form::DatasetForm;
+use picker::{Files, Picker};
 
 #[derive(Debug)]
 pub enum Popup {

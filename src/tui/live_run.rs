@@ -60,7 +60,7 @@ pub fn always_log(series: Series) -> bool {
 }
 
 #[derive(Debug)]
-pub struct RunView {
+pub struct LiveRun {
     pub id: JobId,
     pub plan: String,
     pub method: String,
@@ -104,7 +104,7 @@ pub enum Ended {
     Refused(Error),
 }
 
-impl RunView {
+impl LiveRun {
     pub fn new(
         id: JobId,
         plan: &crate::session::PlanDefinition,

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::app::Tab;
-use super::fuzzy;
-use super::keymap::{self, Action, Scope};
-use super::widgets::field::Field as TextField;
 use crate::engine::shelf::{Listing, Schema};
 use crate::error::Result;
 use crate::session::PlanDefinition;
+use crate::tui::app::Tab;
+use crate::tui::fuzzy;
+use crate::tui::keymap::{self, Action, Scope};
+use crate::tui::widgets::text_field::TextField;
 
 /// What choosing an item means.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,14 +15,14 @@ use crate::tui::theme::{Glyphs, Theme};
 /// The cursor moves over what the reader calls characters: an accented letter
 /// or a family of emoji is one step, however many code points it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Field {
+pub struct TextField {
     /// Without control characters, so that one line stays one line.
     text: String,
     /// A byte offset that is always on the border of a grapheme.
     cursor: usize,
 }
 
-impl Field {
+impl TextField {
     pub fn new(text: &str) -> Self {
         let mut field = Self::default();
         field.set(text);
@@ -136,18 +136,18 @@ impl Field {
     }
 }
 
-/// Draws a [`Field`] on one line and scrolls so that the cursor is in sight.
+/// Draws a [`TextField`] on one line and scrolls so that the cursor is in sight.
 #[derive(Debug, Clone, Copy)]
-pub struct FieldView<'a> {
-    field: &'a Field,
+pub struct TextFieldView<'a> {
+    field: &'a TextField,
     theme: &'a Theme,
     glyphs: &'a Glyphs,
     placeholder: &'a str,
     focused: bool,
 }
 
-impl<'a> FieldView<'a> {
-    pub fn new(field: &'a Field, theme: &'a Theme, glyphs: &'a Glyphs) -> Self {
+impl<'a> TextFieldView<'a> {
+    pub fn new(field: &'a TextField, theme: &'a Theme, glyphs: &'a Glyphs) -> Self {
         Self { field, theme, glyphs, placeholder: "", focused: false }
     }
 
@@ -164,7 +164,7 @@ impl<'a> FieldView<'a> {
     }
 }
 
-impl Widget for FieldView<'_> {
+impl Widget for TextFieldView<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
@@ -249,17 +249,17 @@ mod tests {
         KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
     }
 
-    fn typed(field: &mut Field, keys: &[KeyEvent]) {
+    fn typed(field: &mut TextField, keys: &[KeyEvent]) {
         for key in keys {
             assert!(field.handle(*key), "{key:?} was not taken");
         }
     }
 
-    fn drawn(field: &Field, columns: u16, focused: bool) -> (String, Vec<u16>) {
+    fn drawn(field: &TextField, columns: u16, focused: bool) -> (String, Vec<u16>) {
         let theme = Theme::monochrome();
         let glyphs = Glyphs::unicode();
         let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
-        let view = FieldView::new(field, &theme, &glyphs).focused(focused).placeholder("name");
+        let view = TextFieldView::new(field, &theme, &glyphs).focused(focused).placeholder("name");
         view.render(buffer.area, &mut buffer);
         let text = buffer.content.iter().map(Cell::symbol).collect();
         let reversed = (0..columns)
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn characters_are_typed_at_the_cursor() {
-        let mut field = Field::new("epslon");
+        let mut field = TextField::new("epslon");
         typed(&mut field, &[key(KeyCode::Home), key(KeyCode::Right), key(KeyCode::Right)]);
         typed(&mut field, &[key(KeyCode::Right), key(KeyCode::Char('i'))]);
         assert_eq!(field.text(), "epsilon");
@@ -281,21 +281,21 @@ mod tests {
 
     #[test]
     fn words_and_lines_are_deleted_by_their_keys() {
-        let mut field = Field::new("one two  three");
+        let mut field = TextField::new("one two  three");
         typed(&mut field, &[control('w')]);
         assert_eq!(field.text(), "one two  ");
         typed(&mut field, &[control('w')]);
         assert_eq!(field.text(), "one ");
         typed(&mut field, &[key(KeyCode::Left), control('u')]);
         assert_eq!((field.text(), field.cursor), (" ", 0));
-        let mut field = Field::new("keep drop");
+        let mut field = TextField::new("keep drop");
         typed(&mut field, &[KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL), control('k')]);
         assert_eq!(field.text(), "keep ");
     }
 
     #[test]
     fn an_accented_letter_and_a_family_are_one_step() {
-        let mut field = Field::new("ae\u{301}👨‍👩‍👧z");
+        let mut field = TextField::new("ae\u{301}👨‍👩‍👧z");
         typed(&mut field, &[key(KeyCode::Left), key(KeyCode::Backspace)]);
         assert_eq!(field.text(), "ae\u{301}z");
         typed(&mut field, &[key(KeyCode::Left), key(KeyCode::Char('x'))]);
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn keys_that_mean_nothing_here_are_left_to_the_screen() {
-        let mut field = Field::new("a");
+        let mut field = TextField::new("a");
         let alt = KeyEvent::new(KeyCode::Char('x'), KeyModifiers::ALT);
         for key in [key(KeyCode::Enter), key(KeyCode::Esc), key(KeyCode::Tab), control('s'), alt] {
             assert!(!field.handle(key));
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_paste_of_several_lines_stays_one_line() {
-        let mut field = Field::new("ab");
+        let mut field = TextField::new("ab");
         field.handle(key(KeyCode::Left));
         field.insert("1\n2\t3\u{1b}");
         assert_eq!(field.text(), "a1 2 3 b");
@@ -330,16 +330,16 @@ mod tests {
 
     #[test]
     fn the_cursor_is_a_reversed_cell_only_with_the_focus() {
-        let field = Field::new("abc");
+        let field = TextField::new("abc");
         assert_eq!(drawn(&field, 6, true), ("abc   ".into(), vec![3]));
         assert_eq!(drawn(&field, 6, false), ("abc   ".into(), vec![]));
-        assert_eq!(drawn(&Field::default(), 6, true), ("name  ".into(), vec![0]));
-        assert_eq!(drawn(&Field::default(), 6, false), ("name  ".into(), vec![]));
+        assert_eq!(drawn(&TextField::default(), 6, true), ("name  ".into(), vec![0]));
+        assert_eq!(drawn(&TextField::default(), 6, false), ("name  ".into(), vec![]));
     }
 
     #[test]
     fn a_long_text_scrolls_with_its_cursor_and_marks_what_is_hidden() {
-        let mut field = Field::new("0123456789");
+        let mut field = TextField::new("0123456789");
         assert_eq!(drawn(&field, 6, true), ("‹6789 ".into(), vec![5]));
         typed(&mut field, &[key(KeyCode::Home)]);
         assert_eq!(drawn(&field, 6, true), ("01234›".into(), vec![0]));
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn wide_characters_are_never_cut_in_half() {
-        let field = Field::new("数据集合");
+        let field = TextField::new("数据集合");
         assert_eq!(drawn(&field, 8, false).0.replace(' ', ""), "数据集合");
         let (text, cursor) = drawn(&field, 6, true);
         assert!(text.starts_with('‹') && text.contains('合'), "{text}");
@@ -387,7 +387,7 @@ mod tests {
         fn the_cursor_stays_on_a_border_and_in_sight(
             keys in prop::collection::vec(any_key(), 0..40), columns in 0u16..12,
         ) {
-            let mut field = Field::default();
+            let mut field = TextField::default();
             for key in keys {
                 field.handle(key);
                 prop_assert!(field.borders().contains(&field.cursor));
@@ -400,7 +400,7 @@ mod tests {
 
         #[test]
         fn the_cursor_is_always_visible(text in "[a-z集é ]{0,30}", lefts in 0usize..30, columns in 4u16..20) {
-            let mut field = Field::new(&text);
+            let mut field = TextField::new(&text);
             for _ in 0..lefts {
                 field.handle(key(KeyCode::Left));
             }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::app::{App, DatasetStatus, Level, Pane, Tab};
 use super::compare::tests::archived;
-use super::dataset_form::DatasetForm;
-use super::picker::{self, Files};
+use super::live_run::{Ended, LiveRun};
 use super::plan_form::{self, PlanField};
+use super::popup::dataset_form::DatasetForm;
+use super::popup::picker::{self, Files};
 use super::popup::{Answer, ExportForm, Popup};
 use super::rank::{Shown, Work};
-use super::runs::{Ended, RunView};
 use super::theme::{Glyphs, Theme};
-use super::widgets::field::Field as TextField;
+use super::widgets::text_field::TextField;
 use crate::adapt::{Explained, Measure, Series, Step};
 use crate::engine::assembly::assemble;
 use crate::engine::desk::{News, Preview};
@@ -117,9 +117,9 @@ pub fn priced() -> App {
 }
 
 /// A run of made-up numbers that has come this far.
-pub fn run(id: u64, steps: u64, total: u64, watch: &Watch) -> RunView {
+pub fn run(id: u64, steps: u64, total: u64, watch: &Watch) -> LiveRun {
     let plan = demo::session("bikeshare").unwrap().plans.remove(0);
-    let mut run = RunView::new(id, &plan, Control::default(), watch.for_run());
+    let mut run = LiveRun::new(id, &plan, Control::default(), watch.for_run());
     let granted = RunId(format!("20260101-00000{id}-x"));
     let (warnings, cautions) = (Vec::new(), None);
     run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
@@ -542,15 +542,15 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "run_cursor",
             with(running(), &|app| {
-                app.run.lens.cursor = Some(20.2);
-                app.run.lens.window = Some((10.0, 30.0));
-                app.run.lens.log = true;
+                app.run.viewport.cursor = Some(20.2);
+                app.run.viewport.window = Some((10.0, 30.0));
+                app.run.viewport.log = true;
             }),
         ),
         (
             "run_smoothed",
             with(running(), &|app| {
-                app.run.lens.smoothing = 0.9;
+                app.run.viewport.smoothing = 0.9;
                 app.run.runs[0].smooth(0.9, false);
             }),
         ),
