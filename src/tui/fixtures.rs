@@ -4,14 +4,24 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::app::{App, DatasetStatus, Level, Pane, Tab};
-use super::compare::tests::archived;
+use super::app::App;
+use super::context::{DatasetStatus, Popup};
+use super::keymap;
+use super::live_ranking::{Found, Work};
 use super::live_run::{Ended, LiveRun};
-use super::plan_form::{self, PlanField};
+use super::notice::Level;
 use super::popup::dataset_form::DatasetForm;
-use super::popup::picker::{self, Files};
-use super::popup::{Answer, ExportForm, Popup};
-use super::rank::{Shown, Work};
+use super::popup::export_form::ExportForm;
+use super::popup::file_browser::FileBrowser;
+use super::popup::help::Help;
+use super::popup::question::Question;
+use super::screen::compare::Quantity;
+use super::screen::data::ROWS;
+use super::screen::ledger::ENTRIES;
+use super::screen::plan::{PlanField, QUEUE, fields, presets};
+use super::screen::rank::Column;
+use super::screen::run::LOG;
+use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
 use crate::adapt::{Explained, Measure, Series, Step};
@@ -32,7 +42,7 @@ use crate::rank::ReleasedLine;
 use crate::rank::alongside::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
 use crate::session::dataset::ColumnKind;
-use crate::session::{Loaded, Workspace, dataset, demo};
+use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     let value = Private::new(value).curator(&Watch::open(), Clone::clone);
@@ -62,7 +72,7 @@ pub fn loaded() -> App {
     for loaded in datasets() {
         let name = loaded.definition.name.clone();
         let status = DatasetStatus::Ready { loaded: Arc::clone(loaded), account: None };
-        app.data.status.insert(name, status);
+        app.context.datasets.insert(name, status);
     }
     app
 }
@@ -97,22 +107,22 @@ fn first_preview() -> Preview {
 /// A method that chooses among directions of the public records, with the choice under way.
 fn choosing_directions() -> App {
     let mut app = priced();
-    let plan = &mut app.session.plans[0];
+    let plan = &mut app.context.session.plans[0];
     "pillar".clone_into(&mut plan.method);
     plan.settings.clear();
     let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
-    app.plan.field = plan_form::fields(plan).iter().position(key).unwrap();
+    app.screens.plan.field = fields(plan).iter().position(key).unwrap();
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
     preview.releases.explained = Some(Explained { chosen: 10, shares });
-    app.plan.preview = Some(Ok(Box::new(preview)));
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
     app
 }
 
 pub fn priced() -> App {
     let mut app = loaded();
-    app.tab = Tab::Plan;
-    app.plan.preview = Some(Ok(Box::new(preview())));
+    app.context.tab = Tab::Plan;
+    app.context.plan.preview = Some(Ok(Box::new(preview())));
     app
 }
 
@@ -148,8 +158,8 @@ pub fn progress(index: u64, total: u64) -> Progress {
 
 pub fn running() -> App {
     let mut app = priced();
-    app.tab = Tab::Run;
-    app.run.runs.push(run(1, 40, 60, &app.watch));
+    app.context.tab = Tab::Run;
+    app.context.runs.push(run(1, 40, 60, &app.context.watch));
     app
 }
 
@@ -165,7 +175,7 @@ pub fn correcting() -> App {
     let measures = sizes.map(|(series, size)| Measure::public(series, size)).to_vec();
     let mut last = progress(41, 60);
     last.step.measures = measures;
-    app.run.runs[0].hear(News::Moment(Moment::Stepped(last)));
+    app.context.runs[0].hear(News::Moment(Moment::Stepped(last)));
     app
 }
 
@@ -258,14 +268,14 @@ pub fn rank_summary() -> RankingSummary {
 
 pub fn ranked() -> App {
     let mut app = loaded();
-    app.tab = Tab::Rank;
-    app.rank.shown = Some(Shown::Exact(Box::new(exact(comparison()))));
+    app.context.tab = Tab::Rank;
+    app.context.ranking.found = Some(Found::Exact(Box::new(exact(comparison()))));
     app
 }
 
 fn ranking(mut app: App) -> App {
-    app.tab = Tab::Rank;
-    app.rank.work = Some(Work {
+    app.context.tab = Tab::Rank;
+    app.context.ranking.work = Some(Work {
         id: 1,
         control: Control::default(),
         done: 4,
@@ -279,18 +289,44 @@ fn ranking(mut app: App) -> App {
 /// One run finished, one refused, one under way.
 pub fn several() -> App {
     let mut app = running();
-    app.run.runs.clear();
-    let mut finished = run(1, 60, 60, &app.watch);
+    app.context.runs.clear();
+    let mut finished = run(1, 60, 60, &app.context.watch);
     finished.hear(News::Ended(Box::new(Ok(summary()))));
-    let mut refused = run(2, 0, 60, &app.watch);
+    let mut refused = run(2, 0, 60, &app.context.watch);
     refused.ended = Some(Ended::Refused(Error::refused("the budget is used up").cure("raise it")));
-    app.run.runs = vec![finished, refused, run(3, 25, 60, &app.watch)];
+    app.context.runs = vec![finished, refused, run(3, 25, 60, &app.context.watch)];
     app
+}
+
+/// A run as the archive would give it, with exact numbers.
+pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
+    let mut plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    plan.target.epsilon = epsilon;
+    let points = |shift: f64| {
+        errors.iter().enumerate().map(|(i, y)| (i as f64 + 1.0, y + shift)).collect::<Vec<_>>()
+    };
+    let exact = [(Series::PrivateError, points(1000.0))].into();
+    ArchivedRun {
+        id: RunId(format!("20260101-00000{number}-x")),
+        directory: format!("/runs/{number}").into(),
+        time: format!("2026-01-01 00:00:0{number}"),
+        plan: Some(plan),
+        tag: String::new(),
+        outcome: "finished".to_owned(),
+        guarantee: Some(Target { epsilon, delta: 1e-6 }),
+        peeked: true,
+        steps: errors.len() as u64,
+        of: errors.len() as u64,
+        curves: [(Series::PublicError, points(0.0))].into(),
+        epsilon: points(0.0),
+        exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
+        trouble: None,
+    }
 }
 
 pub fn comparing() -> App {
     let mut app = loaded();
-    app.tab = Tab::Compare;
+    app.context.tab = Tab::Compare;
     let errors = |start: f64| -> Vec<f64> {
         (0..60).map(|i| 110.0 + start * (-f64::from(i) / 15.0).exp()).collect()
     };
@@ -301,15 +337,15 @@ pub fn comparing() -> App {
     ];
     runs[2].tag = "the good one".to_owned();
     runs[1].outcome = "stopped".to_owned();
-    app.compare.runs = Some(runs);
+    app.context.archive = Some(runs);
     app
 }
 
 pub fn pinned() -> App {
     let mut app = comparing();
     for index in [0, 2] {
-        let id = app.compare.runs()[index].id.clone();
-        app.compare.toggle_pin(&id);
+        let id = app.context.archived()[index].id.clone();
+        app.screens.compare.toggle_pin(&id);
     }
     app
 }
@@ -376,12 +412,12 @@ pub fn book() -> (Book, Vec<Digest>) {
 
 pub fn spending() -> App {
     let mut app = comparing();
-    app.tab = Tab::Ledger;
+    app.context.tab = Tab::Ledger;
     let mut preview = preview();
     preview.account = AccountId("amber-otter-17".to_owned());
-    app.plan.preview = Some(Ok(Box::new(preview)));
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
     let (book, digests) = book();
-    (app.ledger.book, app.ledger.digests) = (Some(book), digests);
+    (app.context.book, app.context.digests) = (Some(book), digests);
     app
 }
 
@@ -421,17 +457,17 @@ pub fn schema() -> Schema {
 
 pub fn browsing() -> App {
     let mut app = loaded();
-    let mut files = Files::new(&listing());
+    let mut files = FileBrowser::new(&listing());
     files.picker.selected = 2;
     files.glance = files.file().map(|file| (file, Ok(schema())));
-    app.popup = Some(Popup::Files(Box::new(files)));
+    app.context.popup = Some(Popup::Files(Box::new(files)));
     app
 }
 
 pub fn peeking() -> App {
     let mut app = loaded();
-    app.data.peeked = Some(("winter".to_owned(), exact(rows())));
-    app.focus_on(Pane::Rows);
+    app.context.peeked = Some(("winter".to_owned(), exact(rows())));
+    app.focus_on(ROWS);
     app
 }
 
@@ -442,25 +478,28 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         app
     };
     let fresh = opened;
-    let on = |tab: Tab| with(fresh(), &|app| app.tab = tab);
+    let on = |tab: Tab| with(fresh(), &|app| app.context.tab = tab);
     let seal = |app: App| {
-        app.watch.seal(true);
+        app.context.watch.seal(true);
         app
     };
     let filter = |app: &mut App, text: &str| {
-        app.filter_field_mut().set(text);
+        app.context.filter_field_mut().set(text);
         app.filtering = true;
     };
     vec![
         ("data_reading", with(fresh(), &|app| drop(app.first_requests()))),
-        ("data_empty", with(fresh(), &|app| app.session = crate::session::Session::default())),
+        (
+            "data_empty",
+            with(fresh(), &|app| app.context.session = crate::session::Session::default()),
+        ),
         ("data_ready", loaded()),
         (
             "data_public_rows",
             with(loaded(), &|app| {
-                app.data.selected = 1;
-                app.focus_on(Pane::Rows);
-                (app.data.row, app.data.column) = (100, 1);
+                app.screens.data.selected = 1;
+                app.focus_on(ROWS);
+                (app.screens.data.row, app.screens.data.column) = (100, 1);
             }),
         ),
         ("data_private_rows", peeking()),
@@ -471,8 +510,8 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                 let error = Error::failed("expected a number, found text")
                     .at("a.csv:17, column 'temp'")
                     .cure("mark the column as categorical");
-                app.complain(&error);
-                app.data.status.insert("winter".to_owned(), DatasetStatus::Failed(error));
+                app.context.complain(&error);
+                app.context.datasets.insert("winter".to_owned(), DatasetStatus::Failed(error));
             }),
         ),
         ("data_filter", with(loaded(), &|app| filter(app, "public"))),
@@ -481,22 +520,24 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             "data_form",
             with(loaded(), &|app| {
                 let known = vec!["bikers".to_owned(), "hr".to_owned()];
-                let mut form = DatasetForm::new(app.session.datasets[0].clone(), known, false);
+                let mut form =
+                    DatasetForm::new(app.context.session.datasets[0].clone(), known, false);
                 form.focus = 2;
                 form.paste("z");
-                app.popup = Some(Popup::Dataset(Box::new(form)));
+                app.context.popup = Some(Popup::Dataset(Box::new(form)));
             }),
         ),
         ("rank", on(Tab::Rank)),
         ("rank_working", ranking(loaded())),
         ("rank_streaming", ranking(ranked())),
-        ("rank_exact", with(ranked(), &|app| app.rank.selected = 2)),
-        ("rank_sorted", with(ranked(), &|app| app.rank.sort = super::rank::Column::Distance)),
+        ("rank_exact", with(ranked(), &|app| app.screens.rank.selected = 2)),
+        ("rank_sorted", with(ranked(), &|app| app.screens.rank.sort = Column::Distance)),
         ("rank_sealed", seal(ranked())),
         (
             "rank_winner",
             with(on(Tab::Rank), &|app| {
-                app.rank.shown = Some(Shown::Winner("autumn".to_owned(), summary().guarantee));
+                app.context.ranking.found =
+                    Some(Found::Winner("autumn".to_owned(), summary().guarantee));
             }),
         ),
         (
@@ -508,32 +549,32 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     distance: Some(Mean { mean: 1.0 - energy, deviation: 0.05 }),
                 };
                 let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
-                app.rank.shown = Some(Shown::Table(lines, summary().guarantee));
+                app.context.ranking.found = Some(Found::Table(lines, summary().guarantee));
             }),
         ),
-        ("plan_waiting", with(on(Tab::Plan), &|app| app.plan.waiting = true)),
-        ("plan_none", with(on(Tab::Plan), &|app| app.session.plans.clear())),
+        ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),
+        ("plan_none", with(on(Tab::Plan), &|app| app.context.session.plans.clear())),
         ("plan_priced", priced()),
         ("plan_directions", choosing_directions()),
         (
             "plan_queue",
             with(priced(), &|app| {
-                let plan = app.session.plans[0].clone();
-                app.plan.queue = vec![plan.clone(), plan];
-                app.focus_on(Pane::Queue);
+                let plan = app.context.session.plans[0].clone();
+                app.context.queue.plans = vec![plan.clone(), plan];
+                app.focus_on(QUEUE);
             }),
         ),
         (
             "plan_presets",
             with(priced(), &|app| {
-                app.popup = Some(Popup::Pick(plan_form::presets()));
+                app.context.popup = Some(presets());
             }),
         ),
         (
             "plan_launch",
             with(priced(), &|app| {
                 let text = "Launch 'winter'? It reserves ε 1 before it starts.".to_owned();
-                app.popup = Some(Popup::Question { text, then: Answer::Launch });
+                app.context.popup = Some(Popup::Question(Question::new(text, "launch", |_| {})));
             }),
         ),
         ("run_none", on(Tab::Run)),
@@ -542,77 +583,80 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "run_cursor",
             with(running(), &|app| {
-                app.run.viewport.cursor = Some(20.2);
-                app.run.viewport.window = Some((10.0, 30.0));
-                app.run.viewport.log = true;
+                app.screens.run.viewport.cursor = Some(20.2);
+                app.screens.run.viewport.window = Some((10.0, 30.0));
+                app.screens.run.viewport.log = true;
             }),
         ),
         (
             "run_smoothed",
             with(running(), &|app| {
-                app.run.viewport.smoothing = 0.9;
-                app.run.runs[0].smooth(0.9, false);
+                app.screens.run.viewport.smoothing = 0.9;
+                app.context.runs[0].smooth(0.9, false);
             }),
         ),
         ("run_several", several()),
-        ("run_refused", with(several(), &|app| app.run.selected = 1)),
+        ("run_refused", with(several(), &|app| app.screens.run.selected = 1)),
         (
             "run_log",
             with(several(), &|app| {
-                app.focus_on(Pane::Log);
+                app.focus_on(LOG);
                 filter(app, "step");
             }),
         ),
-        ("compare_empty", with(comparing(), &|app| app.compare.runs = Some(Vec::new()))),
+        ("compare_empty", with(comparing(), &|app| app.context.archive = Some(Vec::new()))),
         ("compare_selected", comparing()),
         ("compare_pinned", pinned()),
         ("compare_sealed", seal(pinned())),
         (
             "compare_utility",
             with(pinned(), &|app| {
-                app.compare.shown = super::compare::Shown::Utility(Series::PublicError);
+                app.screens.compare.quantity = Quantity::Utility(Series::PublicError);
             }),
         ),
         ("ledger_reading", on(Tab::Ledger)),
-        ("ledger_empty", with(on(Tab::Ledger), &|app| app.ledger.book = Some(Book::default()))),
+        ("ledger_empty", with(on(Tab::Ledger), &|app| app.context.book = Some(Book::default()))),
         ("ledger_accounts", spending()),
         (
             "ledger_entries",
             with(spending(), &|app| {
-                app.focus_on(Pane::Entries);
-                app.ledger.entry = 1;
+                app.focus_on(ENTRIES);
+                app.screens.ledger.entry = 1;
             }),
         ),
         (
             "help",
             with(running(), &|app| {
-                app.popup = Some(Popup::Help { search: TextField::default(), scroll: 0 });
+                app.context.popup = Some(Popup::Help(keymap::help(Tab::Run, None)));
             }),
         ),
         (
             "help_search",
             with(running(), &|app| {
-                app.popup = Some(Popup::Help { search: TextField::new("zoom"), scroll: 0 });
+                let search = TextField::new("zoom");
+                let help = keymap::help(Tab::Run, None);
+                app.context.popup = Some(Popup::Help(Help { search, ..help }));
             }),
         ),
         (
             "palette",
             with(loaded(), &|app| {
-                let mut palette = picker::palette(Tab::Data);
+                let mut palette = keymap::palette(Tab::Data);
                 palette.query = TextField::new("bud");
-                app.popup = Some(Popup::Pick(palette));
+                app.context.popup = Some(Popup::Palette(palette));
             }),
         ),
         (
             "export",
             with(pinned(), &|app| {
-                app.popup = Some(Popup::Export(Box::new(ExportForm::new("runs", true, false))));
+                app.context.popup =
+                    Some(Popup::Export(Box::new(ExportForm::new("runs", true, false))));
             }),
         ),
         (
             "notice",
             with(loaded(), &|app| {
-                app.say(
+                app.context.say(
                     Level::Error,
                     "a long message that says what went wrong and what to do. ".repeat(4),
                 );

@@ -1,16 +1,20 @@
 //! A dataset's definition as a form. Saved by Enter, left by Esc.
 
 use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
 
 use crate::data::selection::is_pattern;
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task};
 use crate::error::{Error, Result};
-use crate::tui::widgets::text_field::TextField;
+use crate::tui::canvas::{Canvas, bold};
+use crate::tui::notice::one_line;
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
 
 /// A line of the form.
-pub struct Line {
+pub struct FormLine {
     pub label: &'static str,
-    pub help: &'static str,
+    help: &'static str,
     kind: Kind,
 }
 
@@ -31,12 +35,12 @@ const SAMPLE: usize = 4;
 const COLUMNS: usize = 5;
 const CATEGORIES: usize = 6;
 
-const fn line(label: &'static str, kind: Kind, help: &'static str) -> Line {
-    Line { label, help, kind }
+const fn line(label: &'static str, kind: Kind, help: &'static str) -> FormLine {
+    FormLine { label, help, kind }
 }
 
 /// What stands on a line.
-pub enum Shown<'a> {
+enum Content<'a> {
     Choice(String),
     Text(&'a TextField),
 }
@@ -58,7 +62,7 @@ pub struct DatasetForm {
 }
 
 impl DatasetForm {
-    pub const LINES: [Line; 10] = [
+    pub const LINES: [FormLine; 10] = [
         line(
             "role",
             Kind::Role,
@@ -130,17 +134,17 @@ impl DatasetForm {
         }
     }
 
-    pub fn shown(&self, line: &Line) -> Shown<'_> {
+    fn content(&self, line: &FormLine) -> Content<'_> {
         match line.kind {
-            Kind::Role => Shown::Choice(
+            Kind::Role => Content::Choice(
                 match self.role {
                     Role::Private => "private",
                     Role::Public => "public",
                 }
                 .to_owned(),
             ),
-            Kind::Task => Shown::Choice(self.task.to_string()),
-            Kind::Missing => Shown::Choice(
+            Kind::Task => Content::Choice(self.task.to_string()),
+            Kind::Missing => Content::Choice(
                 match self.missing {
                     Missing::Refuse => "refuse",
                     Missing::Drop => "drop",
@@ -148,7 +152,7 @@ impl DatasetForm {
                 }
                 .to_owned(),
             ),
-            Kind::Text(index) => Shown::Text(&self.texts[index]),
+            Kind::Text(index) => Content::Text(&self.texts[index]),
         }
     }
 
@@ -205,7 +209,7 @@ impl DatasetForm {
     }
 
     fn validate(&mut self) {
-        self.problem = self.definition().err().map(|error| crate::tui::app::one_line(&error));
+        self.problem = self.definition().err().map(|error| one_line(&error));
     }
 
     /// The definition that the form describes.
@@ -254,6 +258,50 @@ impl DatasetForm {
             fingerprint: None,
             ..self.original.clone()
         })
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+        let title = if self.replaces.is_some() { "Edit dataset" } else { "Add dataset" };
+        let inner = canvas.window(body, 76, 22, title);
+        let [fields, help, problem, known, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(Self::LINES.len() as u16),
+            Constraint::Length(2),
+            Constraint::Length(2),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        for (index, line) in Self::LINES.iter().enumerate() {
+            let row = Rect { y: fields.y + index as u16, height: 1, ..fields };
+            if row.y >= fields.bottom() {
+                break;
+            }
+            let [name, value] =
+                row.layout(&Layout::horizontal([Constraint::Length(16), Constraint::Fill(1)]));
+            let focused = self.focus == index;
+            let style = if focused { bold(theme.text) } else { theme.muted };
+            canvas.render(Line::styled(line.label, style), name);
+            match self.content(line) {
+                Content::Choice(word) => {
+                    let style = if focused { theme.selection } else { theme.text };
+                    canvas.render(Span::styled(word, style), value);
+                }
+                Content::Text(text) => {
+                    let field = TextFieldView::new(text, theme, glyphs);
+                    canvas.render(field.focused(focused), value);
+                }
+            }
+        }
+        canvas.wrapped(Self::LINES[self.focus].help, theme.muted, help);
+        if let Some(text) = &self.problem {
+            canvas.wrapped(text, theme.error, problem);
+        }
+        if !self.known_columns.is_empty() {
+            let columns = self.known_columns.join(", ");
+            canvas.wrapped(format!("columns of the file: {columns}"), theme.muted, known);
+        }
+        let words = "↑↓ or Tab between fields, Enter saves, Esc leaves";
+        canvas.render(Line::styled(words, theme.muted), keys);
     }
 
     fn check_column(&self, name: &str) -> Result<()> {

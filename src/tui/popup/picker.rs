@@ -1,78 +1,82 @@
-//! A list to choose from by typing a few letters: the command palette, presets,
-//! earlier runs, files.
-
-use std::path::PathBuf;
+//! A list to choose from by typing a few letters.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Row};
 
-use crate::engine::shelf::{Listing, Schema};
-use crate::error::Result;
-use crate::session::PlanDefinition;
-use crate::tui::app::Tab;
+use crate::tui::canvas::Canvas;
 use crate::tui::fuzzy;
-use crate::tui::keymap::{self, Action, Scope};
-use crate::tui::widgets::text_field::TextField;
-
-/// What choosing an item means.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Picked {
-    Do(Option<Tab>, Action),
-    Preset(usize),
-    Plan(Box<PlanDefinition>),
-    Directory(String),
-    File(String),
-}
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
 
 #[derive(Debug, Clone)]
-pub struct Item {
+pub struct Item<T> {
     pub title: String,
     pub detail: String,
     pub key: String,
-    pub picked: Picked,
+    /// What choosing it means.
+    pub value: T,
 }
 
 #[derive(Debug)]
-pub struct Picker {
+pub struct Picker<T> {
     pub title: String,
     pub query: TextField,
-    pub items: Vec<Item>,
+    pub items: Vec<Item<T>>,
     /// Among the items that match.
     pub selected: usize,
 }
 
-impl Picker {
-    pub fn new(title: &str, items: Vec<Item>) -> Self {
+impl<T> Picker<T> {
+    pub fn new(title: &str, items: Vec<Item<T>>) -> Self {
         Self { title: title.to_owned(), query: TextField::default(), items, selected: 0 }
     }
 
     /// The items that match, the best first; all in their order without a query.
-    pub fn matches(&self) -> Vec<&Item> {
-        let query = self.query.text();
-        if query.trim().is_empty() {
-            return self.items.iter().collect();
-        }
-        let mut scored: Vec<(i32, &Item)> = self
-            .items
-            .iter()
-            .filter_map(|item| {
-                // A hit in the name is worth more than one in the description.
-                let name = fuzzy::score(query, &item.title).map(|score| 2 * score + 20);
-                let detail = fuzzy::score(query, &item.detail);
-                let key = (item.key == query.trim()).then_some(200);
-                name.max(detail).max(key).map(|score| (score, item))
-            })
-            .collect();
-        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        scored.into_iter().map(|(_, item)| item).collect()
+    pub fn matches(&self) -> Vec<&Item<T>> {
+        self.places().into_iter().map(|place| &self.items[place]).collect()
     }
 
-    pub fn chosen(&self) -> Option<&Item> {
+    fn places(&self) -> Vec<usize> {
+        let query = self.query.text();
+        if query.trim().is_empty() {
+            return (0..self.items.len()).collect();
+        }
+        let score = |item: &Item<T>| {
+            // A hit in the name is worth more than one in the description.
+            let name = fuzzy::score(query, &item.title).map(|score| 2 * score + 20);
+            let detail = fuzzy::score(query, &item.detail);
+            let key = (item.key == query.trim()).then_some(200);
+            name.max(detail).max(key)
+        };
+        let scored = self.items.iter().enumerate();
+        let mut scored: Vec<(i32, usize)> =
+            scored.filter_map(|(place, item)| Some((score(item)?, place))).collect();
+        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        scored.into_iter().map(|(_, place)| place).collect()
+    }
+
+    pub fn chosen(&self) -> Option<&Item<T>> {
         self.matches().get(self.selected).copied()
     }
 
+    pub fn into_chosen(mut self) -> Option<T> {
+        let place = *self.places().get(self.selected)?;
+        Some(self.items.swap_remove(place).value)
+    }
+
     pub fn step(&mut self, by: isize) {
-        let last = self.matches().len().saturating_sub(1);
+        let last = self.places().len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+
+    /// Selects this row of the items that match; false where there is none.
+    pub fn choose(&mut self, row: usize) -> bool {
+        let is_there = row < self.places().len();
+        if is_there {
+            self.selected = row;
+        }
+        is_there
     }
 
     /// Moves or types.
@@ -91,112 +95,55 @@ impl Picker {
             }
         }
     }
-}
 
-/// Every command: those of this screen first, then the others'.
-pub fn palette(here: Tab) -> Picker {
-    let rank = |scope: Scope| match scope {
-        Scope::On(tab) if tab == here => 0,
-        Scope::Everywhere => 1,
-        Scope::On(_) => 2,
-    };
-    let mut bindings: Vec<_> = keymap::BINDINGS.iter().collect();
-    bindings.sort_by_key(|binding| rank(binding.scope));
-    let items = bindings.into_iter().map(|binding| {
-        let tab = match binding.scope {
-            Scope::On(tab) => Some(tab),
-            Scope::Everywhere => None,
-        };
-        let title = match tab.filter(|tab| *tab != here) {
-            Some(tab) => format!("{}: {}", tab.title(), binding.name),
-            None => binding.name.to_owned(),
-        };
-        Item {
-            title,
-            detail: binding.help.to_owned(),
-            key: keymap::shown_keys(binding),
-            picked: Picked::Do(tab, binding.action),
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let height = (self.items.len() as u16 + 5).min(24);
+        let inner = canvas.window(body, 90, height, &self.title);
+        let [field, list, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(2),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
+        self.draw_items(canvas, list);
+        let words = "↑↓ choose, Enter takes it, Esc leaves";
+        canvas.render(Line::styled(words, canvas.theme.muted), keys);
+    }
+
+    pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
+        let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
+        canvas.render(view.placeholder(placeholder).focused(true), area);
+    }
+
+    /// The items that match, with the chosen one in sight.
+    pub(super) fn draw_items(&self, canvas: &mut Canvas, area: Rect) {
+        let theme = canvas.theme;
+        let matches = self.matches();
+        if matches.is_empty() {
+            canvas.render(Line::styled("nothing matches", theme.muted), area);
+            return;
         }
-    });
-    Picker::new("Commands", items.collect())
-}
-
-/// A directory, and a first look at the file under the cursor.
-#[derive(Debug)]
-pub struct Files {
-    pub directory: PathBuf,
-    pub picker: Picker,
-    pub glance: Option<(PathBuf, Result<Schema>)>,
-}
-
-impl Files {
-    pub fn new(listing: &Listing) -> Self {
-        let up = Item {
-            title: "..".to_owned(),
-            detail: "the directory above".to_owned(),
-            key: String::new(),
-            picked: Picked::Directory("..".to_owned()),
+        let widest = |text: fn(&Item<T>) -> &str| {
+            matches.iter().map(|item| text(item).chars().count()).max().unwrap_or(0) as u16
         };
-        let items = listing.entries.iter().map(|entry| Item {
-            title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
-            detail: String::new(),
-            key: if entry.is_directory { String::new() } else { size(entry.bytes) },
-            picked: if entry.is_directory {
-                Picked::Directory(entry.name.clone())
-            } else {
-                Picked::File(entry.name.clone())
-            },
-        });
-        let mut picker = Picker::new("Add a dataset", std::iter::once(up).chain(items).collect());
-        picker.selected = usize::from(picker.items.len() > 1);
-        Self { directory: listing.directory.clone(), picker, glance: None }
-    }
-
-    /// The file under the cursor.
-    pub fn file(&self) -> Option<PathBuf> {
-        match &self.picker.chosen()?.picked {
-            Picked::File(name) => Some(self.directory.join(name)),
-            _ => None,
-        }
-    }
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn first(query: &str, here: Tab) -> Picked {
-        let mut picker = palette(here);
-        picker.query = TextField::new(query);
-        picker.chosen().unwrap().picked.clone()
-    }
-
-    #[test]
-    fn commands_are_found_by_name_by_description_and_by_key() {
-        assert_eq!(first("launch", Tab::Plan), Picked::Do(Some(Tab::Plan), Action::Launch));
-        assert_eq!(first("clipboard", Tab::Run), Picked::Do(None, Action::Copy));
-        assert_eq!(first("Ctrl-l", Tab::Data), Picked::Do(None, Action::Repaint));
-        assert_eq!(first("budget", Tab::Data), Picked::Do(Some(Tab::Ledger), Action::SetBudget));
-        assert!(palette(Tab::Data).matches().len() > 60);
-    }
-
-    #[test]
-    fn the_selection_stays_among_the_matches() {
-        let mut picker = palette(Tab::Data);
-        picker.step(isize::MAX);
-        assert!(picker.chosen().is_some());
-        picker.query = TextField::new("zzzzqqq");
-        assert!(picker.chosen().is_none());
-        picker.step(1);
-        assert_eq!(picker.selected, 0);
+        let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
+        let described = matches.iter().any(|item| !item.detail.is_empty());
+        let title = if described {
+            Constraint::Length(titles.min(area.width / 3))
+        } else {
+            Constraint::Fill(1)
+        };
+        let detail = if described { Constraint::Fill(1) } else { Constraint::Length(0) };
+        let widths = vec![title, detail, Constraint::Length(keys)];
+        let row = |place: usize| {
+            let item = matches[place];
+            Row::new(vec![
+                Cell::from(Span::styled(item.title.clone(), theme.text)),
+                Cell::from(Span::styled(item.detail.clone(), theme.muted)),
+                Cell::from(Line::styled(item.key.clone(), theme.accent).right_aligned()),
+            ])
+        };
+        let list = (matches.len(), Some(self.selected));
+        canvas.hits.popup_rows = Some(canvas.table(area, (Vec::new(), widths), list, row));
     }
 }

@@ -16,10 +16,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-pub use glyphs::Glyphs;
-
-/// How many data series can be told apart by colour and marker.
-pub const SERIES: usize = 6;
+pub use glyphs::{Glyphs, SERIES};
 
 /// One style for each role on the screen.
 ///

@@ -6,7 +6,9 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
 use super::*;
+use crate::tui::canvas::wrapped_lines;
 use crate::tui::fixtures::{self, scenes};
+use crate::tui::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::tui::theme::{Glyphs, Theme};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
@@ -56,7 +58,7 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
 #[test]
 fn sealed_no_scene_shows_an_exact_number() {
     for (name, app) in scenes() {
-        app.watch.seal(true);
+        app.context.watch.seal(true);
         for (columns, rows) in SIZES {
             let text = text_of(&buffer(&app, columns, rows));
             // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
@@ -108,8 +110,7 @@ fn what_is_selected_is_reversed_and_nothing_else_is_but_the_tab_and_the_cursor()
 #[test]
 fn the_focus_is_said_by_a_mark_and_a_border() {
     let mut app = fixtures::spending();
-    for (pane, title) in [(Pane::Accounts, "▶ Private datasets"), (Pane::Entries, "▶ What winter")]
-    {
+    for (pane, title) in [(ACCOUNTS, "▶ Private datasets"), (ENTRIES, "▶ What winter")] {
         app.focus_on(pane);
         let text = text_of(&buffer(&app, 120, 40));
         assert!(text.contains(title), "{text}");

@@ -5,6 +5,7 @@ pub mod chart;
 mod dots;
 pub mod gauge;
 pub mod series;
+pub mod smoothing;
 pub mod text_field;
 pub mod track;
 pub mod viewport;

@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::series::{Average, Point};
+use super::smoothing::{Average, Point};
 
 /// Points per block. Small enough that the ragged ends of a column cost little,
 /// large enough that the blocks of a million points fit into a cache.
@@ -197,7 +197,7 @@ impl FromIterator<Point> for Smoothed {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::series::smooth;
+    use super::super::smoothing::smooth;
     use super::*;
 
     proptest! {
