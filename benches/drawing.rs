@@ -102,7 +102,7 @@ fn app_with_a_run(total: u64) -> App {
     let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
     app.context.tab = Tab::Run;
     let plan = app.context.session.plans[0].clone();
-    let mut run = LiveRun::new(1, &plan, Control::default(), app.context.watch.for_run());
+    let mut run = LiveRun::new(1, &plan, Control::default());
     let id = RunId("bench".to_owned());
     run.hear(News::Moment(Moment::Granted {
         run: id,

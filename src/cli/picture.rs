@@ -138,7 +138,7 @@ impl Stage {
         });
         let watch = self.app.context.watch.for_run();
         let control = Control::default();
-        let mut run = LiveRun::new(number, &plan, control.clone(), watch.clone());
+        let mut run = LiveRun::new(number, &plan, control.clone());
         let job = Job {
             session: self.app.context.session.clone(),
             plan,

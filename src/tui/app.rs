@@ -100,7 +100,7 @@ impl App {
     /// What to ask for when the interface opens.
     pub fn first_requests(&mut self) -> Vec<Effect> {
         self.context.ask_for_everything();
-        self.context.take_effects()
+        std::mem::take(&mut self.context.effects)
     }
 
     pub fn screen(&self) -> &dyn Screen {
@@ -119,7 +119,7 @@ impl App {
         screen.open(context);
     }
 
-    /// Does what a key of a screen does, on that screen.
+    /// Calls the function of a screen's key; the screen comes to the front.
     pub fn call(&mut self, tab: Tab, place: usize) {
         if tab != self.context.tab {
             self.go_to(tab);
@@ -127,15 +127,15 @@ impl App {
         self.screens.call(tab, place, &mut self.context);
     }
 
-    /// Tells the screens what has changed and goes where one of them wants to go, until
-    /// all is quiet.
+    /// Tells the screens about every change and goes to the screen that was asked for,
+    /// until nothing is left to do.
     pub fn settle(&mut self) {
         loop {
-            if let Some(change) = self.context.take_change() {
+            if let Some(change) = self.context.changes.pop_front() {
                 for tab in Tab::ALL {
                     self.screens.get_mut(*tab).follow(&change, &mut self.context);
                 }
-            } else if let Some(tab) = self.context.take_next_tab() {
+            } else if let Some(tab) = self.context.next_tab.take() {
                 self.go_to(tab);
             } else {
                 return;
@@ -185,7 +185,8 @@ impl App {
         }
     }
 
-    /// One layer out. Windows and fields being typed in were left before this.
+    /// Leaves one layer: the notice, the filter, then what the screen has. Windows and typed
+    /// fields take Esc before this.
     pub fn step_out(&mut self) {
         if self.context.notice.take().is_some() {
             return;

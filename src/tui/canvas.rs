@@ -87,7 +87,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
         self.frame.render_widget(widget, area);
     }
 
-    /// Text that goes on in the next line at the border of the area.
+    /// Text, wrapped at its words.
     pub fn wrapped(&mut self, text: impl Into<String>, style: Style, area: Rect) {
         let paragraph = Paragraph::new(text.into()).style(style);
         self.render(paragraph.wrap(Wrap { trim: true }), area);
@@ -134,8 +134,8 @@ impl<'a, 'b> Canvas<'a, 'b> {
         inner
     }
 
-    /// Draws the rows of a table that are in sight, the header above them; returns where
-    /// they stand and the place of the first one.
+    /// Draws the header and the visible rows of a table; returns the area of the rows and
+    /// the index of the first one.
     pub fn table<'r>(
         &mut self,
         area: Rect,
@@ -248,7 +248,7 @@ pub fn bold(style: Style) -> Style {
     style.add_modifier(Modifier::BOLD)
 }
 
-/// Lines of this width that a text takes when it is wrapped at its words.
+/// How many lines of this width a wrapped text needs.
 pub fn wrapped_lines(text: &str, width: u16) -> u16 {
     let mut lines: u16 = 0;
     let mut room = 0;
@@ -277,6 +277,15 @@ pub fn fitting<C: Copy>(
         fits
     };
     columns.into_iter().take_while(fits).collect()
+}
+
+/// Stands behind the title of the column that sorts a table.
+pub fn sort_mark(sorts: bool, reverse: bool) -> &'static str {
+    match (sorts, reverse) {
+        (false, _) => "",
+        (true, false) => "▲",
+        (true, true) => "▼",
+    }
 }
 
 /// First index to show so that `selected` is visible in `height` rows.

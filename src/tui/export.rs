@@ -8,10 +8,10 @@ use super::popup::export_form::ExportForm;
 use super::sheet::Sheet;
 use crate::privacy::Watch;
 
-/// Terminals throw longer pastes away.
+/// Terminals drop longer texts.
 const CLIPBOARD: usize = 70_000;
 
-/// The watch under which an export is made.
+/// The watch that decides which numbers an export may hold.
 pub fn eyes(app: &App, exact: bool) -> Watch {
     if exact && !app.context.watch.is_sealed() { Watch::open() } else { Watch::sealed() }
 }
@@ -45,5 +45,5 @@ pub fn copy(app: &mut App) {
     }
     let rows = sheet.rows.len();
     app.context.say(Level::Good, format!("copied {rows} rows as CSV, without exact numbers"));
-    app.context.want(Effect::Copy(text));
+    app.context.effects.push(Effect::Copy(text));
 }

@@ -77,7 +77,7 @@ pub fn loaded() -> App {
     app
 }
 
-/// What the desk would say about the first plan.
+/// The preview of the first plan.
 pub fn preview() -> Preview {
     static PREVIEW: OnceLock<Preview> = OnceLock::new();
     PREVIEW.get_or_init(first_preview).clone()
@@ -104,7 +104,7 @@ fn first_preview() -> Preview {
     }
 }
 
-/// A method that chooses among directions of the public records, with the choice under way.
+/// A method that projects on public directions, with their number being chosen.
 fn choosing_directions() -> App {
     let mut app = priced();
     let plan = &mut app.context.session.plans[0];
@@ -126,10 +126,10 @@ pub fn priced() -> App {
     app
 }
 
-/// A run of made-up numbers that has come this far.
-pub fn run(id: u64, steps: u64, total: u64, watch: &Watch) -> LiveRun {
+/// A run with made-up numbers after so many steps.
+pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
     let plan = demo::session("bikeshare").unwrap().plans.remove(0);
-    let mut run = LiveRun::new(id, &plan, Control::default(), watch.for_run());
+    let mut run = LiveRun::new(id, &plan, Control::default());
     let granted = RunId(format!("20260101-00000{id}-x"));
     let (warnings, cautions) = (Vec::new(), None);
     run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
@@ -159,7 +159,7 @@ pub fn progress(index: u64, total: u64) -> Progress {
 pub fn running() -> App {
     let mut app = priced();
     app.context.tab = Tab::Run;
-    app.context.runs.push(run(1, 40, 60, &app.context.watch));
+    app.context.runs.push(run(1, 40, 60));
     app
 }
 
@@ -290,11 +290,11 @@ fn ranking(mut app: App) -> App {
 pub fn several() -> App {
     let mut app = running();
     app.context.runs.clear();
-    let mut finished = run(1, 60, 60, &app.context.watch);
+    let mut finished = run(1, 60, 60);
     finished.hear(News::Ended(Box::new(Ok(summary()))));
-    let mut refused = run(2, 0, 60, &app.context.watch);
+    let mut refused = run(2, 0, 60);
     refused.ended = Some(Ended::Refused(Error::refused("the budget is used up").cure("raise it")));
-    app.context.runs = vec![finished, refused, run(3, 25, 60, &app.context.watch)];
+    app.context.runs = vec![finished, refused, run(3, 25, 60)];
     app
 }
 

@@ -1,14 +1,12 @@
 //! Every key of the interface: those of the screens and those that hold everywhere.
 //! Dispatch, the hint bar, the help, the palette and the README read these tables.
 
-use std::fmt::Write;
-
 use crossterm::event::KeyEvent;
 
 use super::app::{App, Screens, TAB_KEYS};
 use super::context::{Context, Effect, Popup};
 use super::export;
-use super::keys::{Binding, Command, Key, also, name, show, shown};
+use super::keys::{Binding, Command, Key, also, name, show};
 use super::notice::Level;
 use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
@@ -45,7 +43,7 @@ const REST: Bindings = &[
     also(&["ctrl-o"], "open", "open a session", |app| app.context.ask_to_open()),
     also(&["v"], "seal", "sealed view: hide every exact number (◆)", seal),
     also(&["ctrl-t"], "theme", "next theme: dark, light, high-contrast", next_theme),
-    also(&["ctrl-l"], "repaint", "repaint the screen", |app| app.context.want(Effect::Repaint)),
+    also(&["ctrl-l"], "repaint", "repaint the screen", |app| app.context.effects.push(Effect::Repaint)),
     also(&["esc"], "step out", "step out one layer: window, filter, message, cursor, zoom", App::step_out),
     also(&["ctrl-c"], "quit now", "quit, from anywhere", |app| app.context.ask_to_quit()),
 ];
@@ -140,26 +138,32 @@ pub fn palette(here: Tab) -> Picker<Command> {
     Picker::new("Commands", items.collect())
 }
 
-/// The table of the README, in Markdown.
-pub fn markdown() -> String {
-    let mut text = String::from("| where | key | does |\n|---|---|---|\n");
-    let mut before = "";
-    for (command, key) in everywhere().chain(Tab::ALL.iter().flat_map(|tab| of(*tab))) {
-        let place = command.tab.map_or("everywhere", Tab::title);
-        let keys: Vec<String> =
-            key.keys.iter().map(|key| format!("`{}`", shown(key).replace('|', "\\|"))).collect();
-        let shown = if place == before { "" } else { place };
-        let _ = writeln!(text, "| {shown} | {} | {} |", keys.join(" "), key.help);
-        before = place;
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use crossterm::event::{KeyCode, KeyModifiers};
 
     use super::*;
+    use crate::tui::keys::shown;
+
+    /// The table of the README, in Markdown.
+    fn markdown() -> String {
+        let mut text = String::from("| where | key | does |\n|---|---|---|\n");
+        let mut before = "";
+        for (command, key) in everywhere().chain(Tab::ALL.iter().flat_map(|tab| of(*tab))) {
+            let place = command.tab.map_or("everywhere", Tab::title);
+            let keys: Vec<String> = key
+                .keys
+                .iter()
+                .map(|key| format!("`{}`", shown(key).replace('|', "\\|")))
+                .collect();
+            let shown = if place == before { "" } else { place };
+            let _ = writeln!(text, "| {shown} | {} | {} |", keys.join(" "), key.help);
+            before = place;
+        }
+        text
+    }
 
     /// The command of this name on this screen, or the one that holds everywhere.
     fn named(tab: Option<Tab>, name: &str) -> Command {

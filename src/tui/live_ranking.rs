@@ -49,7 +49,7 @@ impl LiveRanking {
         }
     }
 
-    /// Takes news of the ranking under way in; a line for the user when it ended.
+    /// Takes in news of the ranking; a line for the user when it has ended.
     pub fn hear(&mut self, id: JobId, news: RankNews, watch: &Watch) -> Option<Result<String>> {
         if self.work.as_ref().is_none_or(|work| work.id != id) {
             return None;

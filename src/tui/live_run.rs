@@ -11,8 +11,9 @@ use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
+use crate::session::PlanDefinition;
 
-/// A step of made-up numbers, to draw with: public, and nothing that a run has told.
+/// A step with made-up numbers, which are public: something to draw.
 pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
     let measures = numbers.iter().map(|(series, value)| Measure::public(*series, *value));
     let measures = measures.collect();
@@ -21,7 +22,7 @@ pub fn made_up(index: u64, total: u64, numbers: &[(Series, f64)]) -> Progress {
     Progress { step, epsilon, worked: Duration::from_millis(index) }
 }
 
-/// One curve, kept with the standing of its numbers.
+/// One curve. Exact numbers stay in their wrapper.
 #[derive(Debug, Clone)]
 pub enum Curve {
     Open(Smoothed),
@@ -66,7 +67,6 @@ pub struct LiveRun {
     pub method: String,
     pub target: Target,
     pub control: Control,
-    pub watch: Watch,
     pub run: Option<RunId>,
     pub step: u64,
     pub total: u64,
@@ -105,19 +105,13 @@ pub enum Ended {
 }
 
 impl LiveRun {
-    pub fn new(
-        id: JobId,
-        plan: &crate::session::PlanDefinition,
-        control: Control,
-        watch: Watch,
-    ) -> Self {
+    pub fn new(id: JobId, plan: &PlanDefinition, control: Control) -> Self {
         Self {
             id,
             plan: plan.name.clone(),
             method: plan.method.clone(),
             target: plan.target,
             control,
-            watch,
             run: None,
             step: 0,
             total: 0,
@@ -171,7 +165,7 @@ impl LiveRun {
         Duration::try_from_secs_f64(each * left).ok()
     }
 
-    /// Takes news in; the returned line is worth a notice.
+    /// Takes in news; returns a line for the notice.
     pub fn hear(&mut self, news: News) -> Option<Result<String, Error>> {
         match news {
             News::Moment(Moment::Granted { run, steps, warnings, cautions }) => {
@@ -179,7 +173,7 @@ impl LiveRun {
                 for warning in warnings {
                     self.say(format!("note: {warning}"));
                 }
-                // One line in any case: whether and how many there are is exact, too.
+                // Always one line: how many cautions there are is an exact number, too.
                 let line = |all: Vec<String>| match all.as_slice() {
                     [] => "nothing unusual about the private records".to_owned(),
                     all => all.join("; "),

@@ -63,7 +63,7 @@ use terminal::Terminal;
 use update::{Message, update};
 use view::view;
 
-/// Between two frames that nobody's key asked for: about 15 a second.
+/// Time between two frames while data stream in: about 15 frames a second.
 const STREAMING_FRAME: Duration = Duration::from_millis(66);
 
 /// What wakes the loop.
@@ -89,7 +89,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     });
     let first = app.first_requests();
     perform(first, &desk, &mut terminal)?;
-    // A terminal that cannot be drawn on is gone: nobody is there to look any more.
+    // Drawing has failed: nobody can look any more.
     let mut gone = false;
 
     let mut last_frame = Instant::now();

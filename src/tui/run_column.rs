@@ -25,7 +25,7 @@ pub enum RunColumn {
     Run,
 }
 
-/// A cell as it is sorted.
+/// What a cell is sorted by.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Number(f64),

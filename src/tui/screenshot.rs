@@ -30,6 +30,10 @@ const DOT_RADIUS: f64 = 1.25;
 
 pub type Rgb = (u8, u8, u8);
 
+fn rgb(hex: u32) -> Rgb {
+    ((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)
+}
+
 /// What the terminal in the picture shows for its default and its 16 named colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paper {
@@ -39,53 +43,29 @@ pub struct Paper {
 }
 
 impl Paper {
-    pub const fn dark() -> Self {
+    pub fn dark() -> Self {
         Self {
-            foreground: (0xD8, 0xD8, 0xD8),
-            background: (0x16, 0x18, 0x1D),
+            foreground: rgb(0xD8_D8_D8),
+            background: rgb(0x16_18_1D),
             ansi: [
-                (0x2A, 0x2D, 0x35),
-                (0xE0, 0x6C, 0x5A),
-                (0x4C, 0xB3, 0x8A),
-                (0xE0, 0xA8, 0x3C),
-                (0x5C, 0x9B, 0xD6),
-                (0xCC, 0x79, 0xA7),
-                (0x5F, 0xB8, 0xD0),
-                (0xC0, 0xC4, 0xCC),
-                (0x7C, 0x82, 0x8E),
-                (0xF0, 0x88, 0x76),
-                (0x6F, 0xD0, 0xA8),
-                (0xF0, 0xE4, 0x42),
-                (0x86, 0xB8, 0xEC),
-                (0xE2, 0x9C, 0xC4),
-                (0x8A, 0xD6, 0xE8),
-                (0xFF, 0xFF, 0xFF),
-            ],
+                0x2A_2D_35, 0xE0_6C_5A, 0x4C_B3_8A, 0xE0_A8_3C, 0x5C_9B_D6, 0xCC_79_A7, 0x5F_B8_D0,
+                0xC0_C4_CC, 0x7C_82_8E, 0xF0_88_76, 0x6F_D0_A8, 0xF0_E4_42, 0x86_B8_EC, 0xE2_9C_C4,
+                0x8A_D6_E8, 0xFF_FF_FF,
+            ]
+            .map(rgb),
         }
     }
 
-    pub const fn light() -> Self {
+    pub fn light() -> Self {
         Self {
-            foreground: (0x24, 0x27, 0x2E),
-            background: (0xFD, 0xFD, 0xFB),
+            foreground: rgb(0x24_27_2E),
+            background: rgb(0xFD_FD_FB),
             ansi: [
-                (0x24, 0x27, 0x2E),
-                (0xB8, 0x3A, 0x24),
-                (0x00, 0x7A, 0x58),
-                (0x9A, 0x6A, 0x00),
-                (0x00, 0x5E, 0x9A),
-                (0x9C, 0x44, 0x78),
-                (0x00, 0x74, 0x8C),
-                (0x5A, 0x5F, 0x6A),
-                (0x7C, 0x82, 0x8E),
-                (0xD5, 0x5E, 0x00),
-                (0x00, 0x9E, 0x73),
-                (0x8A, 0x7C, 0x00),
-                (0x00, 0x72, 0xB2),
-                (0xB8, 0x5C, 0x92),
-                (0x20, 0x8C, 0xA8),
-                (0x10, 0x12, 0x16),
-            ],
+                0x24_27_2E, 0xB8_3A_24, 0x00_7A_58, 0x9A_6A_00, 0x00_5E_9A, 0x9C_44_78, 0x00_74_8C,
+                0x5A_5F_6A, 0x7C_82_8E, 0xD5_5E_00, 0x00_9E_73, 0x8A_7C_00, 0x00_72_B2, 0xB8_5C_92,
+                0x20_8C_A8, 0x10_12_16,
+            ]
+            .map(rgb),
         }
     }
 
@@ -116,7 +96,7 @@ impl Paper {
     }
 }
 
-/// How the letters of a cell look once reversal is worked out.
+/// How the letters of a cell look, with reversal applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     ink: Rgb,
@@ -162,13 +142,13 @@ impl Look {
         attributes
     }
 
-    /// Whether a blank shows something: a line under or through it.
+    /// Whether a blank is visible, because a line runs under or through it.
     fn marks_blanks(self) -> bool {
         self.modifier.intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT)
     }
 }
 
-/// A step of two thirds from the ground to the ink: dimmed letters stay legible.
+/// Two thirds of the way from the ground to the ink, so that dimmed letters stay legible.
 fn dimmed(ink: Rgb, ground: Rgb) -> Rgb {
     let mix = |a: u8, b: u8| ((2 * u16::from(a) + u16::from(b)) / 3) as u8;
     (mix(ink.0, ground.0), mix(ink.1, ground.1), mix(ink.2, ground.2))
@@ -347,7 +327,7 @@ impl Paths {
         &mut self.paths[index].2
     }
 
-    /// Adds a rectangle, grown onto the one to its left: no seams.
+    /// Adds a rectangle. It is joined to the one on its left, so that no seam shows.
     fn rectangle(&mut self, color: Rgb, opacity: f64, at: (f64, f64), size: (f64, f64)) {
         let shapes = self.shapes(color, Pen::Fill(opacity));
         if let Some(Shape::Rectangle { at: before, size: grown }) = shapes.last_mut()
@@ -372,7 +352,7 @@ impl Paths {
         }
     }
 
-    /// Draws a symbol as shapes if it is one that fonts draw badly.
+    /// Draws a symbol as shapes where fonts draw it badly.
     fn draw(&mut self, symbol: &str, ink: Rgb, (left, top): (f64, f64)) -> bool {
         let mut chars = symbol.chars();
         let (Some(c), None) = (chars.next(), chars.next()) else { return false };

@@ -74,9 +74,11 @@ pub struct Context {
     /// Stop what runs, then leave.
     pub leaving: bool,
     pub quit: bool,
-    effects: Vec<Effect>,
-    changes: VecDeque<Change>,
-    next_tab: Option<Tab>,
+    /// What is wanted outside.
+    pub effects: Vec<Effect>,
+    /// What the screens have not been told yet.
+    pub(super) changes: VecDeque<Change>,
+    pub(super) next_tab: Option<Tab>,
 }
 
 #[derive(Debug, Clone)]
@@ -184,28 +186,12 @@ impl Context {
         self.effects.push(Effect::Ask(Box::new(request)));
     }
 
-    pub fn want(&mut self, effect: Effect) {
-        self.effects.push(effect);
-    }
-
-    pub fn take_effects(&mut self) -> Vec<Effect> {
-        std::mem::take(&mut self.effects)
-    }
-
     fn note(&mut self, change: Change) {
         self.changes.push_back(change);
     }
 
-    pub fn take_change(&mut self) -> Option<Change> {
-        self.changes.pop_front()
-    }
-
     pub fn go_to(&mut self, tab: Tab) {
         self.next_tab = Some(tab);
-    }
-
-    pub fn take_next_tab(&mut self) -> Option<Tab> {
-        self.next_tab.take()
     }
 
     pub fn say(&mut self, level: Level, text: impl Into<String>) {

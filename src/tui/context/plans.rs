@@ -63,7 +63,7 @@ impl Context {
         let control = Control::default();
         control.set_pace(self.pace);
         let watch = self.watch.for_run();
-        self.runs.push(LiveRun::new(id, &plan, control.clone(), watch.clone()));
+        self.runs.push(LiveRun::new(id, &plan, control.clone()));
         self.note(Change::Launched);
         self.notice = None;
         let session = self.for_disk();

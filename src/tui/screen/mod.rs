@@ -22,6 +22,27 @@ use super::widgets::viewport::Viewport;
 use crate::privacy::Watch;
 
 /// The keys of a screen, each with the function that it calls.
+///
+/// ```
+/// use halflight::tui::keys::show;
+/// use halflight::tui::screen::{Keys, rank::RankScreen};
+///
+/// const KEYS: Keys<RankScreen> =
+///     &[show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = true)];
+/// ```
+///
+/// A function for another screen is refused when it is compiled:
+///
+/// ```compile_fail,E0308
+/// use halflight::tui::context::Context;
+/// use halflight::tui::keys::show;
+/// use halflight::tui::screen::{Keys, data::DataScreen, rank::RankScreen};
+///
+/// fn reverse(screen: &mut RankScreen, _: &mut Context) {
+///     screen.reverse = true;
+/// }
+/// const KEYS: Keys<DataScreen> = &[show(&["S"], "reverse", "reverse the order", reverse)];
+/// ```
 pub type Keys<S> = &'static [Binding<fn(&mut S, &mut Context)>];
 
 pub trait Screen {

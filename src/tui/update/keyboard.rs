@@ -11,7 +11,7 @@ pub(super) fn on_key(app: &mut App, key: KeyEvent) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c') if control => return app.context.ask_to_quit(),
-        KeyCode::Char('l') if control => return app.context.want(Effect::Repaint),
+        KeyCode::Char('l') if control => return app.context.effects.push(Effect::Repaint),
         _ => {}
     }
     if let Some(popup) = app.context.popup.take() {

@@ -1,5 +1,5 @@
-//! The only place that changes the interface's state. Total: any message in any state
-//! gives a state.
+//! The only place that changes the interface's state. Any message is allowed in any
+//! state.
 
 mod keyboard;
 mod mouse;
@@ -20,7 +20,7 @@ pub enum Message {
     Paste(String),
     Reports(Vec<Report>),
     Resize,
-    /// The system asks us to go.
+    /// The system asks the program to end.
     Terminate,
 }
 
@@ -43,7 +43,7 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
         Message::Terminate => app.context.leave(),
     }
     app.settle();
-    app.context.take_effects()
+    std::mem::take(&mut app.context.effects)
 }
 
 #[cfg(test)]

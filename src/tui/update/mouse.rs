@@ -74,7 +74,7 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
     }
 }
 
-/// A row of a list takes it; anywhere else in or beside the window does nothing.
+/// A click on a row takes it; a click anywhere else does nothing.
 fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     if let Some((_, key)) = hits.answers.iter().find(|(area, _)| area.contains(at)) {
         return on_key(app, *key);

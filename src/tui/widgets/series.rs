@@ -107,8 +107,8 @@ pub(super) fn bins<'a>(
     bins
 }
 
-/// Where the straight line between two points stands at `x`; straight on the
-/// axis it is drawn on, so in logarithms if only positive values count.
+/// The y at `x` of the line between two points. It is straight on the axis where it is
+/// drawn, so in logarithms if only positive values count.
 fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
     let measured = |y: f64| y > floor && y < f64::INFINITY;
     if !(measured(left.1) && measured(right.1) && left.0 <= x && x <= right.0) {
@@ -121,8 +121,8 @@ fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
         .filter(|&y| measured(y))
 }
 
-/// How many leading points have an x up to `border`, which is expected after about
-/// `guess` of them: then only points are looked at that will be read next anyway.
+/// How many leading points have an x up to `border`. The search begins at `guess`, near
+/// the points that are read next anyway.
 fn reach(points: &[Point], border: f64, guess: usize) -> usize {
     let mut limit = guess.max(1);
     while limit < points.len() && points[limit].0 <= border {

@@ -49,7 +49,7 @@ impl TextField {
     pub fn insert(&mut self, text: &str) {
         let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.text.insert_str(self.cursor, &clean);
-        // A combining mark may have melted with its neighbour on either side.
+        // A combining mark may have joined its neighbour on either side.
         self.cursor = self.border_at_or_after(self.cursor + clean.len());
     }
 

@@ -27,7 +27,7 @@ impl Viewport {
         };
     }
 
-    /// The visible range of data that reach over `whole`.
+    /// The visible range; `whole` is the range of the data.
     fn range(&self, whole: (f64, f64)) -> (f64, f64) {
         self.window.unwrap_or(whole)
     }
@@ -73,7 +73,7 @@ impl Viewport {
         (self.window, self.cursor, self.grip) = (None, None, None);
     }
 
-    /// One layer out: cursor, then zoom, then freeze. False when there was none.
+    /// Leaves one layer: the cursor, then zoom and freeze. False when there was none.
     pub fn step_out(&mut self) -> bool {
         if self.cursor.take().is_some() {
             return true;

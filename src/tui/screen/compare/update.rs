@@ -18,13 +18,13 @@ const WIDTHS: [u16; 2] = [10, 60];
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column", sort),
-    show(&["S"], "reverse", "reverse the order", reverse),
-    show(&["b"], "series", "show another series, or utility against ε", next_quantity),
+    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
     also(&["p"], "plan like this", "make a plan with the settings of this run", plan_like_this),
-    also(&["c"], "clear pins", "unpin every run", clear_pins),
-    also(&["r"], "refresh", "read the run directories again", refresh),
+    also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
+    also(&["r"], "refresh", "read the run directories again", |_, context| context.ask(Request::Archive)),
     also(&["y"], "log", "logarithmic axis on or off", charts::log_axis),
     also(&["m"], "smooth", "smoothing: none, some, strong", charts::smooth),
     also(&["+", "="], "zoom", "zoom in at the cursor", charts::zoom_in),
@@ -34,8 +34,8 @@ pub const KEYS: Keys<CompareScreen> = &[
     also(&["H", "shift-left"], "pan left", "move the window left", charts::pan_left),
     also(&["L", "shift-right"], "pan right", "move the window right", charts::pan_right),
     also(&["0"], "reset view", "whole range, no cursor", charts::reset),
-    also(&["<", ","], "narrower", "make the first column narrower", narrower),
-    also(&[">", "."], "wider", "make the first column wider", wider),
+    also(&["<", ","], "narrower", "make the first column narrower", |screen, context| set_width(screen, context, screen.width.saturating_sub(2))),
+    also(&[">", "."], "wider", "make the first column wider", |screen, context| set_width(screen, context, screen.width + 2)),
 ];
 
 fn selected(screen: &CompareScreen, context: &Context) -> Option<ArchivedRun> {
@@ -49,24 +49,12 @@ fn pin(screen: &mut CompareScreen, context: &mut Context) {
     }
 }
 
-fn clear_pins(screen: &mut CompareScreen, _: &mut Context) {
-    screen.pins = Default::default();
-}
-
 fn sort(screen: &mut CompareScreen, context: &mut Context) {
     let columns = RunColumn::shown(!context.watch.is_sealed());
     let here = columns.iter().position(|column| *column == screen.sort);
     screen.sort = columns[here.map_or(0, |here| (here + 1) % columns.len())];
     // Errors and ε: the smallest first; time: the newest first.
     screen.reverse = screen.sort == RunColumn::Time;
-}
-
-fn reverse(screen: &mut CompareScreen, _: &mut Context) {
-    screen.reverse = !screen.reverse;
-}
-
-fn next_quantity(screen: &mut CompareScreen, context: &mut Context) {
-    screen.next_quantity(context.archived(), &context.watch);
 }
 
 fn tag(screen: &mut CompareScreen, context: &mut Context) {
@@ -103,18 +91,6 @@ fn plan_like_this(screen: &mut CompareScreen, context: &mut Context) {
     let _ = context.ensure_plan();
     context.take_plan(earlier);
     context.go_to(Tab::Plan);
-}
-
-fn refresh(_: &mut CompareScreen, context: &mut Context) {
-    context.ask(Request::Archive);
-}
-
-fn narrower(screen: &mut CompareScreen, context: &mut Context) {
-    set_width(screen, context, screen.width.saturating_sub(2));
-}
-
-fn wider(screen: &mut CompareScreen, context: &mut Context) {
-    set_width(screen, context, screen.width + 2);
 }
 
 fn set_width(screen: &mut CompareScreen, context: &mut Context, width: u16) {

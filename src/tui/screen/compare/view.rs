@@ -8,7 +8,7 @@ use super::state::{ARCHIVE, CompareScreen, Quantity};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, curve, epsilon};
-use crate::tui::canvas::{Canvas, fitting};
+use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
 use crate::tui::tab::CHARTS;
@@ -59,7 +59,7 @@ fn width_of(screen: &CompareScreen, column: RunColumn) -> u16 {
     }
 }
 
-/// The columns that fit, the most telling ones first; in the order of the table.
+/// The columns that fit, chosen by weight, in the order of the table.
 fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec<RunColumn> {
     const BY_WEIGHT: [RunColumn; 13] = [
         RunColumn::Plan,
@@ -95,11 +95,7 @@ fn runs_table(
     let columns = columns_that_fit(screen, context, area.width);
     let mut header = vec![Line::raw("")];
     header.extend(columns.iter().map(|column| {
-        let mark = match (*column == screen.sort, screen.reverse) {
-            (true, true) => "▼",
-            (true, false) => "▲",
-            _ => "",
-        };
+        let mark = sort_mark(*column == screen.sort, screen.reverse);
         let style = if column.is_exact() { theme.curator } else { theme.muted };
         let line = Line::styled(format!("{}{mark}", column.title()), style);
         if column.is_number() { line.right_aligned() } else { line }

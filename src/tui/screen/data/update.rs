@@ -13,19 +13,15 @@ use crate::tui::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<DataScreen> = &[
-    show(&["a"], "add", "add a data file: browse, preview, then describe it", add),
+    show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from(".")))),
     show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
     show(&["r"], "reload", "read the dataset's file again", reload),
     also(&["c"], "cancel reading", "stop waiting for a dataset that is being read", cancel_reading),
     show(&["o"], "rows", "show or hide private rows (◆)", show_rows),
-    also(&["left"], "columns left", "scroll the preview to the left", columns_left),
+    also(&["left"], "columns left", "scroll the preview to the left", |screen, _| screen.column = screen.column.saturating_sub(1)),
     also(&["right"], "columns right", "scroll the preview to the right", columns_right),
 ];
-
-fn add(_: &mut DataScreen, context: &mut Context) {
-    context.ask(Request::Browse(PathBuf::from(".")));
-}
 
 fn edit(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context).cloned() else { return };
@@ -72,10 +68,6 @@ fn show_rows(screen: &mut DataScreen, context: &mut Context) {
         let watch = context.watch.clone();
         context.ask(Request::Peek { dataset, watch });
     }
-}
-
-fn columns_left(screen: &mut DataScreen, _: &mut Context) {
-    screen.column = screen.column.saturating_sub(1);
 }
 
 fn columns_right(screen: &mut DataScreen, context: &mut Context) {

@@ -216,7 +216,7 @@ fn totals<'a>(
     std::iter::once(total).chain(doubts).chain(beside).chain([fits]).collect()
 }
 
-/// What a run drew, and what came of it.
+/// What a run drew, and the model that it gave.
 fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
     let theme = canvas.theme;
     let mut lines = vec![Line::styled(format!("{} bought", run.grant.run.0), theme.accent)];

@@ -21,18 +21,18 @@ const MOST_VALUES: usize = 100;
 pub const KEYS: Keys<PlanScreen> = &[
     show(&["l"], "launch", "launch this plan", launch),
     show(&["enter", "e"], "edit", "edit the field, or take the next choice", edit),
-    also(&["left"], "less", "previous choice, or a smaller number", less),
-    also(&["right"], "more", "next choice, or a larger number", more),
+    also(&["left"], "less", "previous choice, or a smaller number", |screen, context| step(screen, context, -1)),
+    also(&["right"], "more", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
     show(&["x"], "default", "back to the field's default", reset),
     show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
     show(&["a"], "queue", "append this plan to the queue", enqueue),
-    show(&["w"], "work", "run the queue, one after the other; again: halt it", work),
+    show(&["w"], "work", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
     show(&["p"], "preset", "take a preset for this plan", preset),
     also(&["c"], "copy earlier", "take the settings of an earlier run", copy_earlier),
     also(&["n"], "new plan", "new plan, copied from this one", new_plan),
     also(&["d", "delete"], "remove", "remove this plan, or the queue's entry", remove),
-    also(&["["], "previous plan", "previous plan", previous_plan),
-    also(&["]"], "next plan", "next plan", next_plan),
+    also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
+    also(&["]"], "next plan", "next plan", |screen, context| show_plan(screen, context, 1)),
 ];
 
 fn launch(_: &mut PlanScreen, context: &mut Context) {
@@ -72,14 +72,6 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
         }
         Way::Choose(choices) => choose(context, field, &choices, 1),
     }
-}
-
-fn less(screen: &mut PlanScreen, context: &mut Context) {
-    step(screen, context, -1);
-}
-
-fn more(screen: &mut PlanScreen, context: &mut Context) {
-    step(screen, context, 1);
 }
 
 fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
@@ -144,10 +136,6 @@ fn enqueue(_: &mut PlanScreen, context: &mut Context) {
     if let Some(plan) = context.shown_plan().cloned() {
         context.enqueue(vec![plan]);
     }
-}
-
-fn work(_: &mut PlanScreen, context: &mut Context) {
-    context.ask_to_start_queue();
 }
 
 fn preset(_: &mut PlanScreen, context: &mut Context) {
@@ -238,18 +226,10 @@ fn remove(screen: &mut PlanScreen, context: &mut Context) {
     });
 }
 
-fn previous_plan(screen: &mut PlanScreen, context: &mut Context) {
-    show_plan(screen, context, context.session.plans.len().saturating_sub(1));
-}
-
-fn next_plan(screen: &mut PlanScreen, context: &mut Context) {
-    show_plan(screen, context, 1);
-}
-
-fn show_plan(screen: &mut PlanScreen, context: &mut Context, by: usize) {
-    let count = context.session.plans.len();
+fn show_plan(screen: &mut PlanScreen, context: &mut Context, by: isize) {
+    let count = context.session.plans.len() as isize;
     if count > 1 {
-        context.plan.index = (context.plan.index + by) % count;
+        context.plan.index = (context.plan.index as isize + by).rem_euclid(count) as usize;
         context.plan.preview = None;
         screen.select(FIELDS, 0, context);
         context.ask_preview();

@@ -24,7 +24,7 @@ use crate::tui::widgets::track::TrackView;
 /// Rows of the chart of explained energy.
 const ENERGY_ROWS: u16 = 10;
 
-/// Lines that help has even where it needs fewer, so that the form seldom moves.
+/// The help has at least so many lines, so that the form seldom moves.
 const LEAST_HELP: u16 = 3;
 
 pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -51,7 +51,7 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
         (None, Some(field)) => Line::styled(field.help(), theme.muted),
         _ => Line::default(),
     };
-    // What a field says of itself is shown whole where a third of the form has room for it.
+    // The help is shown whole where it fits into a third of the form.
     let needed = wrapped_lines(&help_line.to_string(), inner.width);
     let help_rows = needed.max(LEAST_HELP).min((inner.height / 3).max(LEAST_HELP));
     let [rows, help] =
@@ -140,8 +140,8 @@ fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect
     }
 }
 
-/// What the public directions keep, drawn where there is room or their number is being chosen;
-/// returns what is left of the area.
+/// The chart of what the public directions keep, where there is room for it or where their
+/// number is being chosen. Returns what is left of the area.
 fn energy(
     screen: &PlanScreen,
     context: &Context,
@@ -159,7 +159,7 @@ fn energy(
         area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(ENERGY_ROWS)]));
     let shares = explained.shares.iter().enumerate();
     let points: Vec<Point> = shares.map(|(k, share)| ((k + 1) as f64, 100.0 * share)).collect();
-    // Beyond nearly everything and twice the choice there is nothing to see.
+    // Nothing is to be seen beyond 98 % and twice the choice.
     let last = explained.needed(0.98).max(2 * explained.chosen).min(points.len()).max(2);
     let chart = Chart::new("public energy that k directions keep, %", theme, glyphs)
         .x_axis("k", true)
@@ -249,7 +249,7 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), text);
 }
 
-/// From the last run of the same method: there is nothing better to go by.
+/// An estimate from the last run of the same method.
 fn time_estimate(context: &Context, preview: &Preview) -> String {
     let same =
         context.runs.iter().rev().find(|run| run.method == preview.plan.method && run.step > 0);

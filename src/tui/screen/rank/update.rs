@@ -22,7 +22,7 @@ pub const KEYS: Keys<RankScreen> = &[
     show(&["enter"], "take", "take the selected dataset into the plan", take),
     show(&["s"], "sort", "sort by the next column", sort),
     also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
-    also(&["S"], "reverse", "reverse the order", reverse),
+    also(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
 ];
 
 fn rank(_: &mut RankScreen, context: &mut Context) {
@@ -88,10 +88,6 @@ fn cancel(_: &mut RankScreen, context: &mut Context) {
 fn sort(screen: &mut RankScreen, _: &mut Context) {
     screen.sort = screen.sort.next();
     screen.selected = 0;
-}
-
-fn reverse(screen: &mut RankScreen, _: &mut Context) {
-    screen.reverse = !screen.reverse;
 }
 
 /// Ranks from now on with the model and the scaling of the plan.

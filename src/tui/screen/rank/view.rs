@@ -7,7 +7,7 @@ use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Wrap};
 use super::state::{CANDIDATES, Column, RankScreen, Row};
 use crate::privacy::accountant::round_up;
 use crate::rank::comparison::{Comparison, Mean, Summary};
-use crate::tui::canvas::{Canvas, fitting};
+use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::Found;
 use crate::tui::theme::Theme;
@@ -79,7 +79,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
     }
 }
 
-/// What else there is to know of a private ranking.
+/// Remarks on a private ranking, and what was left out.
 fn notes(context: &Context, theme: &Theme) -> impl Iterator<Item = Line<'static>> {
     let remarks = context.ranking.remarks.iter().map(|remark| format!(" note: {remark}"));
     let left_out = context.ranking.left_out.iter();
@@ -177,7 +177,7 @@ fn exact(
     details(screen, context, canvas, right, comparison);
 }
 
-/// What a column needs, bars and verdicts aside.
+/// The width of a column; the bar and the verdict take the rest.
 fn width_of(column: Column) -> u16 {
     match column {
         Column::Rank => 2,
@@ -226,11 +226,7 @@ fn candidates(
     let mut header = Vec::new();
     let mut widths = Vec::new();
     for column in &columns {
-        let mark = match (*column == screen.sort, screen.reverse) {
-            (true, true) => "▼",
-            (true, false) => "▲",
-            _ => "",
-        };
+        let mark = sort_mark(*column == screen.sort, screen.reverse);
         header.push(Line::raw(format!("{}{mark}", column.title())));
         widths.push(match column {
             Column::Verdict => Constraint::Fill(1),

@@ -22,8 +22,8 @@ pub const KEYS: Keys<RunScreen> = &[
     also(&["H", "shift-left"], "pan left", "move the window left", charts::pan_left),
     also(&["L", "shift-right"], "pan right", "move the window right", charts::pan_right),
     also(&["0"], "reset view", "whole run, no cursor", charts::reset),
-    also(&["["], "previous run", "show the previous run", previous_run),
-    also(&["]"], "next run", "show the next run", next_run),
+    also(&["["], "previous run", "show the previous run", |screen, context| screen.select(RUNS, -1, context)),
+    also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
 ];
 
 fn pause(screen: &mut RunScreen, context: &mut Context) {
@@ -84,12 +84,4 @@ fn freeze(screen: &mut RunScreen, context: &mut Context) {
     let last = run.extent().1;
     let frozen = &mut screen.viewport.frozen;
     *frozen = if frozen.is_some() { None } else { Some(last) };
-}
-
-fn previous_run(screen: &mut RunScreen, context: &mut Context) {
-    screen.select(RUNS, -1, context);
-}
-
-fn next_run(screen: &mut RunScreen, context: &mut Context) {
-    screen.select(RUNS, 1, context);
 }

@@ -140,8 +140,8 @@ fn three_charts(
         let [above, below] = right.layout(&Layout::vertical([Constraint::Fill(1); 2]));
         [left, above, below]
     };
-    // The objective has a scale of its own; errors are in label units. One
-    // chart for both would flatten one of them.
+    // The objective and the errors have different units: a chart for both would
+    // flatten one of them.
     let log = screen.viewport.log;
     let errors = Figure {
         title: "error on held-out records",
@@ -164,7 +164,7 @@ fn three_charts(
     };
     let has =
         |figure: &Figure| figure.series.iter().any(|(series, _)| run.curves.contains_key(series));
-    // Where the objective itself is nobody's to see, its parts may be.
+    // Where the objective cannot be shown, its parts may be.
     let objective = if has(&losses) && !has(&objective) { losses } else { objective };
     let has_errors = has(&errors);
     if loss.height >= 14 && has_errors {
@@ -193,7 +193,7 @@ fn three_charts(
     spend_chart(screen, canvas, spend, run);
 }
 
-/// What a correction is made of, in short.
+/// The parts of a correction, with short names.
 const CORRECTIONS: [(Series, &str); 6] = [
     (Series::LevelCorrection, "level"),
     (Series::ScaleCorrection, "scale"),
@@ -330,7 +330,7 @@ fn event_log(
     canvas.hits.lists.push(ListHit { area, first, pane: LOG, selected: None });
 }
 
-/// What came of it: the three models side by side, the guarantee, the place.
+/// The result: the three models side by side, the guarantee, the directory.
 fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary) {
     let theme = canvas.theme;
     let exact = |score: &Option<CuratorOnly<f64>>| {
