@@ -18,7 +18,7 @@ use super::popup::question::Question;
 use super::screen::compare::Quantity;
 use super::screen::data::ROWS;
 use super::screen::ledger::ENTRIES;
-use super::screen::plan::{PlanField, QUEUE, fields, presets};
+use super::screen::plan::{QUEUE, presets};
 use super::screen::rank::Column;
 use super::screen::run::LOG;
 use super::tab::Tab;
@@ -42,6 +42,7 @@ use crate::rank::ReleasedLine;
 use crate::rank::alongside::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
 use crate::session::dataset::ColumnKind;
+use crate::session::plan_field::{PlanField, fields};
 use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {

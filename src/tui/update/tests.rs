@@ -16,10 +16,11 @@ use crate::engine::{Moment, Request};
 use crate::error::Error;
 use crate::privacy::Watch;
 use crate::rank::RankStep;
+use crate::session::plan_field::fields;
 use crate::tui::context::Popup;
 use crate::tui::fixtures::{self, archived};
 use crate::tui::notice::Level;
-use crate::tui::screen::plan::fields;
+use crate::tui::screen::run::LOG;
 use crate::tui::tab::Tab;
 use crate::tui::view::view;
 
@@ -267,6 +268,31 @@ fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     let effects = update(&mut app, end(id, refused), &Hits::default());
     assert!(!asked(&effects, |it| matches!(it, Request::Launch { .. })));
     assert_eq!((app.context.queue.plans.len(), app.context.queue.working), (2, false));
+}
+
+#[test]
+fn a_run_that_begins_is_shown_and_the_focus_stays_where_it_was() {
+    let mut app = fixtures::running();
+    press(&mut app, "\t");
+    assert_eq!(app.pane(), Some(LOG));
+    app.screens.run.viewport.window = Some((5.0, 20.0));
+    let plan = app.context.session.plans[0].clone();
+    app.context.launch(plan);
+    update(&mut app, Message::Resize, &Hits::default());
+    assert_eq!((app.screens.run.selected, app.pane()), (1, Some(LOG)));
+    assert_eq!(app.screens.run.viewport.window, None);
+}
+
+#[test]
+fn what_is_removed_is_not_selected_any_more() {
+    let mut app = fixtures::loaded();
+    press(&mut app, "jdy");
+    assert_eq!(app.screens.data.selected, 0);
+    assert_eq!(app.context.session.datasets.len(), 1);
+    // With the focus on the rows, too.
+    let mut app = fixtures::loaded();
+    press(&mut app, "j\tdy");
+    assert_eq!(app.screens.data.selected, 0);
 }
 
 #[test]

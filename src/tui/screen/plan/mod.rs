@@ -13,8 +13,8 @@ use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::notice::one_line;
 use crate::tui::tab::Pane;
-pub use form::{PlanField, fields};
 pub use state::{FIELDS, PlanScreen, QUEUE};
+#[cfg(test)]
 pub use update::presets;
 
 impl Screen for PlanScreen {
