@@ -42,15 +42,15 @@ pub struct Paper {
     pub ansi: [Rgb; 16],
 }
 
+#[allow(clippy::unreadable_literal)] // colours, as they are written everywhere
 impl Paper {
     pub fn dark() -> Self {
         Self {
-            foreground: rgb(0xD8_D8_D8),
-            background: rgb(0x16_18_1D),
+            foreground: rgb(0xD8D8D8),
+            background: rgb(0x16181D),
             ansi: [
-                0x2A_2D_35, 0xE0_6C_5A, 0x4C_B3_8A, 0xE0_A8_3C, 0x5C_9B_D6, 0xCC_79_A7, 0x5F_B8_D0,
-                0xC0_C4_CC, 0x7C_82_8E, 0xF0_88_76, 0x6F_D0_A8, 0xF0_E4_42, 0x86_B8_EC, 0xE2_9C_C4,
-                0x8A_D6_E8, 0xFF_FF_FF,
+                0x2A2D35, 0xE06C5A, 0x4CB38A, 0xE0A83C, 0x5C9BD6, 0xCC79A7, 0x5FB8D0, 0xC0C4CC,
+                0x7C828E, 0xF08876, 0x6FD0A8, 0xF0E442, 0x86B8EC, 0xE29CC4, 0x8AD6E8, 0xFFFFFF,
             ]
             .map(rgb),
         }
@@ -58,12 +58,11 @@ impl Paper {
 
     pub fn light() -> Self {
         Self {
-            foreground: rgb(0x24_27_2E),
-            background: rgb(0xFD_FD_FB),
+            foreground: rgb(0x24272E),
+            background: rgb(0xFDFDFB),
             ansi: [
-                0x24_27_2E, 0xB8_3A_24, 0x00_7A_58, 0x9A_6A_00, 0x00_5E_9A, 0x9C_44_78, 0x00_74_8C,
-                0x5A_5F_6A, 0x7C_82_8E, 0xD5_5E_00, 0x00_9E_73, 0x8A_7C_00, 0x00_72_B2, 0xB8_5C_92,
-                0x20_8C_A8, 0x10_12_16,
+                0x24272E, 0xB83A24, 0x007A58, 0x9A6A00, 0x005E9A, 0x9C4478, 0x00748C, 0x5A5F6A,
+                0x7C828E, 0xD55E00, 0x009E73, 0x8A7C00, 0x0072B2, 0xB85C92, 0x208CA8, 0x101216,
             ]
             .map(rgb),
         }
