@@ -28,6 +28,7 @@ pub struct App {
 
 macro_rules! screens {
     ($([$key:literal] $name:ident: $folder:ident::$state:ident,)*) => {
+        /// Every screen with what only it knows.
         #[derive(Debug, Default)]
         pub struct Screens {
             $(pub $folder: screen::$folder::$state,)*

@@ -75,7 +75,7 @@ pub trait Screen {
     }
 
     /// Whether a second click on this part does what Enter does.
-    fn takes_clicks(&self, _pane: Pane) -> bool {
+    fn enters_on_click(&self, _pane: Pane) -> bool {
         false
     }
 

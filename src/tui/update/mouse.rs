@@ -58,7 +58,7 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
             app.select_in(list.pane, isize::MIN / 2);
             app.select_in(list.pane, row as isize);
         }
-        if again && app.screen().takes_clicks(list.pane) {
+        if again && app.screen().enters_on_click(list.pane) {
             let enter = KeyEvent::from(KeyCode::Enter);
             if let Some(command) = keymap::command(app.context.tab, enter) {
                 return keymap::act(app, command);

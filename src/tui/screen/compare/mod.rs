@@ -57,7 +57,7 @@ impl Screen for CompareScreen {
         Some(ARCHIVE)
     }
 
-    fn takes_clicks(&self, pane: Pane) -> bool {
+    fn enters_on_click(&self, pane: Pane) -> bool {
         pane == ARCHIVE
     }
 

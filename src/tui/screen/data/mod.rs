@@ -61,7 +61,7 @@ impl Screen for DataScreen {
         Some(DATASETS)
     }
 
-    fn takes_clicks(&self, pane: Pane) -> bool {
+    fn enters_on_click(&self, pane: Pane) -> bool {
         pane == DATASETS
     }
 }

@@ -59,7 +59,7 @@ impl Screen for PlanScreen {
         }
     }
 
-    fn takes_clicks(&self, pane: Pane) -> bool {
+    fn enters_on_click(&self, pane: Pane) -> bool {
         pane == FIELDS
     }
 
