@@ -18,11 +18,13 @@ use halflight::engine::desk::News;
 use halflight::engine::{Control, Moment, Report};
 use halflight::privacy::ledger::RunId;
 use halflight::session::demo;
-use halflight::tui::app::{App, Tab};
-use halflight::tui::runs::{RunView, made_up};
+use halflight::tui::app::App;
+use halflight::tui::canvas::Hits;
+use halflight::tui::live_run::{LiveRun, made_up};
+use halflight::tui::tab::Tab;
 use halflight::tui::theme::{Glyphs, Theme};
 use halflight::tui::update::{Message, update};
-use halflight::tui::view::{Hits, view};
+use halflight::tui::view::view;
 use halflight::tui::widgets::chart::{Chart, SeriesView};
 use halflight::tui::widgets::track::Track;
 use ratatui::backend::{CrosstermBackend, TestBackend};
@@ -98,9 +100,9 @@ fn news(index: u64, total: u64) -> Report {
 fn app_with_a_run(total: u64) -> App {
     let session = demo::session("bikeshare").unwrap();
     let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
-    app.tab = Tab::Run;
-    let plan = app.session.plans[0].clone();
-    let mut run = RunView::new(1, &plan, Control::default(), app.watch.for_run());
+    app.context.tab = Tab::Run;
+    let plan = app.context.session.plans[0].clone();
+    let mut run = LiveRun::new(1, &plan, Control::default());
     let id = RunId("bench".to_owned());
     run.hear(News::Moment(Moment::Granted {
         run: id,
@@ -108,7 +110,7 @@ fn app_with_a_run(total: u64) -> App {
         warnings: Vec::new(),
         cautions: None,
     }));
-    app.run.runs.push(run);
+    app.context.runs.push(run);
     app
 }
 

@@ -68,7 +68,7 @@ impl Demo {
 pub fn interface(name: &str) -> Result<()> {
     let workspace = demo::workspace()?;
     let mut app = super::open::app(demo::session(name)?, None)?;
-    app.demo = Some(workspace.base().to_path_buf());
-    app.run.pace = Some(DEMO_PACE);
+    app.context.demo = Some(workspace.base().to_path_buf());
+    app.context.pace = Some(DEMO_PACE);
     tui::run(app, workspace)
 }

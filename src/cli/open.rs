@@ -46,7 +46,7 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
         session.datasets.push(definition);
     }
     let mut app = app(session, None)?;
-    app.unsaved = true;
+    app.context.unsaved = true;
     tui::run(app, workspace)
 }
 
@@ -73,9 +73,10 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let mut app = App::new(session, path, theme, glyphs);
     if let Some(places) = places {
         app.config_file = Some(places.config_file());
-        app.state = places.read_state();
+        app.context.state = places.read_state();
         app.mouse = config.mouse.unwrap_or(true);
-        app.compare.width = app.state.run_column.unwrap_or(app.compare.width);
+        app.screens.compare.width =
+            app.context.state.run_column.unwrap_or(app.screens.compare.width);
     }
     Ok(app)
 }

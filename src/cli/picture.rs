@@ -21,12 +21,14 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::RunId;
 use crate::session::{Workspace, demo};
-use crate::tui::app::{App, DatasetStatus, Effect};
-use crate::tui::picture::{Paper, svg};
-use crate::tui::runs::RunView;
+use crate::tui::app::App;
+use crate::tui::canvas::Hits;
+use crate::tui::context::{DatasetStatus, Effect};
+use crate::tui::live_run::LiveRun;
+use crate::tui::screenshot::{Paper, svg};
 use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
-use crate::tui::view::{Hits, view};
+use crate::tui::view::view;
 
 /// Write pictures of the screens (SVG), as they stand in the README.
 #[derive(Debug, Args)]
@@ -85,7 +87,7 @@ impl Stage {
     fn open(workspace: &Workspace) -> Result<Self> {
         let session = demo::session("bikeshare")?;
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
-        app.demo = Some(workspace.base().to_path_buf());
+        app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
         let desk = Desk::open(workspace.clone(), move || {
             let _ = wake.send(());
@@ -98,21 +100,26 @@ impl Stage {
 
     fn play(mut self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
         self.wait(|app| {
-            app.data.status.values().all(|status| matches!(status, DatasetStatus::Ready { .. }))
+            app.context
+                .datasets
+                .values()
+                .all(|status| matches!(status, DatasetStatus::Ready { .. }))
         })?;
         self.press('3');
-        self.wait(|app| !app.plan.waiting && matches!(app.plan.preview, Some(Ok(_))))?;
+        self.wait(|app| {
+            !app.context.plan.waiting && matches!(app.context.plan.preview, Some(Ok(_)))
+        })?;
         let mut pictures = vec![("plan", self.picture()?)];
 
         for (number, epsilon) in (1..).zip(SWEEP) {
             self.rehearse(workspace, number, epsilon)?;
         }
-        self.app.run.selected = 2;
+        self.app.screens.run.selected = 2;
         self.press('4');
         pictures.push(("run", self.picture()?));
 
         self.press('5');
-        self.wait(|app| app.compare.runs.is_some())?;
+        self.wait(|app| app.context.archive.is_some())?;
         for key in [' ', 'j', 'j', ' '] {
             self.press(key);
         }
@@ -122,18 +129,18 @@ impl Stage {
 
     /// A run of the first plan with this ε.
     fn rehearse(&mut self, workspace: &Workspace, number: u64, epsilon: f64) -> Result<()> {
-        let mut plan = self.app.session.plans[0].clone();
+        let mut plan = self.app.context.session.plans[0].clone();
         plan.target.epsilon = epsilon;
         plan.name = format!("winter, ε {epsilon}");
-        let loaded = self.app.data.status.values().filter_map(|status| match status {
+        let loaded = self.app.context.datasets.values().filter_map(|status| match status {
             DatasetStatus::Ready { loaded, .. } => Some(loaded.clone()),
             _ => None,
         });
-        let watch = self.app.watch.for_run();
+        let watch = self.app.context.watch.for_run();
         let control = Control::default();
-        let mut run = RunView::new(number, &plan, control.clone(), watch.clone());
+        let mut run = LiveRun::new(number, &plan, control.clone());
         let job = Job {
-            session: self.app.session.clone(),
+            session: self.app.context.session.clone(),
             plan,
             datasets: loaded.collect(),
             workspace: workspace.clone(),
@@ -146,7 +153,7 @@ impl Stage {
         };
         let summary = rehearse(&job, &id, SEED + number, &mut tell)?;
         run.hear(News::Ended(Box::new(Ok(summary))));
-        self.app.run.runs.push(run);
+        self.app.context.runs.push(run);
         Ok(())
     }
 
@@ -171,7 +178,7 @@ impl Stage {
     }
 
     fn picture(&mut self) -> Result<String> {
-        self.app.notice = None;
+        self.app.context.notice = None;
         let failed = |error| Error::failed(format!("cannot draw: {error}"));
         let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS)).map_err(failed)?;
         terminal
@@ -179,7 +186,7 @@ impl Stage {
                 view(&self.app, frame);
             })
             .map_err(failed)?;
-        let title = format!("halflight: {}", self.app.tab.title());
+        let title = format!("halflight: {}", self.app.context.tab.title());
         Ok(svg(terminal.backend().buffer(), &title, &Paper::dark()))
     }
 }

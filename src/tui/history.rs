@@ -9,7 +9,7 @@ const DEPTH: usize = 200;
 pub struct History {
     past: Vec<Session>,
     future: Vec<Session>,
-    /// The session as it stands.
+    /// The current session.
     present: Session,
 }
 
@@ -18,7 +18,7 @@ impl History {
         Self { present: session.clone(), ..Self::default() }
     }
 
-    /// The session has become this.
+    /// Notes the session after a change.
     pub fn note(&mut self, session: &Session) {
         if *session == self.present {
             return;

@@ -1,383 +1,182 @@
-//! Every key of the interface, once: dispatch, the hint bar, the help, the
-//! palette and the README read this table.
+//! Every key of the interface: those of the screens and those that hold everywhere.
+//! Dispatch, the hint bar, the help, the palette and the README read these tables.
 
-use std::fmt::Write;
+use crossterm::event::KeyEvent;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use super::app::{App, Screens, TAB_KEYS};
+use super::context::{Context, Effect, Popup};
+use super::export;
+use super::keys::{Binding, Command, Key, also, name, show};
+use super::notice::Level;
+use super::popup::help::Help;
+use super::popup::picker::{Item, Picker};
+use super::tab::Tab;
+use super::widgets::text_field::TextField;
 
-use super::app::Tab;
-
-/// What a key does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    GoTo(Tab),
-    NextTab,
-    PreviousTab,
-    NextPane,
-    PreviousPane,
-    Help,
-    Palette,
-    Filter,
-    Undo,
-    Redo,
-    Save,
-    Open,
-    Quit,
-    Seal,
-    Theme,
-    Repaint,
-    Back,
-    Export,
-    Copy,
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    First,
-    Last,
-    // Data
-    AddDataset,
-    EditDataset,
-    RemoveDataset,
-    ReloadDataset,
-    CancelLoad,
-    ShowRows,
-    ColumnLeft,
-    ColumnRight,
-    // Rank
-    Rank,
-    RankPrivately,
-    RankTable,
-    RankDirection,
-    CancelRanking,
-    TakeCandidate,
-    FollowPlan,
-    // Plan
-    EditField,
-    FieldLeft,
-    FieldRight,
-    DefaultField,
-    NewPlan,
-    RemovePlan,
-    PreviousPlan,
-    NextPlan,
-    Launch,
-    Enqueue,
-    Sweep,
-    StartQueue,
-    Preset,
-    CopyRun,
-    // Run
-    Pause,
-    Stop,
-    Slower,
-    Faster,
-    PreviousRun,
-    NextRun,
-    // Charts, on Run and Compare
-    LogAxis,
-    Smooth,
-    Freeze,
-    ZoomIn,
-    ZoomOut,
-    CursorLeft,
-    CursorRight,
-    PanLeft,
-    PanRight,
-    ResetView,
-    // Compare
-    Pin,
-    Unpin,
-    SortNext,
-    SortReverse,
-    NextSeries,
-    TagRun,
-    DeleteRun,
-    PlanLike,
-    Narrower,
-    Wider,
-    Refresh,
-    // Ledger
-    SetBudget,
-    AcceptPast,
-    SettleDead,
-    Repair,
-    Certify,
-}
-
-/// Where a binding holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    Everywhere,
-    On(Tab),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Binding {
-    /// Any of these, written as on the screen: `q`, `ctrl-s`, `left`.
-    pub keys: &'static [&'static str],
-    pub scope: Scope,
-    pub action: Action,
-    /// One or two words: for the hint bar and the palette.
-    pub name: &'static str,
-    /// Whether it has a place in the hint bar.
-    pub hint: bool,
-    pub help: &'static str,
-}
-
-type Keys = &'static [&'static str];
-
-/// A binding that the hint bar shows.
-const fn show(
-    scope: Scope,
-    keys: Keys,
-    action: Action,
-    name: &'static str,
-    help: &'static str,
-) -> Binding {
-    Binding { keys, scope, action, name, hint: true, help }
-}
-
-/// A binding that only the help and the palette show.
-const fn also(
-    scope: Scope,
-    keys: Keys,
-    action: Action,
-    name: &'static str,
-    help: &'static str,
-) -> Binding {
-    Binding { keys, scope, action, name, hint: false, help }
-}
-
-use Action as A;
-use Scope::{Everywhere as Any, On};
-const DATA: Scope = On(Tab::Data);
-const RANK: Scope = On(Tab::Rank);
-const PLAN: Scope = On(Tab::Plan);
-const RUN: Scope = On(Tab::Run);
-const COMPARE: Scope = On(Tab::Compare);
-const LEDGER: Scope = On(Tab::Ledger);
+type Bindings = &'static [Binding<fn(&mut App)>];
 
 #[rustfmt::skip] // a table reads best as one
-pub const BINDINGS: &[Binding] = &[
-    show(DATA, &["a"], A::AddDataset, "add", "add a data file: browse, preview, then describe it"),
-    show(DATA, &["enter", "e"], A::EditDataset, "edit", "edit role, label, filter and columns"),
-    show(DATA, &["d", "delete"], A::RemoveDataset, "remove", "remove the dataset from the session"),
-    show(DATA, &["r"], A::ReloadDataset, "reload", "read the dataset's file again"),
-    also(DATA, &["c"], A::CancelLoad, "cancel reading", "stop waiting for a dataset that is being read"),
-    show(DATA, &["o"], A::ShowRows, "rows", "show or hide private rows (◆)"),
-    also(DATA, &["left"], A::ColumnLeft, "columns left", "scroll the preview to the left"),
-    also(DATA, &["right"], A::ColumnRight, "columns right", "scroll the preview to the right"),
-    show(RANK, &["r"], A::Rank, "rank", "rank the public datasets by exact numbers (◆); the ledger notes it"),
-    show(RANK, &["p"], A::RankPrivately, "privately", "release the best dataset's name under differential privacy"),
-    show(RANK, &["t"], A::RankTable, "noisy table", "release every dataset's scores under differential privacy"),
-    also(RANK, &["d"], A::RankDirection, "direction", "release one leading direction of the private gradients under differential privacy"),
-    show(RANK, &["c"], A::CancelRanking, "cancel", "cancel the ranking; the table keeps the repeats so far"),
-    show(RANK, &["enter"], A::TakeCandidate, "take", "take the selected dataset into the plan"),
-    show(RANK, &["s"], A::SortNext, "sort", "sort by the next column"),
-    also(RANK, &["m"], A::FollowPlan, "like the plan", "rank with the model and the scaling of the plan"),
-    also(RANK, &["S"], A::SortReverse, "reverse", "reverse the order"),
-    show(PLAN, &["l"], A::Launch, "launch", "launch this plan"),
-    show(PLAN, &["enter", "e"], A::EditField, "edit", "edit the field, or take the next choice"),
-    also(PLAN, &["left"], A::FieldLeft, "less", "previous choice, or a smaller number"),
-    also(PLAN, &["right"], A::FieldRight, "more", "next choice, or a larger number"),
-    show(PLAN, &["x"], A::DefaultField, "default", "back to the field's default"),
-    show(PLAN, &["s"], A::Sweep, "sweep", "queue this plan once for each of several values of the field"),
-    show(PLAN, &["a"], A::Enqueue, "queue", "append this plan to the queue"),
-    show(PLAN, &["w"], A::StartQueue, "work", "run the queue, one after the other; again: halt it"),
-    show(PLAN, &["p"], A::Preset, "preset", "take a preset for this plan"),
-    also(PLAN, &["c"], A::CopyRun, "copy earlier", "take the settings of an earlier run"),
-    also(PLAN, &["n"], A::NewPlan, "new plan", "new plan, copied from this one"),
-    also(PLAN, &["d", "delete"], A::RemovePlan, "remove", "remove this plan, or the queue's entry"),
-    also(PLAN, &["["], A::PreviousPlan, "previous plan", "previous plan"),
-    also(PLAN, &["]"], A::NextPlan, "next plan", "next plan"),
-    show(RUN, &["space", "p"], A::Pause, "pause", "pause or resume the run"),
-    show(RUN, &["s"], A::Stop, "stop", "stop the run; it delivers what it has"),
-    show(RUN, &["<", ","], A::Slower, "slower", "halve the pace, in steps per second"),
-    show(RUN, &[">", "."], A::Faster, "faster", "double the pace; beyond 512 as fast as it can"),
-    show(RUN, &["y"], A::LogAxis, "log", "logarithmic axis for errors and objective on or off"),
-    show(RUN, &["m"], A::Smooth, "smooth", "smoothing: none, some, strong"),
-    show(RUN, &["f"], A::Freeze, "freeze", "hold the charts still while data keep arriving"),
-    show(RUN, &["+", "="], A::ZoomIn, "zoom", "zoom in at the cursor"),
-    also(RUN, &["-"], A::ZoomOut, "zoom out", "zoom out"),
-    also(RUN, &["left"], A::CursorLeft, "cursor left", "move the chart cursor left"),
-    also(RUN, &["right"], A::CursorRight, "cursor right", "move the chart cursor right"),
-    also(RUN, &["H", "shift-left"], A::PanLeft, "pan left", "move the window left"),
-    also(RUN, &["L", "shift-right"], A::PanRight, "pan right", "move the window right"),
-    also(RUN, &["0"], A::ResetView, "reset view", "whole run, no cursor"),
-    also(RUN, &["["], A::PreviousRun, "previous run", "show the previous run"),
-    also(RUN, &["]"], A::NextRun, "next run", "show the next run"),
-    show(COMPARE, &["space", "enter"], A::Pin, "pin", "pin or unpin a run: pinned runs are overlaid and compared"),
-    show(COMPARE, &["s"], A::SortNext, "sort", "sort by the next column"),
-    show(COMPARE, &["S"], A::SortReverse, "reverse", "reverse the order"),
-    show(COMPARE, &["b"], A::NextSeries, "series", "show another series, or utility against ε"),
-    show(COMPARE, &["t"], A::TagRun, "tag", "write a remark on the run"),
-    show(COMPARE, &["d", "delete"], A::DeleteRun, "delete", "delete the run's directory; its ledger entries stay"),
-    also(COMPARE, &["p"], A::PlanLike, "plan like this", "make a plan with the settings of this run"),
-    also(COMPARE, &["c"], A::Unpin, "clear pins", "unpin every run"),
-    also(COMPARE, &["r"], A::Refresh, "refresh", "read the run directories again"),
-    also(COMPARE, &["y"], A::LogAxis, "log", "logarithmic axis on or off"),
-    also(COMPARE, &["m"], A::Smooth, "smooth", "smoothing: none, some, strong"),
-    also(COMPARE, &["+", "="], A::ZoomIn, "zoom", "zoom in at the cursor"),
-    also(COMPARE, &["-"], A::ZoomOut, "zoom out", "zoom out"),
-    also(COMPARE, &["left"], A::CursorLeft, "cursor left", "move the chart cursor left"),
-    also(COMPARE, &["right"], A::CursorRight, "cursor right", "move the chart cursor right"),
-    also(COMPARE, &["H", "shift-left"], A::PanLeft, "pan left", "move the window left"),
-    also(COMPARE, &["L", "shift-right"], A::PanRight, "pan right", "move the window right"),
-    also(COMPARE, &["0"], A::ResetView, "reset view", "whole range, no cursor"),
-    also(COMPARE, &["<", ","], A::Narrower, "narrower", "make the first column narrower"),
-    also(COMPARE, &[">", "."], A::Wider, "wider", "make the first column wider"),
-    show(LEDGER, &["b"], A::SetBudget, "budget", "set the budget of the private dataset"),
-    show(LEDGER, &["w"], A::Certify, "certificate", "write a certificate of everything spent"),
-    show(LEDGER, &["s"], A::SettleDead, "settle", "settle a run whose process is gone"),
-    also(LEDGER, &["A"], A::AcceptPast, "accept", "go on without a total: after lost lines, after noise from a known seed"),
-    also(LEDGER, &["R"], A::Repair, "repair", "set a damaged ledger aside and go on"),
-    show(Any, &["?"], A::Help, "help", "keys of this screen; type to search"),
-    show(Any, &[":"], A::Palette, "commands", "command palette: find any command by name, words or key"),
-    show(Any, &["q"], A::Quit, "quit", "quit; asks when work is unsaved or under way"),
-    also(Any, &["1"], A::GoTo(Tab::Data), "Data", "go to Data"),
-    also(Any, &["2"], A::GoTo(Tab::Rank), "Rank", "go to Rank"),
-    also(Any, &["3"], A::GoTo(Tab::Plan), "Plan", "go to Plan"),
-    also(Any, &["4"], A::GoTo(Tab::Run), "Run", "go to Run"),
-    also(Any, &["5"], A::GoTo(Tab::Compare), "Compare", "go to Compare"),
-    also(Any, &["6"], A::GoTo(Tab::Ledger), "Ledger", "go to Ledger"),
-    also(Any, &["ctrl-right", "}"], A::NextTab, "next screen", "next screen"),
-    also(Any, &["ctrl-left", "{"], A::PreviousTab, "previous screen", "previous screen"),
-    also(Any, &["tab"], A::NextPane, "next part", "move the focus to the next part of the screen"),
-    also(Any, &["backtab"], A::PreviousPane, "previous part", "move the focus to the previous part"),
-    also(Any, &["up", "k"], A::Up, "up", "up"),
-    also(Any, &["down", "j"], A::Down, "down", "down"),
-    also(Any, &["pageup"], A::PageUp, "page up", "a page up"),
-    also(Any, &["pagedown"], A::PageDown, "page down", "a page down"),
-    also(Any, &["home", "g"], A::First, "first", "first row"),
-    also(Any, &["end", "G"], A::Last, "last", "last row"),
-    also(Any, &["/"], A::Filter, "filter", "filter the list: rows with all of the words"),
-    also(Any, &["u"], A::Undo, "undo", "undo the last change of the session"),
-    also(Any, &["ctrl-r"], A::Redo, "redo", "do again what was undone"),
-    also(Any, &["X"], A::Export, "export", "write what is shown to a file: CSV or SVG"),
-    also(Any, &["C"], A::Copy, "copy", "copy what is shown to the clipboard, also over SSH (OSC 52)"),
-    also(Any, &["ctrl-s"], A::Save, "save", "save the session"),
-    also(Any, &["ctrl-o"], A::Open, "open", "open a session"),
-    also(Any, &["v"], A::Seal, "seal", "sealed view: hide every exact number (◆)"),
-    also(Any, &["ctrl-t"], A::Theme, "theme", "next theme: dark, light, high-contrast"),
-    also(Any, &["ctrl-l"], A::Repaint, "repaint", "repaint the screen"),
-    also(Any, &["esc"], A::Back, "step out", "step out one layer: window, filter, message, cursor, zoom"),
-    also(Any, &["ctrl-c"], A::Quit, "quit now", "quit, from anywhere"),
+const FIRST: Bindings = &[
+    show(&["?"], "help", "keys of this screen; type to search", open_help),
+    show(&[":"], "commands", "command palette: find any command by name, words or key", open_palette),
+    show(&["q"], "quit", "quit; asks when work is unsaved or under way", |app| app.context.ask_to_quit()),
 ];
 
-/// Bindings that hold on `tab`, its own first.
-pub fn on(tab: Tab) -> impl Iterator<Item = &'static Binding> {
-    BINDINGS.iter().filter(move |binding| match binding.scope {
-        Any => true,
-        On(scope) => scope == tab,
-    })
+#[rustfmt::skip] // a table reads best as one
+const REST: Bindings = &[
+    also(&["ctrl-right", "}"], "next screen", "next screen", |app| app.go_to(app.context.tab.offset(1))),
+    also(&["ctrl-left", "{"], "previous screen", "previous screen", |app| app.go_to(app.context.tab.offset(-1))),
+    also(&["tab"], "next part", "move the focus to the next part of the screen", |app| app.move_focus(1)),
+    also(&["backtab"], "previous part", "move the focus to the previous part", |app| app.move_focus(-1)),
+    also(&["up", "k"], "up", "up", |app| app.select(-1)),
+    also(&["down", "j"], "down", "down", |app| app.select(1)),
+    also(&["pageup"], "page up", "a page up", |app| app.select(-10)),
+    also(&["pagedown"], "page down", "a page down", |app| app.select(10)),
+    also(&["home", "g"], "first", "first row", |app| app.select(isize::MIN / 2)),
+    also(&["end", "G"], "last", "last row", |app| app.select(isize::MAX / 2)),
+    also(&["/"], "filter", "filter the list: rows with all of the words", App::start_filter),
+    also(&["u"], "undo", "undo the last change of the session", |app| restore(app, Context::undo)),
+    also(&["ctrl-r"], "redo", "do again what was undone", |app| restore(app, Context::redo)),
+    also(&["X"], "export", "write what is shown to a file: CSV or SVG", export::ask),
+    also(&["C"], "copy", "copy what is shown to the clipboard, also over SSH (OSC 52)", export::copy),
+    also(&["ctrl-s"], "save", "save the session", |app| app.context.save()),
+    also(&["ctrl-o"], "open", "open a session", |app| app.context.ask_to_open()),
+    also(&["v"], "seal", "sealed view: hide every exact number (◆)", seal),
+    also(&["ctrl-t"], "theme", "next theme: dark, light, high-contrast", next_theme),
+    also(&["ctrl-l"], "repaint", "repaint the screen", |app| app.context.effects.push(Effect::Repaint)),
+    also(&["esc"], "step out", "step out one layer: window, filter, message, cursor, zoom", App::step_out),
+    also(&["ctrl-c"], "quit now", "quit, from anywhere", |app| app.context.ask_to_quit()),
+];
+
+fn everywhere_bindings() -> impl Iterator<Item = &'static Binding<fn(&mut App)>> {
+    FIRST.iter().chain(TAB_KEYS).chain(REST)
 }
 
-/// What `key` does on `tab`.
-pub fn action(tab: Tab, key: KeyEvent) -> Option<Action> {
+fn open_help(app: &mut App) {
+    let config_file = app.config_file.as_ref().map(|path| path.display().to_string());
+    app.context.popup = Some(Popup::Help(help(app.context.tab, config_file)));
+}
+
+fn open_palette(app: &mut App) {
+    app.context.popup = Some(Popup::Palette(palette(app.context.tab)));
+}
+
+fn restore(app: &mut App, restore: fn(&mut Context) -> bool) {
+    if restore(&mut app.context) {
+        app.settle();
+        app.select(0);
+    }
+}
+
+fn seal(app: &mut App) {
+    let sealed = !app.context.watch.is_sealed();
+    app.context.watch.seal(sealed);
+    let text = if sealed {
+        "sealed: exact numbers are neither computed nor shown; runs that start now stay inside the guarantee"
+    } else {
+        "open: numbers marked ◆ are exact, for your eyes only; acting on them is outside the guarantee"
+    };
+    app.context.say(Level::Info, text);
+}
+
+fn next_theme(app: &mut App) {
+    app.theme = app.theme.next();
+    app.context.say(Level::Info, format!("theme: {}", app.theme.name));
+}
+
+/// The keys of a screen.
+pub fn of(tab: Tab) -> impl Iterator<Item = (Command, &'static Key)> {
+    let keys = Screens::keys(tab).into_iter().enumerate();
+    keys.map(move |(place, key)| (Command { tab: Some(tab), place }, key))
+}
+
+/// The keys that hold on every screen.
+pub fn everywhere() -> impl Iterator<Item = (Command, &'static Key)> {
+    let keys = everywhere_bindings().enumerate();
+    keys.map(|(place, binding)| (Command { tab: None, place }, &binding.key))
+}
+
+/// What `key` does on a screen. Its own keys come first.
+pub fn command(tab: Tab, key: KeyEvent) -> Option<Command> {
     let name = name(key)?;
-    on(tab).find(|binding| binding.keys.contains(&name.as_str())).map(|binding| binding.action)
+    let mut all = of(tab).chain(everywhere());
+    all.find(|(_, key)| key.keys.contains(&name.as_str())).map(|(command, _)| command)
 }
 
-/// A key as it is written in the table.
-fn name(key: KeyEvent) -> Option<String> {
-    let plain = match key.code {
-        KeyCode::Char(' ') => "space".to_owned(),
-        KeyCode::Char(c) => c.to_string(),
-        KeyCode::Enter => "enter".to_owned(),
-        KeyCode::Esc => "esc".to_owned(),
-        KeyCode::Tab => "tab".to_owned(),
-        KeyCode::BackTab => "backtab".to_owned(),
-        KeyCode::Up => "up".to_owned(),
-        KeyCode::Down => "down".to_owned(),
-        KeyCode::Left => "left".to_owned(),
-        KeyCode::Right => "right".to_owned(),
-        KeyCode::PageUp => "pageup".to_owned(),
-        KeyCode::PageDown => "pagedown".to_owned(),
-        KeyCode::Home => "home".to_owned(),
-        KeyCode::End => "end".to_owned(),
-        KeyCode::Delete => "delete".to_owned(),
-        _ => return None,
-    };
-    if key.modifiers.contains(KeyModifiers::ALT) {
-        return None;
-    }
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return Some(format!("ctrl-{plain}"));
-    }
-    let is_arrow = matches!(key.code, KeyCode::Left | KeyCode::Right);
-    if is_arrow && key.modifiers.contains(KeyModifiers::SHIFT) {
-        return Some(format!("shift-{plain}"));
-    }
-    Some(plain)
-}
-
-/// A key as the screen shows it.
-pub fn shown(key: &str) -> String {
-    let words = match key {
-        "enter" => "Enter",
-        "esc" => "Esc",
-        "space" => "Space",
-        "tab" => "Tab",
-        "backtab" => "Shift-Tab",
-        "left" => "←",
-        "right" => "→",
-        "up" => "↑",
-        "down" => "↓",
-        "pageup" => "PgUp",
-        "pagedown" => "PgDn",
-        "home" => "Home",
-        "end" => "End",
-        "delete" => "Del",
-        _ => {
-            return match (key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
-                (Some(rest), _) => format!("Ctrl-{}", shown(rest)),
-                (_, Some(rest)) => format!("Shift-{}", shown(rest)),
-                _ => key.to_owned(),
-            };
+/// Does what a key, a click or the palette asked for.
+pub fn act(app: &mut App, command: Command) {
+    match command.tab {
+        Some(tab) => app.call(tab, command.place),
+        None => {
+            if let Some(binding) = everywhere_bindings().nth(command.place) {
+                (binding.call)(app);
+            }
         }
-    };
-    words.to_owned()
-}
-
-/// All keys of a binding as the screen shows them.
-pub fn shown_keys(binding: &Binding) -> String {
-    let keys: Vec<String> = binding.keys.iter().map(|key| shown(key)).collect();
-    keys.join(" ")
-}
-
-/// The table of the README, in Markdown.
-pub fn markdown() -> String {
-    let mut text = String::from("| where | key | does |\n|---|---|---|\n");
-    let mut before = "";
-    let everywhere = BINDINGS.iter().filter(|binding| binding.scope == Any);
-    let own = BINDINGS.iter().filter(|binding| binding.scope != Any);
-    for binding in everywhere.chain(own) {
-        let place = match binding.scope {
-            Any => "everywhere",
-            On(tab) => tab.title(),
-        };
-        let keys: Vec<String> = binding
-            .keys
-            .iter()
-            .map(|key| format!("`{}`", shown(key).replace('|', "\\|")))
-            .collect();
-        let shown = if place == before { "" } else { place };
-        let _ = writeln!(text, "| {shown} | {} | {} |", keys.join(" "), binding.help);
-        before = place;
     }
-    text
+}
+
+/// The help of a screen.
+pub fn help(tab: Tab, config_file: Option<String>) -> Help {
+    let own = of(tab).map(|(_, key)| key).collect();
+    let others = everywhere().map(|(_, key)| key).collect();
+    let sections = vec![(format!("On {}", tab.title()), own), ("Everywhere".to_owned(), others)];
+    Help { sections, config_file, search: TextField::default(), scroll: 0 }
+}
+
+/// Every command: those of this screen first, then those of the others.
+pub fn palette(here: Tab) -> Picker<Command> {
+    let elsewhere = Tab::ALL.iter().filter(|tab| **tab != here).flat_map(|tab| of(*tab));
+    let items = of(here).chain(everywhere()).chain(elsewhere).map(|(command, key)| Item {
+        title: match command.tab.filter(|tab| *tab != here) {
+            Some(tab) => format!("{}: {}", tab.title(), key.name),
+            None => key.name.to_owned(),
+        },
+        detail: key.help.to_owned(),
+        key: key.shown(),
+        value: command,
+    });
+    Picker::new("Commands", items.collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
+    use crossterm::event::{KeyCode, KeyModifiers};
+
     use super::*;
+    use crate::tui::keys::shown;
+
+    /// The table of the README, in Markdown.
+    fn markdown() -> String {
+        let mut text = String::from("| where | key | does |\n|---|---|---|\n");
+        let mut before = "";
+        for (command, key) in everywhere().chain(Tab::ALL.iter().flat_map(|tab| of(*tab))) {
+            let place = command.tab.map_or("everywhere", Tab::title);
+            let keys: Vec<String> = key
+                .keys
+                .iter()
+                .map(|key| format!("`{}`", shown(key).replace('|', "\\|")))
+                .collect();
+            let shown = if place == before { "" } else { place };
+            let _ = writeln!(text, "| {shown} | {} | {} |", keys.join(" "), key.help);
+            before = place;
+        }
+        text
+    }
+
+    /// The command of this name on this screen, or the one that holds everywhere.
+    fn named(tab: Option<Tab>, name: &str) -> Command {
+        let keys: Vec<_> = tab.map_or_else(|| everywhere().collect(), |tab| of(tab).collect());
+        let found = keys.into_iter().find(|(_, key)| key.name == name);
+        found.unwrap_or_else(|| panic!("no {name} on {tab:?}")).0
+    }
 
     #[test]
     fn no_key_means_two_things_on_one_screen() {
         for tab in Tab::ALL {
             let mut seen = std::collections::BTreeSet::new();
-            for key in on(tab).flat_map(|binding| binding.keys) {
+            for key in of(*tab).chain(everywhere()).flat_map(|(_, key)| key.keys) {
                 assert!(seen.insert(key), "{key} is bound twice on {}", tab.title());
             }
         }
@@ -387,19 +186,20 @@ mod tests {
     fn keys_are_found_by_their_name_and_modifiers_matter() {
         let key = KeyEvent::new;
         let save = key(KeyCode::Char('s'), KeyModifiers::CONTROL);
-        assert_eq!(action(Tab::Run, save), Some(Action::Save));
+        assert_eq!(command(Tab::Run, save), Some(named(None, "save")));
         let stop = key(KeyCode::Char('s'), KeyModifiers::NONE);
-        assert_eq!(action(Tab::Run, stop), Some(Action::Stop));
-        assert_eq!(action(Tab::Data, stop), None);
+        assert_eq!(command(Tab::Run, stop), Some(named(Some(Tab::Run), "stop")));
+        assert_eq!(command(Tab::Data, stop), None);
         let big = key(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(action(Tab::Data, big), Some(Action::Last));
+        assert_eq!(command(Tab::Data, big), Some(named(None, "last")));
         let pan = key(KeyCode::Left, KeyModifiers::SHIFT);
-        assert_eq!(action(Tab::Run, pan), Some(Action::PanLeft));
+        assert_eq!(command(Tab::Run, pan), Some(named(Some(Tab::Run), "pan left")));
     }
 
     #[test]
     fn every_key_of_the_table_can_be_pressed() {
-        for key in BINDINGS.iter().flat_map(|binding| binding.keys) {
+        let screens = Tab::ALL.iter().flat_map(|tab| of(*tab));
+        for key in screens.chain(everywhere()).flat_map(|(_, key)| key.keys) {
             let (modifiers, rest) = match (key.strip_prefix("ctrl-"), key.strip_prefix("shift-")) {
                 (Some(rest), _) => (KeyModifiers::CONTROL, rest),
                 (_, Some(rest)) => (KeyModifiers::SHIFT, rest),
@@ -436,5 +236,31 @@ mod tests {
         let (table, _) = rest.split_once("<!-- end of keys -->").expect("the mark behind it");
         let wanted = markdown();
         assert!(table == wanted, "the README's table of keys should read:\n{wanted}");
+    }
+
+    fn first(query: &str, here: Tab) -> Command {
+        let mut picker = palette(here);
+        picker.query = TextField::new(query);
+        picker.into_chosen().unwrap()
+    }
+
+    #[test]
+    fn commands_are_found_by_name_by_description_and_by_key() {
+        assert_eq!(first("launch", Tab::Plan), named(Some(Tab::Plan), "launch"));
+        assert_eq!(first("clipboard", Tab::Run), named(None, "copy"));
+        assert_eq!(first("Ctrl-l", Tab::Data), named(None, "repaint"));
+        assert_eq!(first("budget", Tab::Data), named(Some(Tab::Ledger), "budget"));
+        assert!(palette(Tab::Data).matches().len() > 60);
+    }
+
+    #[test]
+    fn the_selection_stays_among_the_matches() {
+        let mut picker = palette(Tab::Data);
+        picker.step(isize::MAX);
+        assert!(picker.chosen().is_some());
+        picker.query = TextField::new("zzzzqqq");
+        assert!(picker.chosen().is_none());
+        picker.step(1);
+        assert_eq!(picker.selected, 0);
     }
 }

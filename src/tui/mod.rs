@@ -3,33 +3,43 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`app`] | the state: one struct |
+//! | [`tab`] | the list of the screens |
+//! | [`screen`] | what a screen is; a folder for each |
+//! | [`context`] | what screens share: session, data, plans, runs, ledger |
+//! | [`app`] | the whole state |
 //! | [`mod@update`] | the only place that changes it |
 //! | [`view`] | state → picture, pure |
-//! | [`keymap`] | every key, once |
-//! | [`plan_form`], [`dataset_form`], [`popup`], [`picker`], [`runs`], [`compare`], [`lens`], [`history`] | parts of the state |
-//! | [`exports`] | what is shown, as text for a file or the clipboard |
-//! | [`fuzzy`] | finding by a few letters |
+//! | [`keymap`], [`keys`] | every key; how keys are written |
+//! | [`popup`] | windows over a screen |
+//! | [`canvas`], [`widgets`], [`theme`] | what all of them draw with |
+//! | [`live_run`], [`live_ranking`] | work as it is followed |
+//! | [`export`], [`sheet`], [`screenshot`] | what is shown, for a file or the clipboard |
+//! | [`run_column`] | what tables say of archived runs |
+//! | [`history`], [`fuzzy`], [`notice`] | undo; finding by a few letters; what is said to the user |
 //! | [`terminal`] | raw mode and its certain end |
-//! | [`widgets`], [`theme`] | charts, gauges, fields; colours and glyphs |
-//! | [`picture`] | a screen as SVG, for the README |
+//!
+//! Each uses only what stands below it here: terminal and loop, `update` and `view`,
+//! `keymap`, `app`, `screen`, `context`, `popup`, `canvas`, widgets and theme.
 
 pub mod app;
-pub mod compare;
-pub mod dataset_form;
-pub mod exports;
+pub mod canvas;
+pub mod context;
+pub mod export;
+#[cfg(test)]
+mod fixtures;
 pub mod fuzzy;
 pub mod history;
 pub mod keymap;
-pub mod lens;
-pub mod picker;
-pub mod picture;
-pub mod plan_form;
+pub mod keys;
+pub mod live_ranking;
+pub mod live_run;
+pub mod notice;
 pub mod popup;
-pub mod rank;
-pub mod runs;
-#[cfg(test)]
-mod stage;
+pub mod run_column;
+pub mod screen;
+pub mod screenshot;
+pub mod sheet;
+pub mod tab;
 pub mod terminal;
 pub mod theme;
 pub mod update;
@@ -46,12 +56,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::engine::Desk;
 use crate::error::{Error, Result};
 use crate::session::Workspace;
-use app::{App, Effect};
+use app::App;
+use canvas::Hits;
+use context::Effect;
 use terminal::Terminal;
 use update::{Message, update};
-use view::{Hits, view};
+use view::view;
 
-/// Between two frames that nobody's key asked for: about 15 a second.
+/// Time between two frames while data stream in: about 15 frames a second.
 const STREAMING_FRAME: Duration = Duration::from_millis(66);
 
 /// What wakes the loop.
@@ -77,7 +89,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     });
     let first = app.first_requests();
     perform(first, &desk, &mut terminal)?;
-    // A terminal that cannot be drawn on is gone: nobody is there to look any more.
+    // Drawing has failed: nobody can look any more.
     let mut gone = false;
 
     let mut last_frame = Instant::now();
@@ -103,11 +115,11 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             let effects = update(&mut app, message, &hits);
             gone |= perform(effects, &desk, &mut terminal).is_err();
         }
-        if gone && !app.leaving {
+        if gone && !app.context.leaving {
             // End the runs cleanly; their last reports end the loop.
             update(&mut app, Message::Terminate, &hits);
         }
-        if app.quit {
+        if app.context.quit {
             return Ok(());
         }
         let elapsed = last_frame.elapsed();

@@ -1,5 +1,4 @@
-//! Raw mode and its certain end: however the interface stops, the terminal is
-//! given back as it was.
+//! Raw mode. However the interface stops, the terminal is given back as it was.
 
 use std::io::{Stdout, Write, stdout};
 use std::mem::ManuallyDrop;
@@ -22,8 +21,8 @@ use crate::error::{Error, Result};
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
-/// The library's own end is never run: it prints where it cannot show the cursor, and where the
-/// terminal is gone that is the end of the process. What it does, [`restore`] does too.
+/// Ratatui's own `drop` is never run: it prints an error when it cannot show the cursor, and
+/// when the terminal is gone, printing ends the process. [`restore`] does the same work.
 pub struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>);
 
 impl std::fmt::Debug for Terminal {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::SERIES;
+/// How many data series can be told apart by colour and marker.
+pub const SERIES: usize = 6;
 
 /// The symbols that widgets draw with, for terminals with and without Unicode.
 /// All are one cell wide, except the words in [`Glyphs::spell`].

@@ -1,4 +1,4 @@
-//! Colours by role and symbols by meaning, each at several levels of ability.
+//! Colours by role and symbols by meaning, for terminals that can show more or less.
 //!
 //! Widgets name a role ("warning", "curator"), never a colour, so that a terminal
 //! with fewer colours, `NO_COLOR`, or a font without symbols changes one value
@@ -16,10 +16,7 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-pub use glyphs::Glyphs;
-
-/// How many data series can be told apart by colour and marker.
-pub const SERIES: usize = 6;
+pub use glyphs::{Glyphs, SERIES};
 
 /// One style for each role on the screen.
 ///
@@ -53,11 +50,11 @@ pub enum Depth {
     /// The fixed 6 × 6 × 6 cube of 256-colour terminals.
     Cube,
     Sixteen,
-    /// Not one: modifiers only.
+    /// No colour, only modifiers.
     None,
 }
 
-/// Which ground a theme is made for.
+/// The background that a theme is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -193,7 +190,7 @@ impl Theme {
             accent: style(&file.accent)?,
             border: style(&file.border)?,
             border_focused: style(&file.border_focused)?,
-            // Never by colour alone, in any theme.
+            // In no theme is colour the only sign.
             selection: Style::new().add_modifier(Modifier::REVERSED),
             warning: style(&file.warning)?,
             error: style(&file.error)?,

@@ -1,137 +1,115 @@
 //! Clicks, wheel, dragging.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::{Effect, act, charts, go_to, popups, select_in, select_row};
-use crate::tui::app::{App, Pane};
-use crate::tui::keymap::Action;
-use crate::tui::popup::Popup;
-use crate::tui::view::Hits;
+use super::keyboard::on_key;
+use super::popups;
+use crate::tui::app::App;
+use crate::tui::canvas::{Hits, Plot};
+use crate::tui::keymap;
+use crate::tui::tab::CHARTS;
+use crate::tui::widgets::viewport::Viewport;
 
-pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) -> Vec<Effect> {
+pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, hits: &Hits) {
     let at = Position::new(mouse.column, mouse.row);
     match mouse.kind {
-        MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
-            let down = mouse.kind == MouseEventKind::ScrollDown;
-            wheel(app, at, down, hits)
-        }
-        MouseEventKind::Down(MouseButton::Left) if app.popup.is_some() => {
-            click_popup(app, at, hits)
+        MouseEventKind::ScrollDown => wheel(app, at, 1, hits),
+        MouseEventKind::ScrollUp => wheel(app, at, -1, hits),
+        MouseEventKind::Down(MouseButton::Left) if app.context.popup.is_some() => {
+            click_popup(app, at, hits);
         }
         MouseEventKind::Down(MouseButton::Left) => click(app, at, hits),
-        MouseEventKind::Moved | MouseEventKind::Drag(MouseButton::Left) if app.popup.is_none() => {
+        MouseEventKind::Moved | MouseEventKind::Drag(MouseButton::Left)
+            if app.context.popup.is_none() =>
+        {
             let dragged = matches!(mouse.kind, MouseEventKind::Drag(_));
             hover(app, at, dragged, hits);
-            Vec::new()
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
-fn click(app: &mut App, at: Position, hits: &Hits) -> Vec<Effect> {
-    if let Some((_, tab)) = hits.tabs.iter().find(|(area, _)| area.contains(at)) {
-        return go_to(app, *tab);
+fn plot_at(hits: &Hits, at: Position) -> Option<&Plot> {
+    hits.charts.iter().find(|plot| plot.area.contains(at))
+}
+
+/// Changes how the charts of the screen are looked at.
+fn look(app: &mut App, change: impl FnOnce(&mut Viewport, (f64, f64))) {
+    let (screen, context) = app.screen_mut();
+    if let Some((viewport, whole)) = screen.charts(context) {
+        change(viewport, whole);
     }
-    if let Some((_, action)) = hits.hints.iter().find(|(area, _)| area.contains(at)) {
-        return act(app, *action);
+}
+
+fn click(app: &mut App, at: Position, hits: &Hits) {
+    if let Some((_, tab)) = hits.tabs.iter().find(|(area, _)| area.contains(at)) {
+        return app.go_to(*tab);
+    }
+    if let Some((_, command)) = hits.hints.iter().find(|(area, _)| area.contains(at)) {
+        return keymap::act(app, *command);
     }
     if let Some(list) = hits.lists.iter().find(|list| list.area.contains(at)) {
         let row = list.first + usize::from(at.y - list.area.y);
-        app.plan.editing = None;
+        app.screen_mut().0.stop_typing();
         let again = app.pane() == Some(list.pane) && list.selected == Some(row);
         app.focus_on(list.pane);
-        if list.pane != Pane::Rows {
-            select_row(app, list.pane, row);
+        if !list.pane.scrolls {
+            app.select_in(list.pane, isize::MIN / 2);
+            app.select_in(list.pane, row as isize);
         }
-        // A second click does what Enter does.
-        if again && matches!(list.pane, Pane::Datasets) {
-            return act(app, Action::EditDataset);
-        }
-        if again && list.pane == Pane::Fields {
-            return act(app, Action::EditField);
-        }
-        if again && list.pane == Pane::Archive {
-            return act(app, Action::Pin);
+        if again && app.screen().enters_on_click(list.pane) {
+            let enter = KeyEvent::from(KeyCode::Enter);
+            if let Some(command) = keymap::command(app.context.tab, enter) {
+                return keymap::act(app, command);
+            }
         }
     }
-    if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
-        let (x, column) = (plot.x_at(at.x), at.x);
-        app.focus_on(Pane::Charts);
-        if let Some((lens, _)) = charts::lens(app) {
-            lens.cursor = Some(x);
-            lens.grab(column);
-        }
+    if let Some(plot) = plot_at(hits, at) {
+        app.focus_on(CHARTS);
+        look(app, |viewport, _| {
+            viewport.cursor = Some(plot.x_at(at.x));
+            viewport.grab(at.x);
+        });
     }
-    Vec::new()
 }
 
-/// A row of a list takes it; anywhere else in or beside the window does nothing.
-fn click_popup(app: &mut App, at: Position, hits: &Hits) -> Vec<Effect> {
+/// A click on a row takes it; a click anywhere else does nothing.
+fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     if let Some((_, key)) = hits.answers.iter().find(|(area, _)| area.contains(at)) {
-        return super::on_key(app, *key);
+        return on_key(app, *key);
     }
-    let Some((area, first)) = hits.popup_rows.filter(|(area, _)| area.contains(at)) else {
-        return Vec::new();
-    };
-    let row = first + usize::from(at.y - area.y);
-    match app.popup.take() {
-        Some(Popup::Pick(mut picker)) if row < picker.matches().len() => {
-            picker.selected = row;
-            let picked = picker.chosen().map(|item| item.picked.clone());
-            picked.map_or_else(Vec::new, |picked| popups::take(app, picked))
-        }
-        Some(Popup::Files(mut files)) if row < files.picker.matches().len() => {
-            files.picker.selected = row;
-            popups::take_file(app, files)
-        }
-        popup => {
-            app.popup = popup;
-            Vec::new()
-        }
+    let rows = hits.popup_rows.filter(|(area, _)| area.contains(at));
+    let Some((area, first)) = rows else { return };
+    let Some(mut popup) = app.context.popup.take() else { return };
+    if popup.choose(first + usize::from(at.y - area.y)) {
+        popups::enter(app, popup);
+    } else {
+        app.context.popup = Some(popup);
     }
 }
 
 /// Over a chart the mouse is a crosshair; with its button down it drags a zoomed
 /// window.
 fn hover(app: &mut App, at: Position, dragged: bool, hits: &Hits) {
-    let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) else { return };
-    if let Some((lens, whole)) = charts::lens(app)
-        && !(dragged && lens.drag(at.x, plot.area.width, whole))
-    {
-        lens.cursor = Some(plot.x_at(at.x));
-    }
+    let Some(plot) = plot_at(hits, at) else { return };
+    look(app, |viewport, whole| {
+        if !(dragged && viewport.drag(at.x, plot.area.width, whole)) {
+            viewport.cursor = Some(plot.x_at(at.x));
+        }
+    });
 }
 
-fn wheel(app: &mut App, at: Position, down: bool, hits: &Hits) -> Vec<Effect> {
-    let by = if down { 1 } else { -1 };
-    match &mut app.popup {
-        Some(Popup::Help { scroll, .. }) => {
-            *scroll = if down { scroll.saturating_add(1) } else { scroll.saturating_sub(1) };
-            return Vec::new();
-        }
-        Some(Popup::Pick(picker)) => {
-            picker.step(by);
-            return Vec::new();
-        }
-        Some(Popup::Files(files)) => {
-            files.picker.step(by);
-            return Vec::new();
-        }
-        Some(_) => return Vec::new(),
-        None => {}
+fn wheel(app: &mut App, at: Position, by: i16, hits: &Hits) {
+    if let Some(popup) = &mut app.context.popup {
+        return popup.scroll(by);
     }
-    if let Some(plot) = hits.charts.iter().find(|plot| plot.area.contains(at)) {
-        let x = plot.x_at(at.x);
-        if let Some((lens, whole)) = charts::lens(app) {
-            lens.zoom(if down { 1.25 } else { 0.8 }, Some(x), whole);
-        }
-        return Vec::new();
+    if let Some(plot) = plot_at(hits, at) {
+        let factor = if by > 0 { 1.25 } else { 0.8 };
+        return look(app, |viewport, whole| viewport.zoom(factor, Some(plot.x_at(at.x)), whole));
     }
     let under = hits.lists.iter().find(|list| list.area.contains(at)).map(|list| list.pane);
-    let pane = under.or(app.pane());
-    if let Some(pane) = pane {
-        select_in(app, pane, if pane == Pane::Rows { 3 * by } else { by });
+    if let Some(pane) = under.or(app.pane()) {
+        app.select_in(pane, isize::from(if pane.scrolls { 3 * by } else { by }));
     }
-    Vec::new()
 }

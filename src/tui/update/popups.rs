@@ -1,215 +1,166 @@
-//! Keys in windows over a screen, and what their answers mean.
+//! Keys in windows over a screen.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
-use super::{act, data, export, go_to, plan, prompt, queue, rank, select, session};
 use crate::engine::Request;
-use crate::tui::app::{App, Effect, Level, Tab, one_line};
-use crate::tui::picker::{Files, Picked};
-use crate::tui::popup::{ALLOW, Answer, Popup, Prompt, Wanted, parse_budget};
+use crate::error::{Error, Result};
+use crate::tui::app::App;
+use crate::tui::context::{Context, Popup};
+use crate::tui::notice::Level;
+use crate::tui::popup::export_form::{ExportForm, Format};
+use crate::tui::popup::file_browser::{FileBrowser, Place};
+use crate::tui::popup::question::Prompt;
+use crate::tui::screenshot::{Paper, svg};
+use crate::tui::theme::Tone;
+use crate::tui::view::view;
+use crate::tui::{export, keymap};
 
-pub(super) fn on_key(app: &mut App, popup: Popup, key: KeyEvent) -> Vec<Effect> {
+pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
     // Every window is left by Esc.
     if key.code == KeyCode::Esc {
-        return Vec::new();
+        return;
     }
-    match popup {
-        Popup::Help { mut search, scroll } => {
-            let scroll = match key.code {
-                KeyCode::Down => scroll.saturating_add(1),
-                KeyCode::Up => scroll.saturating_sub(1),
-                KeyCode::PageDown => scroll.saturating_add(10),
-                KeyCode::PageUp => scroll.saturating_sub(10),
-                KeyCode::Enter => return Vec::new(),
-                _ => {
-                    search.handle(key);
-                    0
+    if key.code == KeyCode::Enter {
+        return enter(app, popup);
+    }
+    match &mut popup {
+        Popup::Help(help) => help.handle(key),
+        Popup::Question(question) => match key.code {
+            KeyCode::Char('y' | 'Y') => return enter(app, popup),
+            KeyCode::Char('n' | 'N' | 'q') => return,
+            KeyCode::Char(c) => {
+                if let Some((_, then)) = question.other.take_if(|(other, _)| *other == c) {
+                    return then(&mut app.context);
                 }
-            };
-            app.popup = Some(Popup::Help { search, scroll });
-        }
-        Popup::Question { text, then } => match key.code {
-            KeyCode::Char('y' | 'Y') | KeyCode::Enter => return confirmed(app, then),
-            KeyCode::Char('s') if then == Answer::Quit && app.working() == 0 => {
-                return session::save(app);
             }
-            KeyCode::Char('n' | 'N' | 'q') => {}
-            _ => app.popup = Some(Popup::Question { text, then }),
+            _ => {}
         },
-        Popup::Prompt(mut prompt) => {
-            if key.code == KeyCode::Enter {
-                return prompted(app, prompt);
-            }
+        Popup::Prompt(prompt) => {
             prompt.problem = None;
             prompt.text.handle(key);
-            app.popup = Some(Popup::Prompt(prompt));
         }
-        Popup::Dataset(mut form) => {
-            if key.code == KeyCode::Enter {
-                return data::save(app, form);
-            }
-            form.handle(key);
-            app.popup = Some(Popup::Dataset(form));
-        }
-        Popup::Pick(mut picker) => {
-            if key.code == KeyCode::Enter {
-                let picked = picker.chosen().map(|item| item.picked.clone());
-                return picked.map_or_else(Vec::new, |picked| take(app, picked));
-            }
-            picker.handle(key);
-            app.popup = Some(Popup::Pick(picker));
-        }
-        Popup::Files(files) => return files_key(app, files, key),
-        Popup::Export(mut form) => {
-            if key.code == KeyCode::Enter {
-                return export::write(app, form);
-            }
-            form.handle(key);
-            app.popup = Some(Popup::Export(form));
-        }
+        Popup::Dataset(form) => form.handle(key),
+        Popup::Palette(picker) => picker.handle(key),
+        Popup::Pick(picker) => picker.handle(key),
+        Popup::Files(files) => browse(&mut app.context, files, key),
+        Popup::Export(form) => form.handle(key),
     }
-    Vec::new()
+    app.context.popup = Some(popup);
 }
 
-pub(super) fn files_key(app: &mut App, mut files: Box<Files>, key: KeyEvent) -> Vec<Effect> {
-    if key.code == KeyCode::Enter {
-        return take_file(app, files);
+/// Takes what a window offers.
+pub(super) fn enter(app: &mut App, popup: Popup) {
+    match popup {
+        Popup::Help(_) => {}
+        Popup::Question(question) => (question.then)(&mut app.context),
+        Popup::Prompt(prompt) => answer(&mut app.context, prompt),
+        Popup::Dataset(form) => app.context.describe(form),
+        Popup::Palette(picker) => {
+            if let Some(command) = picker.into_chosen() {
+                keymap::act(app, command);
+            }
+        }
+        Popup::Pick(picker) => {
+            if let Some(then) = picker.into_chosen() {
+                then(&mut app.context);
+            }
+        }
+        Popup::Files(files) => take_file(&mut app.context, files),
+        Popup::Export(form) => export(app, form),
     }
+}
+
+fn answer(context: &mut Context, mut prompt: Prompt<Context>) {
+    let text = prompt.text.text().trim().to_owned();
+    let taken = if text.is_empty() && !prompt.may_be_empty {
+        Err("type something, or leave with Esc".to_owned())
+    } else {
+        (prompt.take)(context, &text)
+    };
+    if let Err(problem) = taken {
+        prompt.problem = Some(problem);
+        context.popup = Some(Popup::Prompt(prompt));
+    }
+}
+
+fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
     let before = files.file();
     let look = key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL);
-    if look && app.watch.is_sealed() {
-        app.say(Level::Warning, "the view is sealed: v on a screen opens it");
+    if look && context.watch.is_sealed() {
+        context.say(Level::Warning, "the view is sealed: v on a screen opens it");
     } else if !look {
         files.picker.handle(key);
     }
+    let look = (look && !context.watch.is_sealed()).then(|| context.watch.clone());
     let now = files.file();
     let moved = now != before;
-    app.popup = Some(Popup::Files(files));
-    let look = (look && !app.watch.is_sealed()).then(|| app.watch.clone());
-    let now = now.filter(|_| moved || look.is_some());
-    now.map(|file| Effect::ask(Request::Glance { file, look })).into_iter().collect()
+    if let Some(file) = now.filter(|_| moved || look.is_some()) {
+        context.ask(Request::Glance { file, look });
+    }
 }
 
 /// Enters a directory, or describes a file.
-pub(super) fn take_file(app: &mut App, files: Box<Files>) -> Vec<Effect> {
-    let request = match files.picker.chosen().map(|item| &item.picked) {
-        Some(Picked::Directory(name)) => {
+fn take_file(context: &mut Context, files: Box<FileBrowser>) {
+    let typed = files.picker.query.text().trim();
+    let request = match files.picker.chosen().map(|item| &item.value) {
+        Some(Place::Directory(name)) => {
             let directory = files.directory.join(name);
-            app.popup = Some(Popup::Files(files));
+            context.popup = Some(Popup::Files(files));
             Request::Browse(directory)
         }
-        Some(Picked::File(name)) => {
-            app.say(Level::Info, format!("reading {name}…"));
+        Some(Place::File(name)) => {
+            context.say(Level::Info, format!("reading {name}…"));
             Request::Inspect(files.directory.join(name).display().to_string())
         }
         // Nothing matches: what was typed may be a path.
-        _ if !files.picker.query.text().trim().is_empty() => {
-            Request::Inspect(files.picker.query.text().trim().to_owned())
-        }
-        _ => {
-            app.popup = Some(Popup::Files(files));
-            return Vec::new();
+        None if !typed.is_empty() => Request::Inspect(typed.to_owned()),
+        None => {
+            context.popup = Some(Popup::Files(files));
+            return;
         }
     };
-    vec![Effect::ask(request)]
+    context.ask(request);
 }
 
-pub(super) fn take(app: &mut App, picked: Picked) -> Vec<Effect> {
-    match picked {
-        Picked::Do(tab, action) => {
-            let mut effects = match tab.filter(|tab| *tab != app.tab) {
-                Some(tab) => go_to(app, tab),
-                None => Vec::new(),
-            };
-            effects.extend(act(app, action));
-            effects
-        }
-        Picked::Preset(index) => plan::take_preset(app, index),
-        Picked::Plan(plan) => plan::take_plan(app, &plan),
-        Picked::Directory(_) | Picked::File(_) => Vec::new(),
+fn export(app: &mut App, form: Box<ExportForm>) {
+    let path = form.path.text().trim().to_owned();
+    if path.is_empty() {
+        app.context.popup = Some(Popup::Export(form));
+        return;
     }
-}
-
-fn confirmed(app: &mut App, answer: Answer) -> Vec<Effect> {
-    match answer {
-        Answer::Quit => session::leave(app),
-        Answer::Launch => return plan::launch_shown(app),
-        Answer::StartQueue => return queue::start(app),
-        Answer::StopRun(id) => {
-            if let Some(run) = app.run.runs.iter().find(|run| run.id == id) {
-                run.control.stop();
-            }
-        }
-        Answer::RemoveDataset(name) => {
-            app.session.datasets.retain(|dataset| dataset.name != name);
-            app.session.budgets.remove(&name);
-            app.data.status.remove(&name);
-            app.changed();
-            select(app, 0);
-            return app.ask_preview().into_iter().collect();
-        }
-        Answer::RemovePlan => {
-            if app.plan.plan < app.session.plans.len() {
-                app.session.plans.remove(app.plan.plan);
-                app.plan.plan = app.plan.plan.min(app.session.plans.len().saturating_sub(1));
-                app.changed();
-            }
-            return app.ask_preview().into_iter().collect();
-        }
-        Answer::DeleteRun(run) => return vec![Effect::ask(Request::DeleteRun(run))],
-        Answer::AcceptPast(account) => {
-            return vec![Effect::ask(Request::AcceptUnknownPast(account))];
-        }
-        Answer::SettleDead(run) => return vec![Effect::ask(Request::AbandonRun(run))],
-        Answer::Repair => return vec![Effect::ask(Request::RepairLedger)],
-    }
-    Vec::new()
-}
-
-fn prompted(app: &mut App, mut prompt: Prompt) -> Vec<Effect> {
-    let text = prompt.text.text().trim().to_owned();
-    let may_be_empty = matches!(prompt.then, Wanted::Tag(_));
-    if text.is_empty() && !may_be_empty {
-        prompt.problem = Some("type something, or leave with Esc".to_owned());
-        app.popup = Some(Popup::Prompt(prompt));
-        return Vec::new();
-    }
-    let done = match &prompt.then {
-        Wanted::SessionToOpen => Ok(vec![Effect::ask(Request::OpenSession(text.into()))]),
-        Wanted::PlaceToSave => {
-            let session = session::for_disk(app);
-            Ok(vec![Effect::ask(Request::SaveSession { session, path: text.into() })])
-        }
-        Wanted::Tag(run) => Ok(vec![Effect::ask(Request::TagRun { run: run.clone(), tag: text })]),
-        Wanted::Certificate(account) => {
-            let (account, path) = (account.clone(), text.into());
-            Ok(vec![Effect::ask(Request::Certify { account, path })])
-        }
-        Wanted::Sweep => queue::sweep(app, &text),
-        Wanted::Ranking(action) => rank::privately(app, &text, *action),
-        Wanted::Budget(dataset) => parse_budget(&text)
-            .map(|budget| {
-                app.session.budgets.insert(dataset.clone(), budget);
-                app.changed();
-                let dataset = dataset.clone();
-                let mut effects = vec![Effect::ask(Request::SetBudget { dataset, budget })];
-                effects.extend(app.ask_preview());
-                effects
-            })
-            .map_err(|error| one_line(&error)),
+    let exact = form.exact.unwrap_or(false);
+    let text = match form.format {
+        Format::Csv => Ok(export::sheet(app, exact).unwrap_or_default().csv()),
+        Format::Svg => picture(app, exact),
     };
-    done.unwrap_or_else(|problem| {
-        prompt.problem = Some(problem);
-        app.popup = Some(Popup::Prompt(prompt));
-        Vec::new()
-    })
+    match text {
+        Ok(text) => app.context.ask(Request::Export { path: path.into(), text }),
+        Err(error) => app.context.complain(&error),
+    }
 }
 
-/// Asks for a budget of the shown account.
-pub(super) fn ask_for_budget(app: &mut App, name: String, now: &str) {
-    let title = format!("Budget of '{name}'");
-    let help =
-        format!("ε and δ for everything ever, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}");
-    app.popup = Some(prompt(&title, &help, now, Wanted::Budget(name)));
-    app.tab = Tab::Ledger;
+/// The screen as a picture, without windows over it.
+fn picture(app: &mut App, exact: bool) -> Result<String> {
+    let (columns, rows) = app.size;
+    let failed = |error: &dyn std::fmt::Display| Error::failed(format!("cannot draw: {error}"));
+    let mut terminal =
+        Terminal::new(TestBackend::new(columns, rows)).map_err(|error| failed(&error))?;
+    let seen = export::eyes(app, exact);
+    let watch = std::mem::replace(&mut app.context.watch, seen);
+    let (popup, notice) = (app.context.popup.take(), app.context.notice.take());
+    let drawn = terminal.draw(|frame| {
+        view(app, frame);
+    });
+    let drawn = drawn.map(|_| ()).map_err(|error| failed(&error));
+    let context = &mut app.context;
+    (context.watch, context.popup, context.notice) = (watch, popup, notice);
+    drawn?;
+    let paper = match app.theme.tone {
+        Tone::Light => Paper::light(),
+        Tone::Dark => Paper::dark(),
+    };
+    let title = format!("halflight: {}", app.context.tab.title());
+    Ok(svg(terminal.backend().buffer(), &title, &paper))
 }

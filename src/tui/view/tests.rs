@@ -6,7 +6,9 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
 use super::*;
-use crate::tui::stage::{self, scenes};
+use crate::tui::canvas::wrapped_lines;
+use crate::tui::fixtures::{self, scenes};
+use crate::tui::screen::ledger::{ACCOUNTS, ENTRIES};
 use crate::tui::theme::{Glyphs, Theme};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
@@ -39,7 +41,7 @@ fn every_scene_at_every_size() {
 
 #[test]
 fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
-    let app = stage::correcting();
+    let app = fixtures::correcting();
     for (columns, rows) in SIZES {
         let text = text_of(&buffer(&app, columns, rows));
         let bar = |name: &str| {
@@ -56,7 +58,7 @@ fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
 #[test]
 fn sealed_no_scene_shows_an_exact_number() {
     for (name, app) in scenes() {
-        app.watch.seal(true);
+        app.context.watch.seal(true);
         for (columns, rows) in SIZES {
             let text = text_of(&buffer(&app, columns, rows));
             // Exact numbers of the stage: 90 + …, 103.25 (source-only), 1000 + … (archive).
@@ -75,9 +77,11 @@ fn sealed_no_scene_shows_an_exact_number() {
 #[test]
 fn exact_numbers_carry_their_mark_and_their_colour() {
     let theme = Theme::truecolor();
-    for (name, app) in
-        [("run", stage::running()), ("compare", stage::pinned()), ("rows", stage::peeking())]
-    {
+    for (name, app) in [
+        ("run", fixtures::running()),
+        ("compare", fixtures::pinned()),
+        ("rows", fixtures::peeking()),
+    ] {
         let buffer = buffer(&app, 120, 40);
         assert!(text_of(&buffer).contains('◆'), "{name} shows no mark");
         let mut cells = buffer.content.iter();
@@ -96,18 +100,17 @@ fn what_is_selected_is_reversed_and_nothing_else_is_but_the_tab_and_the_cursor()
         });
         rows.filter(|row| !row.is_empty()).collect::<Vec<_>>()
     };
-    let rows = reversed(&stage::loaded());
+    let rows = reversed(&fixtures::loaded());
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows[0].contains("1 Data") && rows[1].starts_with("winter"), "{rows:?}");
-    let rows = reversed(&stage::comparing());
+    let rows = reversed(&fixtures::comparing());
     assert!(rows[0].contains("5 Compare") && rows[1].contains("winter"), "{rows:?}");
 }
 
 #[test]
 fn the_focus_is_said_by_a_mark_and_a_border() {
-    let mut app = stage::spending();
-    for (pane, title) in [(Pane::Accounts, "▶ Private datasets"), (Pane::Entries, "▶ What winter")]
-    {
+    let mut app = fixtures::spending();
+    for (pane, title) in [(ACCOUNTS, "▶ Private datasets"), (ENTRIES, "▶ What winter")] {
         app.focus_on(pane);
         let text = text_of(&buffer(&app, 120, 40));
         assert!(text.contains(title), "{text}");
@@ -143,7 +146,7 @@ fn without_unicode_every_scene_is_ascii() {
 
 #[test]
 fn a_terminal_that_is_too_small_says_what_it_needs() {
-    let text = text_of(&buffer(&stage::loaded(), 59, 16));
+    let text = text_of(&buffer(&fixtures::loaded(), 59, 16));
     assert!(text.contains("60 x 16") && text.contains("has 59 x"), "{text}");
 }
 

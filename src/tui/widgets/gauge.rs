@@ -25,7 +25,7 @@ pub struct BudgetGauge<'a> {
     glyphs: &'a Glyphs,
 }
 
-/// What the numbers amount to; it decides the words, the style and the bar.
+/// What the numbers mean; it decides the words, the style and the bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
     /// A share of the budget from 0 to 1.

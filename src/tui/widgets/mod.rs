@@ -3,10 +3,12 @@
 
 pub mod chart;
 mod dots;
-pub mod field;
 pub mod gauge;
 pub mod series;
+pub mod smoothing;
+pub mod text_field;
 pub mod track;
+pub mod viewport;
 pub mod whiskers;
 
 pub use crate::plot::number;

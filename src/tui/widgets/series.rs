@@ -1,12 +1,10 @@
-//! Points of a curve: the nearest one, smoothing, and binning into columns.
+//! Points of a curve: the nearest one, and binning into columns.
 //!
 //! A point is (x, y) with x ascending. A y that is not finite is a *gap*: no
 //! curve goes through it and no range is widened by it.
 
+use super::smoothing::Point;
 use super::track::TrackView;
-
-/// (x, y)
-pub type Point = (f64, f64);
 
 /// The measured point whose x is closest to `x` (of two equally close the
 /// earlier); gaps are passed over.
@@ -22,48 +20,6 @@ pub fn nearest(points: &[Point], x: f64) -> Option<Point> {
         (Some(left), Some(right)) if right.0 - x < x - left.0 => Some(*right),
         (Some(left), _) => Some(*left),
         (None, right) => right.copied(),
-    }
-}
-
-/// An exponential moving average: each value keeps `weight` (0 to 1) of the past.
-///
-/// With `log` the logarithms are averaged, as a log axis needs. The average is
-/// divided by the weight it has collected, so it does not start at zero nor cling
-/// to the first point. Gaps, and with `log` values that are not positive, stay as
-/// they are.
-#[derive(Debug, Clone, Copy)]
-pub struct Average {
-    weight: f64,
-    log: bool,
-    sum: f64,
-    collected: f64,
-}
-
-impl Average {
-    /// `None` where the weight asks for no smoothing.
-    pub fn new(weight: f64, log: bool) -> Option<Self> {
-        let start = Self { weight: weight.min(0.9999), log, sum: 0.0, collected: 0.0 };
-        (weight > 0.0).then_some(start)
-    }
-
-    /// The next point with its y averaged.
-    pub fn next(&mut self, (x, y): Point) -> Point {
-        if !y.is_finite() || (self.log && y <= 0.0) {
-            return (x, y);
-        }
-        let value = if self.log { y.ln() } else { y };
-        self.sum = self.weight * self.sum + (1.0 - self.weight) * value;
-        self.collected = self.weight * self.collected + (1.0 - self.weight);
-        let average = self.sum / self.collected;
-        (x, if self.log { average.exp() } else { average })
-    }
-}
-
-/// All of a curve averaged at once; see [`Average`].
-pub fn smooth(points: &[Point], weight: f64, log: bool) -> Vec<Point> {
-    match Average::new(weight, log) {
-        Some(mut average) => points.iter().map(|point| average.next(*point)).collect(),
-        None => points.to_vec(),
     }
 }
 
@@ -151,8 +107,8 @@ pub(super) fn bins<'a>(
     bins
 }
 
-/// Where the straight line between two points stands at `x`; straight on the
-/// axis it is drawn on, so in logarithms if only positive values count.
+/// The y at `x` of the line between two points. It is straight on the axis where it is
+/// drawn, so in logarithms if only positive values count.
 fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
     let measured = |y: f64| y > floor && y < f64::INFINITY;
     if !(measured(left.1) && measured(right.1) && left.0 <= x && x <= right.0) {
@@ -165,8 +121,8 @@ fn between(left: Point, right: Point, x: f64, floor: f64) -> Option<f64> {
         .filter(|&y| measured(y))
 }
 
-/// How many leading points have an x up to `border`, which is expected after about
-/// `guess` of them: then only points are looked at that will be read next anyway.
+/// How many leading points have an x up to `border`. The search begins at `guess`, near
+/// the points that are read next anyway.
 fn reach(points: &[Point], border: f64, guess: usize) -> usize {
     let mut limit = guess.max(1);
     while limit < points.len() && points[limit].0 <= border {
@@ -196,34 +152,6 @@ mod tests {
         assert_eq!(nearest(&points, f64::NAN), None);
         assert_eq!(nearest(&steps(&[f64::NAN]), 0.0), None);
         assert_eq!(nearest(&[], 0.0), None);
-    }
-
-    #[test]
-    fn smoothing_starts_at_the_first_point_and_skips_gaps() {
-        let smoothed = smooth(&steps(&[2.0, f64::NAN, 4.0]), 0.5, false);
-        assert_eq!(smoothed[0], (0.0, 2.0));
-        assert!(smoothed[1].1.is_nan());
-        // (0.5 · 0.5 · 2 + 0.5 · 4) / 0.75
-        assert!((smoothed[2].1 - 10.0 / 3.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn smoothing_in_log_space_is_smoothing_of_the_logarithms() {
-        let points = steps(&[1e-6, 1.0, -3.0, 1e-2]);
-        let logs: Vec<Point> = [0, 1, 3].map(|i| (points[i].0, points[i].1.ln())).to_vec();
-        let expected = smooth(&logs, 0.6, false);
-        let found = smooth(&points, 0.6, true);
-        assert_eq!(found[2], (2.0, -3.0));
-        for (i, j) in [(0, 0), (1, 1), (3, 2)] {
-            assert!((found[i].1.ln() - expected[j].1).abs() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn no_weight_changes_nothing() {
-        let points = steps(&[0.1, 0.7, -0.3]);
-        assert_eq!(smooth(&points, 0.0, true), points);
-        assert_eq!(smooth(&points, f64::NAN, false), points);
     }
 
     #[test]
@@ -294,18 +222,6 @@ mod tests {
             let points: Vec<Point> = (0..count).map(|i| (i as f64, 0.0)).collect();
             let expected = points.partition_point(|point| point.0 <= border);
             prop_assert_eq!(reach(&points, border, guess), expected);
-        }
-
-        #[test]
-        fn a_smoothed_curve_stays_within_what_it_has_seen(
-            ys in prop::collection::vec(1e-3..1e3f64, 1..50), weight in -0.5..1.5f64, log: bool,
-        ) {
-            let smoothed = smooth(&steps(&ys), weight, log);
-            for (i, point) in smoothed.iter().enumerate() {
-                let min = ys[..=i].iter().copied().fold(f64::INFINITY, f64::min);
-                let max = ys[..=i].iter().copied().fold(0.0, f64::max);
-                prop_assert!(point.1 >= min * (1.0 - 1e-9) && point.1 <= max * (1.0 + 1e-9));
-            }
         }
 
         #[test]

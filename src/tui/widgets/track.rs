@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::series::{Average, Point};
+use super::smoothing::{Average, Point};
 
 /// Points per block. Small enough that the ragged ends of a column cost little,
 /// large enough that the blocks of a million points fit into a cache.
@@ -60,7 +60,7 @@ impl FromIterator<Point> for Track {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TrackView<'a> {
     points: &'a [Point],
-    /// Of the leading full blocks; what lies behind them is looked at point by point.
+    /// The leading full blocks; the points behind them are read one by one.
     blocks: &'a [Block],
 }
 
@@ -128,8 +128,8 @@ impl Deref for TrackView<'_> {
 
 /// The smallest and the largest measured y.
 ///
-/// Four lanes and no branches, because one chain of comparisons waits for itself:
-/// without blocks this loop sees every visible point in every frame.
+/// Four lanes without branches: in one chain each comparison would wait for the one
+/// before. Without blocks this loop reads every visible point in every frame.
 fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
     let (mut min, mut max) = ([f64::INFINITY; 4], [floor; 4]);
     let mut see = |lane: usize, y: f64| {
@@ -152,8 +152,8 @@ fn extremes(points: &[Point], floor: f64) -> (f64, f64) {
     (min.into_iter().fold(f64::INFINITY, f64::min), max.into_iter().fold(floor, f64::max))
 }
 
-/// A track and what smoothing makes of it, both growing point by point, so that
-/// a smoothed frame costs no more than a raw one.
+/// A track and its smoothed form. Both grow point by point, so that a smoothed frame
+/// costs no more than a raw one.
 #[derive(Debug, Clone, Default)]
 pub struct Smoothed {
     raw: Track,
@@ -197,7 +197,7 @@ impl FromIterator<Point> for Smoothed {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::series::smooth;
+    use super::super::smoothing::smooth;
     use super::*;
 
     proptest! {

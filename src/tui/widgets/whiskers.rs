@@ -11,7 +11,7 @@ pub struct Whiskers {
     pub deviation: f64,
     /// The value at the right end.
     pub full: f64,
-    /// Where marks stand: the reference lines.
+    /// Reference values, each shown as a mark.
     pub marks: [Option<f64>; 2],
 }
 

@@ -197,7 +197,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Puts the label on its line, or beside it, where it hides least of a curve.
+    /// Puts the label on its line or beside it, where it hides the least of a curve.
     fn draw_reference_label(
         &self,
         reference: Reference<'_>,
@@ -266,8 +266,8 @@ impl Chart<'_> {
     }
 }
 
-/// Draws a binned curve: in each column all that it passes through, and between
-/// columns the line from where it left to where it comes in.
+/// Draws a binned curve: in each column from its lowest to its highest value, and
+/// between columns the line from the last value to the next first one.
 fn trace(dots: &mut Dots, owner: Owner, curve: &[Bin], y: &Axis) {
     let row = |dots: &Dots, value| dots.row(y.fraction(value));
     let mut left = None;

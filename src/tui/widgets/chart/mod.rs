@@ -32,7 +32,7 @@ mod draw;
 /// charts under one another stay aligned and nothing jumps while data stream in;
 /// only longer labels widen it.
 const GUTTER: u16 = 7;
-/// With less than this beside it, the gutter is given up for the curve.
+/// Where the plot would be narrower than this, it takes the gutter's place.
 const NARROWEST_PLOT: u16 = 12;
 
 /// One curve: x ascending; a y that is NaN or infinite is a gap.
@@ -138,8 +138,8 @@ impl<'a> Chart<'a> {
         self
     }
 
-    /// Draws the chart; the plot that it made and the x of its first and last
-    /// column, for the mouse. `None` where there is nothing to point at.
+    /// Draws the chart. Returns the area of the plot and the x of its first and last
+    /// column, for the mouse; `None` where there are no points.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer) -> Option<(Rect, (f64, f64))> {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
@@ -157,7 +157,7 @@ impl<'a> Chart<'a> {
         Some((layout.plot, figure.x.ends()))
     }
 
-    /// The x range that is shown, for zooming from where the reader is.
+    /// The x range that is shown.
     pub fn visible(&self) -> Option<(f64, f64)> {
         let whole = || {
             let extents = self.series.iter().filter_map(|series| extent(&series.points));
@@ -180,7 +180,7 @@ impl<'a> Chart<'a> {
         (!self.title.is_empty(), self.legend)
     }
 
-    /// Divides the area and bins the curves for the width that is left to them.
+    /// Divides the area, and bins the curves for the width of the plot.
     fn arrange(&self, area: Rect) -> Layout {
         let mut layout = Layout::divide(area, self.lines_above(), GUTTER);
         layout.figure = self.figure(&layout);
@@ -262,8 +262,8 @@ impl Figure {
     }
 }
 
-/// Which rows and columns of the area serve what. The plot comes first: as space
-/// shrinks, the x axis goes, then the legend, then the title, then the gutter.
+/// Which rows and columns of the area are for what. Where space is short, the x axis
+/// goes first, then the legend, the title and the gutter; the plot stays.
 struct Layout {
     area: Rect,
     title: Option<u16>,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ratatui::buffer::Cell;
 use ratatui::style::Color;
 
-use super::super::series::Point;
+use super::super::smoothing::Point;
 use super::*;
 
 fn steps(count: usize, f: impl Fn(f64) -> f64) -> Vec<Point> {

@@ -1,0 +1,260 @@
+//! What screens share: the session, what was read, plans and their cost, runs, the
+//! ledger. Through it a screen asks for work, opens a window, says something or goes
+//! to another screen. What only one screen needs is kept by that screen.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `session` | saving, opening, undo, leaving |
+//! | `datasets` | definitions of datasets and what was read of them |
+//! | `plans` | the shown plan, its cost, launching it |
+//! | `queue` | runs to be made one after the other |
+//! | `ranking` | starting a ranking |
+//! | `reports` | what the engine's desk tells |
+
+mod datasets;
+mod plans;
+mod queue;
+mod ranking;
+mod reports;
+mod session;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::history::History;
+use super::live_ranking::LiveRanking;
+use super::live_run::LiveRun;
+use super::notice::{Level, Notice, one_line};
+use super::popup;
+use super::popup::question::{Prompt, Question};
+use super::tab::{Pane, Tab};
+use super::widgets::text_field::TextField;
+use crate::engine::Request;
+use crate::engine::desk::{JobId, Preview};
+use crate::engine::shelf::{Digest, Rows};
+use crate::error::Error;
+use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::{CuratorOnly, Watch};
+use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State};
+
+pub type Popup = popup::Popup<Context>;
+
+pub struct Context {
+    pub session: Session,
+    pub session_path: Option<PathBuf>,
+    /// Directory of the demo's workspace, when this is the demo.
+    pub demo: Option<PathBuf>,
+    pub unsaved: bool,
+    history: History,
+    /// What was read, by the names of the session's datasets.
+    pub datasets: BTreeMap<String, DatasetStatus>,
+    /// Private rows that were asked for.
+    pub peeked: Option<(String, CuratorOnly<Rows>)>,
+    pub plan: ShownPlan,
+    pub queue: Queue,
+    pub runs: Vec<LiveRun>,
+    /// Steps per second for the next run.
+    pub pace: Option<f64>,
+    pub ranking: LiveRanking,
+    /// Runs of the workspace; `None` until their directories have been read once.
+    pub archive: Option<Vec<ArchivedRun>>,
+    pub book: Option<Book>,
+    /// What each account adds up to.
+    pub digests: Vec<Digest>,
+    /// Sealed view and the knowledge of who looked.
+    pub watch: Watch,
+    /// Where the user was, kept for the next time.
+    pub state: State,
+    /// The screen in front. Screens change it by [`Context::go_to`].
+    pub tab: Tab,
+    attention: [Attention; Tab::ALL.len()],
+    pub popup: Option<Popup>,
+    pub notice: Option<Notice>,
+    /// Stop what runs, then leave.
+    pub leaving: bool,
+    pub quit: bool,
+    /// What is wanted outside.
+    pub effects: Vec<Effect>,
+    /// What the screens have not been told yet.
+    pub(super) changes: VecDeque<Change>,
+    pub(super) next_tab: Option<Tab>,
+}
+
+#[derive(Debug, Clone)]
+pub enum DatasetStatus {
+    /// Which share has been read.
+    Loading(f64),
+    Ready {
+        loaded: Arc<Loaded>,
+        account: Option<AccountId>,
+    },
+    Failed(Error),
+}
+
+/// The plan that is shown, and what it would cost.
+#[derive(Debug, Default)]
+pub struct ShownPlan {
+    pub index: usize,
+    pub preview: Option<Result<Box<Preview>, Error>>,
+    /// A newer preview has been asked for.
+    pub waiting: bool,
+}
+
+/// Plans to be run one after the other.
+#[derive(Debug, Default)]
+pub struct Queue {
+    pub plans: Vec<PlanDefinition>,
+    /// The queue is being worked off.
+    pub working: bool,
+    /// The run of the queue that is under way.
+    pub job: Option<JobId>,
+}
+
+/// Where the user is on a screen.
+#[derive(Debug, Default)]
+struct Attention {
+    pane: Option<Pane>,
+    filter: TextField,
+}
+
+/// What `update` wants done outside.
+#[derive(Debug)]
+pub enum Effect {
+    Ask(Box<Request>),
+    Repaint,
+    /// Put this on the clipboard of the terminal.
+    Copy(String),
+}
+
+/// What has become of the shared state. Every screen is told, so that what it has
+/// selected stays among what there is.
+#[derive(Debug)]
+pub enum Change {
+    /// Another session was opened.
+    Opened,
+    /// Undo or redo put another state of the session in place.
+    Restored,
+    /// This dataset is new or was described anew.
+    Described(String),
+    Removed,
+    /// A ranking has begun.
+    Ranking,
+    /// The first plan of the queue has left it.
+    Dequeued,
+    /// A run has begun; it is the last one.
+    Launched,
+    /// The archive was read again; before, it was this.
+    Archive(Option<Vec<ArchivedRun>>),
+    Ledger,
+}
+
+impl Context {
+    pub fn new(session: Session, session_path: Option<PathBuf>) -> Self {
+        Self {
+            history: History::new(&session),
+            session,
+            session_path,
+            demo: None,
+            unsaved: false,
+            datasets: BTreeMap::new(),
+            peeked: None,
+            plan: ShownPlan::default(),
+            queue: Queue::default(),
+            runs: Vec::new(),
+            pace: None,
+            ranking: LiveRanking::default(),
+            archive: None,
+            book: None,
+            digests: Vec::new(),
+            watch: Watch::open(),
+            state: State::default(),
+            tab: Tab::ALL[0],
+            attention: Default::default(),
+            popup: None,
+            notice: None,
+            leaving: false,
+            quit: false,
+            effects: Vec::new(),
+            changes: VecDeque::new(),
+            next_tab: None,
+        }
+    }
+
+    /// Asks the engine's desk.
+    pub fn ask(&mut self, request: Request) {
+        self.effects.push(Effect::Ask(Box::new(request)));
+    }
+
+    fn note(&mut self, change: Change) {
+        self.changes.push_back(change);
+    }
+
+    pub fn go_to(&mut self, tab: Tab) {
+        self.next_tab = Some(tab);
+    }
+
+    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.notice = Some(Notice { level, text: text.into() });
+    }
+
+    pub fn complain(&mut self, error: &Error) {
+        self.say(Level::Error, one_line(error));
+    }
+
+    /// Asks whether to do something; `yes` is the word for it.
+    pub fn confirm(
+        &mut self,
+        text: impl Into<String>,
+        yes: &'static str,
+        then: impl FnOnce(&mut Self) + 'static,
+    ) {
+        self.popup = Some(Popup::Question(Question::new(text, yes, then)));
+    }
+
+    /// Asks for a line of text.
+    pub fn prompt(&mut self, prompt: Prompt<Self>) {
+        self.popup = Some(Popup::Prompt(prompt));
+    }
+
+    /// The part of the screen in front that should have the focus.
+    pub fn wanted_pane(&self) -> Option<Pane> {
+        self.attention[self.tab.index()].pane
+    }
+
+    pub fn focus_on(&mut self, pane: Pane) {
+        self.attention[self.tab.index()].pane = Some(pane);
+    }
+
+    /// The filter of the screen in front.
+    pub fn filter(&self) -> &str {
+        self.filter_field().text()
+    }
+
+    pub fn filter_field(&self) -> &TextField {
+        &self.attention[self.tab.index()].filter
+    }
+
+    pub fn filter_field_mut(&mut self) -> &mut TextField {
+        &mut self.attention[self.tab.index()].filter
+    }
+
+    /// The title of a list that may be filtered.
+    pub fn filtered_title(&self, title: &str) -> String {
+        match self.filter() {
+            "" => title.to_owned(),
+            filter => format!("{title} · filter: {filter}"),
+        }
+    }
+
+    /// How many runs and rankings are under way.
+    pub fn working(&self) -> usize {
+        let runs = self.runs.iter().filter(|run| !run.has_ended()).count();
+        runs + usize::from(self.ranking.work.is_some())
+    }
+
+    /// The archived runs, as far as they are known.
+    pub fn archived(&self) -> &[ArchivedRun] {
+        self.archive.as_deref().unwrap_or_default()
+    }
+}

@@ -1,0 +1,69 @@
+//! Runs to be made one after the other. Sweeps fill the queue, too.
+
+use super::{Change, Context};
+use crate::engine::desk::JobId;
+use crate::session::PlanDefinition;
+use crate::tui::live_run::Ended;
+use crate::tui::notice::Level;
+
+impl Context {
+    pub fn enqueue(&mut self, plans: Vec<PlanDefinition>) {
+        let count = plans.len();
+        self.queue.plans.extend(plans);
+        let runs = if count == 1 { "the plan is".to_owned() } else { format!("{count} runs are") };
+        self.say(Level::Good, format!("{runs} in the queue: w runs it, every run is charged"));
+    }
+
+    /// Starts the queue, or halts it after the run that is under way.
+    pub fn ask_to_start_queue(&mut self) {
+        if self.queue.job.is_some() && self.queue.working {
+            self.queue.working = false;
+            self.say(Level::Info, "the queue halts after the run that is under way");
+            return;
+        }
+        let count = self.queue.plans.len();
+        if count == 0 {
+            self.say(Level::Info, "the queue is empty: a appends this plan, s a sweep");
+            return;
+        }
+        let text = format!(
+            "Run the {count} queued plans one after the other? Each reserves its ε before it \
+             starts, and all of them compose; the queue halts where the budget refuses."
+        );
+        self.confirm(text, "start", |context| {
+            context.queue.working = true;
+            if context.queue.job.is_none() {
+                context.run_next();
+            }
+        });
+    }
+
+    fn run_next(&mut self) {
+        if !self.queue.working || self.queue.plans.is_empty() {
+            self.queue.working = false;
+            return;
+        }
+        let plan = self.queue.plans.remove(0);
+        self.note(Change::Dequeued);
+        self.launch(plan);
+        self.queue.job = self.runs.last().map(|run| run.id);
+    }
+
+    /// A run has ended: the queue goes on, or halts where a run was refused.
+    pub(super) fn run_ended(&mut self, id: JobId) {
+        if self.queue.job != Some(id) {
+            return;
+        }
+        self.queue.job = None;
+        let run = self.runs.iter().find(|run| run.id == id);
+        let failed = run.is_none_or(|run| match &run.ended {
+            Some(Ended::Summary(summary)) => summary.trouble.is_some(),
+            _ => true,
+        });
+        if failed {
+            self.queue.working = false;
+            return;
+        }
+        self.run_next();
+    }
+}

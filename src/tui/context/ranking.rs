@@ -1,0 +1,49 @@
+//! Starting a ranking.
+
+use super::{Change, Context};
+use crate::engine::ranking::Manner;
+use crate::engine::{Control, Request};
+use crate::tui::live_ranking::{LiveRanking, Work};
+use crate::tui::notice::Level;
+
+impl Context {
+    /// Starts a ranking, unless one is under way or there is nothing to rank.
+    pub fn rank(&mut self, manner: Manner) {
+        if self.ranking.work.is_some() {
+            self.say(Level::Warning, "a ranking is under way: c cancels it");
+            return;
+        }
+        let private = match self.session.ranking.private_name(&self.session) {
+            Ok(name) => name.to_owned(),
+            Err(error) => return self.complain(&error),
+        };
+        let names = self.session.ranking.public_names(&self.session);
+        if names.is_empty() {
+            self.say(
+                Level::Warning,
+                "there is no public dataset to rank: add one on the Data screen (1, a)",
+            );
+            return;
+        }
+        let needed: Vec<&str> = names.into_iter().chain([private.as_str()]).collect();
+        if let Some(name) = needed.into_iter().find(|name| self.is_loading(name)) {
+            let text = format!("'{name}' is still being read");
+            return self.say(Level::Warning, text);
+        }
+        let (id, control) = (self.ranking.started + 1, Control::default());
+        let work = Work {
+            id,
+            control: control.clone(),
+            done: 0,
+            total: self.session.ranking.settings.repeats,
+            words: "preparing the data".to_owned(),
+            privately: manner != Manner::Curator,
+        };
+        let remarks = std::mem::take(&mut self.ranking.remarks);
+        self.ranking =
+            LiveRanking { work: Some(work), started: id, remarks, ..LiveRanking::default() };
+        self.note(Change::Ranking);
+        let (session, watch) = (self.session.clone(), self.watch.for_run());
+        self.ask(Request::Rank { id, session, watch, control, manner });
+    }
+}

@@ -1,0 +1,49 @@
+//! What a screen shows, for a file or the clipboard. Exact numbers are left out unless
+//! they were asked for by name and the view is not sealed.
+
+use super::app::App;
+use super::context::{Effect, Popup};
+use super::notice::Level;
+use super::popup::export_form::ExportForm;
+use super::sheet::Sheet;
+use crate::privacy::Watch;
+
+/// Terminals drop longer texts.
+const CLIPBOARD: usize = 70_000;
+
+/// The watch that decides which numbers an export may hold.
+pub fn eyes(app: &App, exact: bool) -> Watch {
+    if exact && !app.context.watch.is_sealed() { Watch::open() } else { Watch::sealed() }
+}
+
+/// The table of the screen in front; `None` where there is none.
+pub fn sheet(app: &App, exact: bool) -> Option<Sheet> {
+    app.screen().sheet(&app.context, &eyes(app, exact))
+}
+
+pub fn ask(app: &mut App) {
+    let name = app.screen().export_name().unwrap_or(app.context.tab.title()).to_lowercase();
+    let has_table = sheet(app, false).is_some();
+    let form = ExportForm::new(&name, has_table, app.context.watch.is_sealed());
+    app.context.popup = Some(Popup::Export(Box::new(form)));
+}
+
+/// The table without exact numbers: a clipboard goes anywhere.
+pub fn copy(app: &mut App) {
+    let Some(sheet) = sheet(app, false) else {
+        app.context.say(Level::Info, "there is no table here to copy; X writes a picture");
+        return;
+    };
+    let text = sheet.csv();
+    if text.len() > CLIPBOARD {
+        let kilobytes = text.len() / 1000;
+        app.context.say(
+            Level::Warning,
+            format!("{kilobytes} kB are too much for a clipboard: X writes a file"),
+        );
+        return;
+    }
+    let rows = sheet.rows.len();
+    app.context.say(Level::Good, format!("copied {rows} rows as CSV, without exact numbers"));
+    app.context.effects.push(Effect::Copy(text));
+}

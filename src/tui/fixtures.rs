@@ -1,0 +1,667 @@
+//! The interface set up for tests: every screen in its main states, without a
+//! thread, a file or a clock.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::app::App;
+use super::context::{DatasetStatus, Popup};
+use super::keymap;
+use super::live_ranking::{Found, Work};
+use super::live_run::{Ended, LiveRun};
+use super::notice::Level;
+use super::popup::dataset_form::DatasetForm;
+use super::popup::export_form::ExportForm;
+use super::popup::file_browser::FileBrowser;
+use super::popup::help::Help;
+use super::popup::question::Question;
+use super::screen::compare::Quantity;
+use super::screen::data::ROWS;
+use super::screen::ledger::ENTRIES;
+use super::screen::plan::{QUEUE, presets};
+use super::screen::rank::Column;
+use super::screen::run::LOG;
+use super::tab::Tab;
+use super::theme::{Glyphs, Theme};
+use super::widgets::text_field::TextField;
+use crate::adapt::{Explained, Measure, Series, Step};
+use crate::engine::assembly::assemble;
+use crate::engine::desk::{News, Preview};
+use crate::engine::job::{Progress, Scores};
+use crate::engine::ranking::{Findings, RankingSummary};
+use crate::engine::shelf::{Cells, Digest, Entry, Listing, Rows, Schema};
+use crate::engine::{Control, Moment, Summary};
+use crate::error::Error;
+use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
+use crate::privacy::ledger::{
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Noise, Outcome,
+    RunId, RunRecord, RunState, Standing,
+};
+use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::rank::ReleasedLine;
+use crate::rank::alongside::Alongside;
+use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
+use crate::session::dataset::ColumnKind;
+use crate::session::plan_field::{PlanField, fields};
+use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
+
+pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
+    let value = Private::new(value).curator(&Watch::open(), Clone::clone);
+    value.expect("an open watch sees")
+}
+
+/// The demo's session, nothing read yet.
+pub fn opened() -> App {
+    let session = demo::session("bikeshare").unwrap();
+    App::new(session, None, Theme::truecolor(), Glyphs::unicode())
+}
+
+/// The demo's datasets, read once for all tests.
+fn datasets() -> &'static [Arc<Loaded>] {
+    static DATASETS: OnceLock<Vec<Arc<Loaded>>> = OnceLock::new();
+    DATASETS.get_or_init(|| {
+        let workspace = Workspace::fresh(std::path::Path::new("/nowhere"));
+        let session = demo::session("bikeshare").unwrap();
+        let read = |definition| Arc::new(dataset::load(definition, &workspace).unwrap());
+        session.datasets.iter().map(read).collect()
+    })
+}
+
+/// The demo with its data in memory.
+pub fn loaded() -> App {
+    let mut app = opened();
+    for loaded in datasets() {
+        let name = loaded.definition.name.clone();
+        let status = DatasetStatus::Ready { loaded: Arc::clone(loaded), account: None };
+        app.context.datasets.insert(name, status);
+    }
+    app
+}
+
+/// The preview of the first plan.
+pub fn preview() -> Preview {
+    static PREVIEW: OnceLock<Preview> = OnceLock::new();
+    PREVIEW.get_or_init(first_preview).clone()
+}
+
+fn first_preview() -> Preview {
+    let session = demo::session("bikeshare").unwrap();
+    let plan = session.plans[0].clone();
+    let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
+    let assembly = assemble(&session, &plan, &loaded).unwrap();
+    Preview {
+        shape: assembly.problem.shape.clone(),
+        releases: assembly.plan,
+        account: AccountId("new account".to_owned()),
+        budget: session.budgets.get(&plan.private).copied(),
+        standing: Standing::AtMost,
+        spent: None,
+        after: Some(assembly.calibrated.guarantee.clone()),
+        fits: Some(9),
+        refusal: None,
+        calibrated: assembly.calibrated,
+        warnings: assembly.warnings,
+        plan,
+    }
+}
+
+/// A method that projects on public directions, with their number being chosen.
+fn choosing_directions() -> App {
+    let mut app = priced();
+    let plan = &mut app.context.session.plans[0];
+    "pillar".clone_into(&mut plan.method);
+    plan.settings.clear();
+    let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
+    app.screens.plan.field = fields(plan).iter().position(key).unwrap();
+    let mut preview = preview();
+    let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
+    preview.releases.explained = Some(Explained { chosen: 10, shares });
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
+    app
+}
+
+pub fn priced() -> App {
+    let mut app = loaded();
+    app.context.tab = Tab::Plan;
+    app.context.plan.preview = Some(Ok(Box::new(preview())));
+    app
+}
+
+/// A run with made-up numbers after so many steps.
+pub fn run(id: u64, steps: u64, total: u64) -> LiveRun {
+    let plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    let mut run = LiveRun::new(id, &plan, Control::default());
+    let granted = RunId(format!("20260101-00000{id}-x"));
+    let (warnings, cautions) = (Vec::new(), None);
+    run.hear(News::Moment(Moment::Granted { run: granted, steps: total, warnings, cautions }));
+    for index in 1..=steps {
+        run.hear(News::Moment(Moment::Stepped(progress(index, total))));
+    }
+    run
+}
+
+pub fn progress(index: u64, total: u64) -> Progress {
+    let x = index as f64;
+    let decay = (-x / 20.0).exp();
+    let wobble = 0.02 * (x * 1.7).sin();
+    let measures = vec![
+        Measure::public(Series::Objective, 0.3 + decay + wobble),
+        Measure::public(Series::PublicError, 110.0 + 40.0 * decay + 100.0 * wobble),
+        Measure::public(Series::StationarityGap, decay + wobble.abs()),
+        Measure::curator(Series::ExactObjective, exact(0.3 + decay)),
+        Measure::curator(Series::PrivateError, exact(90.0 + 30.0 * decay)),
+        Measure::curator(Series::ExactStationarityGap, exact(decay)),
+    ];
+    let phase = if index < 3 { "start" } else { "descend" };
+    let step = Step { index, total, phase, measures, done: index == total };
+    Progress { step, epsilon: (x / total as f64).sqrt(), worked: Duration::from_millis(index * 4) }
+}
+
+pub fn running() -> App {
+    let mut app = priced();
+    app.context.tab = Tab::Run;
+    app.context.runs.push(run(1, 40, 60));
+    app
+}
+
+/// A run that corrects what public records teach.
+#[cfg(test)]
+pub fn correcting() -> App {
+    let mut app = running();
+    let sizes = [
+        (Series::LevelCorrection, 0.8),
+        (Series::ScaleCorrection, 0.4),
+        (Series::CellsCorrection, 0.01),
+    ];
+    let measures = sizes.map(|(series, size)| Measure::public(series, size)).to_vec();
+    let mut last = progress(41, 60);
+    last.step.measures = measures;
+    app.context.runs[0].hear(News::Moment(Moment::Stepped(last)));
+    app
+}
+
+pub fn summary() -> Summary {
+    Summary {
+        run: RunId("20260101-000001-x".to_owned()),
+        directory: "/work/.halflight/runs/20260101-000001-x".into(),
+        plan: "winter from the other seasons".to_owned(),
+        method: "profiled CnvxAdap",
+        private_records: 1654,
+        public_records: 5261,
+        outcome: Outcome::Finished,
+        target: Target { epsilon: 1.0, delta: 1e-6 },
+        guarantee: Guarantee {
+            epsilon: 0.9999,
+            epsilon_lower: 0.9998,
+            delta: 1e-6,
+            adjacency: Adjacency::ReplaceOne,
+            bound: "Gaussian".to_owned(),
+            covers: crate::privacy::accountant::Coverage::FixedPlan,
+        },
+        with_start: None,
+        scores: Scores {
+            task: Some(crate::data::Task::Regression),
+            model_on_public: Some(118.2),
+            source_only_on_public: Some(112.5),
+            model: Some(exact(91.5)),
+            source_only: Some(exact(103.25)),
+            target_only: Some(exact(88.75)),
+        },
+        steps: 60,
+        worked: Duration::from_millis(240),
+        peeked: true,
+        trouble: None,
+    }
+}
+
+fn scores(energy: f64, distance: f64) -> crate::rank::comparison::Summary {
+    let mean = |mean: f64| Mean { mean, deviation: 0.04 * mean };
+    let angles = (0..6).map(|i| distance * (0.6 + 0.15 * f64::from(i))).collect();
+    crate::rank::comparison::Summary { energy: mean(energy), distance: mean(distance), angles }
+}
+
+/// A ranking of made-up numbers.
+pub fn comparison() -> Comparison {
+    let line = |name: &str, place, energy: f64, verdict: &str| Line {
+        name: name.to_owned(),
+        records: 2000,
+        place,
+        summary: (place != Place::Broken).then(|| scores(energy, 1.0 - energy)),
+        behind: Some(Paired::of(&[0.515, 0.525, 0.52], &[energy, energy + 0.002, energy - 0.004])),
+        as_floor: false,
+        as_noise: false,
+        alongside: Some(Alongside {
+            unlabelled: Some(2.0 * (1.0 - energy)),
+            labelled: None,
+            zero_shot: Some(energy + 0.2),
+        }),
+        verdict: verdict.to_owned(),
+        trouble: None,
+    };
+    Comparison {
+        lines: vec![
+            line("autumn", Place::Best, 0.52, "best"),
+            line("spring", Place::Tied(Some(12)), 0.516, "as good as the best; 12 more repeats would tell"),
+            line("summer", Place::Behind, 0.31, "behind the best"),
+            line("airline", Place::Broken, 0.0, "left out: it lacks the columns 'hum' and 'windspeed'"),
+        ],
+        floor: scores(0.55, 0.42),
+        ceiling: scores(0.12, 0.9),
+        order: crate::rank::Order::Energy,
+        repeats: 10,
+        batch: 500,
+        directions: 16,
+        verdict: "use autumn; spring cannot be told apart from it (12 more repeats would); airline was left out".to_owned(),
+        remarks: vec!["model: 37 inputs → linear 32 → relu → linear 1".to_owned()],
+    }
+}
+
+pub fn rank_summary() -> RankingSummary {
+    RankingSummary {
+        private: "winter".to_owned(),
+        findings: Findings::Curator(Some(exact(comparison()))),
+        remarks: Vec::new(),
+        left_out: Vec::new(),
+        stopped: true,
+        unkept: None,
+    }
+}
+
+pub fn ranked() -> App {
+    let mut app = loaded();
+    app.context.tab = Tab::Rank;
+    app.context.ranking.found = Some(Found::Exact(Box::new(exact(comparison()))));
+    app
+}
+
+fn ranking(mut app: App) -> App {
+    app.context.tab = Tab::Rank;
+    app.context.ranking.work = Some(Work {
+        id: 1,
+        control: Control::default(),
+        done: 4,
+        total: 13,
+        words: "repeat 4 of 10".to_owned(),
+        privately: false,
+    });
+    app
+}
+
+/// One run finished, one refused, one under way.
+pub fn several() -> App {
+    let mut app = running();
+    app.context.runs.clear();
+    let mut finished = run(1, 60, 60);
+    finished.hear(News::Ended(Box::new(Ok(summary()))));
+    let mut refused = run(2, 0, 60);
+    refused.ended = Some(Ended::Refused(Error::refused("the budget is used up").cure("raise it")));
+    app.context.runs = vec![finished, refused, run(3, 25, 60)];
+    app
+}
+
+/// A run as the archive would give it, with exact numbers.
+pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
+    let mut plan = demo::session("bikeshare").unwrap().plans.remove(0);
+    plan.target.epsilon = epsilon;
+    let points = |shift: f64| {
+        errors.iter().enumerate().map(|(i, y)| (i as f64 + 1.0, y + shift)).collect::<Vec<_>>()
+    };
+    let exact = [(Series::PrivateError, points(1000.0))].into();
+    ArchivedRun {
+        id: RunId(format!("20260101-00000{number}-x")),
+        directory: format!("/runs/{number}").into(),
+        time: format!("2026-01-01 00:00:0{number}"),
+        plan: Some(plan),
+        tag: String::new(),
+        outcome: "finished".to_owned(),
+        guarantee: Some(Target { epsilon, delta: 1e-6 }),
+        peeked: true,
+        steps: errors.len() as u64,
+        of: errors.len() as u64,
+        curves: [(Series::PublicError, points(0.0))].into(),
+        epsilon: points(0.0),
+        exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
+        trouble: None,
+    }
+}
+
+pub fn comparing() -> App {
+    let mut app = loaded();
+    app.context.tab = Tab::Compare;
+    let errors = |start: f64| -> Vec<f64> {
+        (0..60).map(|i| 110.0 + start * (-f64::from(i) / 15.0).exp()).collect()
+    };
+    let mut runs = vec![
+        archived(1, 1.0, &errors(60.0)),
+        archived(2, 0.5, &errors(90.0)),
+        archived(3, 4.0, &errors(30.0)),
+    ];
+    runs[2].tag = "the good one".to_owned();
+    runs[1].outcome = "stopped".to_owned();
+    app.context.archive = Some(runs);
+    app
+}
+
+pub fn pinned() -> App {
+    let mut app = comparing();
+    for index in [0, 2] {
+        let id = app.context.archived()[index].id.clone();
+        app.screens.compare.toggle_pin(&id);
+    }
+    app
+}
+
+fn event(count: u64) -> Event {
+    Event {
+        label: "gradient".to_owned(),
+        what: "noisy gradient of the private part".to_owned(),
+        mechanism: Mechanism::Gaussian {
+            sensitivity: 1.0,
+            sigma: 40.0,
+            grid: 0.0,
+            coordinates: 37,
+        },
+        count,
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+pub fn book() -> (Book, Vec<Digest>) {
+    let dataset = DatasetRecord {
+        name: "winter".to_owned(),
+        origin: "builtin:bikeshare".to_owned(),
+        content: "c".to_owned(),
+        view: "v".to_owned(),
+        rows: 2068,
+        ..DatasetRecord::default()
+    };
+    let mut account = Account::unopened(&dataset, &Book::default());
+    account.id = AccountId("amber-otter-17".to_owned());
+    account.budget = Some(Budget::new(4.0, 1e-5));
+    let record = |number: u32, charged: u64, state: RunState| RunRecord {
+        time: format!("2026-01-01T00:00:0{number}Z"),
+        grant: Grant {
+            run: RunId(format!("20260101-00000{number}-x")),
+            account: account.id.clone(),
+            method: "profiled_cnvx_adap".to_owned(),
+            target: Target { epsilon: 1.0, delta: 1e-6 },
+            events: vec![event(60)],
+            allow_large_delta: false,
+            noise: Noise::Secret,
+        },
+        granted: ledger::Line { seq: u64::from(number), hash: String::new() },
+        settled: None,
+        reserved: vec![60],
+        charged: vec![charged],
+        state,
+    };
+    let settled = |outcome, peeked| RunState::Settled { outcome, peeked };
+    account.runs = vec![
+        record(1, 60, settled(Outcome::Finished, true)),
+        record(2, 12, settled(Outcome::Stopped, false)),
+        record(3, 60, RunState::Open),
+    ];
+    let cause = Cause::Lost { after: 3, until: Some(9), why: "the chain breaks".to_owned() };
+    let noticed = Some(("2026-01-01T00:00:00Z".to_owned(), 4));
+    let gaps = vec![Gap { cause, noticed, accepted: None }];
+    let mut fresh = Account::unopened(&dataset, &Book { gaps, ..Book::default() });
+    fresh.id = AccountId("cedar-lynx-02".to_owned());
+    let accounts = vec![account, fresh];
+    let digests = accounts.iter().map(Digest::of).collect();
+    (Book { accounts, ..Book::default() }, digests)
+}
+
+pub fn spending() -> App {
+    let mut app = comparing();
+    app.context.tab = Tab::Ledger;
+    let mut preview = preview();
+    preview.account = AccountId("amber-otter-17".to_owned());
+    app.context.plan.preview = Some(Ok(Box::new(preview)));
+    let (book, digests) = book();
+    (app.context.book, app.context.digests) = (Some(book), digests);
+    app
+}
+
+pub fn listing() -> Listing {
+    let entry =
+        |name: &str, is_directory, bytes| Entry { name: name.to_owned(), is_directory, bytes };
+    Listing {
+        directory: "/home/ada/study".into(),
+        entries: vec![
+            entry("archive", true, 0),
+            entry("hospital_a.csv", false, 48_213),
+            entry("hospital_b.csv", false, 1_200_000),
+            entry("notes.txt", false, 713),
+        ],
+    }
+}
+
+/// The first rows of the file that has this schema.
+pub fn rows() -> Rows {
+    let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    Rows {
+        header: ["age", "ward", "stay"].map(str::to_owned).to_vec(),
+        rows: vec![row(["61", "north", "3.5"]), row(["47", "south", "1"])],
+        total: 2,
+    }
+}
+
+pub fn schema() -> Schema {
+    let column = |name: &str, numeric| ColumnKind { name: name.to_owned(), numeric, width: 1 };
+    Schema {
+        columns: vec![column("age", true), column("ward", false), column("stay", true)],
+        rows: 2,
+        whole: true,
+        cells: Cells::Hidden,
+    }
+}
+
+pub fn browsing() -> App {
+    let mut app = loaded();
+    let mut files = FileBrowser::new(&listing());
+    files.picker.selected = 2;
+    files.glance = files.file().map(|file| (file, Ok(schema())));
+    app.context.popup = Some(Popup::Files(Box::new(files)));
+    app
+}
+
+pub fn peeking() -> App {
+    let mut app = loaded();
+    app.context.peeked = Some(("winter".to_owned(), exact(rows())));
+    app.focus_on(ROWS);
+    app
+}
+
+/// Every screen in each of its main states, with a name.
+pub fn scenes() -> Vec<(&'static str, App)> {
+    let with = |mut app: App, change: &dyn Fn(&mut App)| {
+        change(&mut app);
+        app
+    };
+    let fresh = opened;
+    let on = |tab: Tab| with(fresh(), &|app| app.context.tab = tab);
+    let seal = |app: App| {
+        app.context.watch.seal(true);
+        app
+    };
+    let filter = |app: &mut App, text: &str| {
+        app.context.filter_field_mut().set(text);
+        app.filtering = true;
+    };
+    vec![
+        ("data_reading", with(fresh(), &|app| drop(app.first_requests()))),
+        (
+            "data_empty",
+            with(fresh(), &|app| app.context.session = crate::session::Session::default()),
+        ),
+        ("data_ready", loaded()),
+        (
+            "data_public_rows",
+            with(loaded(), &|app| {
+                app.screens.data.selected = 1;
+                app.focus_on(ROWS);
+                (app.screens.data.row, app.screens.data.column) = (100, 1);
+            }),
+        ),
+        ("data_private_rows", peeking()),
+        ("data_private_rows_sealed", seal(peeking())),
+        (
+            "data_failed",
+            with(loaded(), &|app| {
+                let error = Error::failed("expected a number, found text")
+                    .at("a.csv:17, column 'temp'")
+                    .cure("mark the column as categorical");
+                app.context.complain(&error);
+                app.context.datasets.insert("winter".to_owned(), DatasetStatus::Failed(error));
+            }),
+        ),
+        ("data_filter", with(loaded(), &|app| filter(app, "public"))),
+        ("data_browser", browsing()),
+        (
+            "data_form",
+            with(loaded(), &|app| {
+                let known = vec!["bikers".to_owned(), "hr".to_owned()];
+                let mut form =
+                    DatasetForm::new(app.context.session.datasets[0].clone(), known, false);
+                form.focus = 2;
+                form.paste("z");
+                app.context.popup = Some(Popup::Dataset(Box::new(form)));
+            }),
+        ),
+        ("rank", on(Tab::Rank)),
+        ("rank_working", ranking(loaded())),
+        ("rank_streaming", ranking(ranked())),
+        ("rank_exact", with(ranked(), &|app| app.screens.rank.selected = 2)),
+        ("rank_sorted", with(ranked(), &|app| app.screens.rank.sort = Column::Distance)),
+        ("rank_sealed", seal(ranked())),
+        (
+            "rank_winner",
+            with(on(Tab::Rank), &|app| {
+                app.context.ranking.found =
+                    Some(Found::Winner("autumn".to_owned(), summary().guarantee));
+            }),
+        ),
+        (
+            "rank_released",
+            with(on(Tab::Rank), &|app| {
+                let line = |name: &str, energy: f64| ReleasedLine {
+                    name: name.to_owned(),
+                    energy: Some(Mean { mean: energy, deviation: 0.03 }),
+                    distance: Some(Mean { mean: 1.0 - energy, deviation: 0.05 }),
+                };
+                let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
+                app.context.ranking.found = Some(Found::Table(lines, summary().guarantee));
+            }),
+        ),
+        ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),
+        ("plan_none", with(on(Tab::Plan), &|app| app.context.session.plans.clear())),
+        ("plan_priced", priced()),
+        ("plan_directions", choosing_directions()),
+        (
+            "plan_queue",
+            with(priced(), &|app| {
+                let plan = app.context.session.plans[0].clone();
+                app.context.queue.plans = vec![plan.clone(), plan];
+                app.focus_on(QUEUE);
+            }),
+        ),
+        (
+            "plan_presets",
+            with(priced(), &|app| {
+                app.context.popup = Some(presets());
+            }),
+        ),
+        (
+            "plan_launch",
+            with(priced(), &|app| {
+                let text = "Launch 'winter'? It reserves ε 1 before it starts.".to_owned();
+                app.context.popup = Some(Popup::Question(Question::new(text, "launch", |_| {})));
+            }),
+        ),
+        ("run_none", on(Tab::Run)),
+        ("run_working", running()),
+        ("run_sealed", seal(running())),
+        (
+            "run_cursor",
+            with(running(), &|app| {
+                app.screens.run.viewport.cursor = Some(20.2);
+                app.screens.run.viewport.window = Some((10.0, 30.0));
+                app.screens.run.viewport.log = true;
+            }),
+        ),
+        (
+            "run_smoothed",
+            with(running(), &|app| {
+                app.screens.run.viewport.smoothing = 0.9;
+                app.context.runs[0].smooth(0.9, false);
+            }),
+        ),
+        ("run_several", several()),
+        ("run_refused", with(several(), &|app| app.screens.run.selected = 1)),
+        (
+            "run_log",
+            with(several(), &|app| {
+                app.focus_on(LOG);
+                filter(app, "step");
+            }),
+        ),
+        ("compare_empty", with(comparing(), &|app| app.context.archive = Some(Vec::new()))),
+        ("compare_selected", comparing()),
+        ("compare_pinned", pinned()),
+        ("compare_sealed", seal(pinned())),
+        (
+            "compare_utility",
+            with(pinned(), &|app| {
+                app.screens.compare.quantity = Quantity::Utility(Series::PublicError);
+            }),
+        ),
+        ("ledger_reading", on(Tab::Ledger)),
+        ("ledger_empty", with(on(Tab::Ledger), &|app| app.context.book = Some(Book::default()))),
+        ("ledger_accounts", spending()),
+        (
+            "ledger_entries",
+            with(spending(), &|app| {
+                app.focus_on(ENTRIES);
+                app.screens.ledger.entry = 1;
+            }),
+        ),
+        (
+            "help",
+            with(running(), &|app| {
+                app.context.popup = Some(Popup::Help(keymap::help(Tab::Run, None)));
+            }),
+        ),
+        (
+            "help_search",
+            with(running(), &|app| {
+                let search = TextField::new("zoom");
+                let help = keymap::help(Tab::Run, None);
+                app.context.popup = Some(Popup::Help(Help { search, ..help }));
+            }),
+        ),
+        (
+            "palette",
+            with(loaded(), &|app| {
+                let mut palette = keymap::palette(Tab::Data);
+                palette.query = TextField::new("bud");
+                app.context.popup = Some(Popup::Palette(palette));
+            }),
+        ),
+        (
+            "export",
+            with(pinned(), &|app| {
+                app.context.popup =
+                    Some(Popup::Export(Box::new(ExportForm::new("runs", true, false))));
+            }),
+        ),
+        (
+            "notice",
+            with(loaded(), &|app| {
+                app.context.say(
+                    Level::Error,
+                    "a long message that says what went wrong and what to do. ".repeat(4),
+                );
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,114 @@
+//! What to write, and where. Exact numbers leave only when asked for by name.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::tui::canvas::{Canvas, bold};
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Svg,
+}
+
+#[derive(Debug)]
+pub struct ExportForm {
+    /// False where the screen has no table.
+    pub has_table: bool,
+    pub format: Format,
+    /// With exact numbers; `None` in a sealed view.
+    pub exact: Option<bool>,
+    pub path: TextField,
+    /// 0 format, 1 exact numbers, 2 path.
+    pub focus: usize,
+}
+
+impl ExportForm {
+    pub const LABELS: [&'static str; 3] = ["format", "exact numbers ◆", "file"];
+
+    pub fn new(stem: &str, has_table: bool, sealed: bool) -> Self {
+        let format = if has_table { Format::Csv } else { Format::Svg };
+        let mut form = Self {
+            has_table,
+            format,
+            exact: (!sealed).then_some(false),
+            path: TextField::new(stem),
+            focus: 2,
+        };
+        form.rename();
+        form
+    }
+
+    /// Gives the file the ending of its format.
+    fn rename(&mut self) {
+        let ending = match self.format {
+            Format::Csv => "csv",
+            Format::Svg => "svg",
+        };
+        let path = std::path::Path::new(self.path.text()).with_extension(ending);
+        self.path.set(&path.to_string_lossy());
+    }
+
+    /// Moves, types or switches.
+    pub fn handle(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Down | KeyCode::Tab => self.focus = (self.focus + 1) % 3,
+            KeyCode::Up | KeyCode::BackTab => self.focus = (self.focus + 2) % 3,
+            KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right if self.focus < 2 => {
+                if self.focus == 1 {
+                    self.exact = self.exact.map(|exact| !exact);
+                } else if self.has_table {
+                    self.format = match self.format {
+                        Format::Csv => Format::Svg,
+                        Format::Svg => Format::Csv,
+                    };
+                    self.rename();
+                }
+            }
+            _ if self.focus == 2 => {
+                self.path.handle(key);
+            }
+            _ => {}
+        }
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+        let inner = canvas.window(body, 70, 9, "Export what is shown");
+        let format = match self.format {
+            Format::Csv => "CSV: the table or the curves",
+            Format::Svg => "SVG: a picture of the screen",
+        };
+        let exact = match self.exact {
+            None => "sealed: none",
+            Some(false) => "left out",
+            Some(true) => "written too: never pass this file on",
+        };
+        for (index, label) in Self::LABELS.iter().enumerate() {
+            let row = Rect { y: inner.y + index as u16, height: 1, ..inner };
+            let [name, value] =
+                row.layout(&Layout::horizontal([Constraint::Length(18), Constraint::Fill(1)]));
+            let focused = self.focus == index;
+            let style = if focused { bold(theme.text) } else { theme.muted };
+            canvas.render(Line::styled(*label, style), name);
+            if index == 2 {
+                let field = TextFieldView::new(&self.path, theme, glyphs);
+                canvas.render(field.focused(focused), value);
+            } else {
+                let text = if index == 0 { format } else { exact };
+                let style = match (focused, index == 1 && self.exact == Some(true)) {
+                    (true, _) => theme.selection,
+                    (_, true) => theme.curator,
+                    _ => theme.text,
+                };
+                canvas.render(Span::styled(text, style), value);
+            }
+        }
+        let help = Rect { y: inner.y + 4, height: inner.height.saturating_sub(4), ..inner };
+        let words = "Rows and their order are those of the screen. A path is relative to the session.\n\
+                     ↑↓ or Tab between lines, Space changes, Enter writes, Esc leaves";
+        canvas.wrapped(words, theme.muted, help);
+    }
+}

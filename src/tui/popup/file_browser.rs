@@ -1,0 +1,147 @@
+//! A directory, and a first look at the file under the cursor.
+
+use std::path::PathBuf;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::picker::{Item, Picker};
+use crate::engine::shelf::{Cells, Listing, Schema};
+use crate::error::Result;
+use crate::privacy::Watch;
+use crate::tui::canvas::Canvas;
+use crate::tui::notice::one_line;
+
+/// What lies in a directory, by its name there.
+#[derive(Debug, Clone)]
+pub enum Place {
+    Directory(String),
+    File(String),
+}
+
+#[derive(Debug)]
+pub struct FileBrowser {
+    pub directory: PathBuf,
+    pub picker: Picker<Place>,
+    /// A first look at a file.
+    pub glance: Option<(PathBuf, Result<Schema>)>,
+}
+
+impl FileBrowser {
+    pub fn new(listing: &Listing) -> Self {
+        let up = Item {
+            title: "..".to_owned(),
+            detail: "the directory above".to_owned(),
+            key: String::new(),
+            value: Place::Directory("..".to_owned()),
+        };
+        let items = listing.entries.iter().map(|entry| Item {
+            title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
+            detail: String::new(),
+            key: if entry.is_directory { String::new() } else { size(entry.bytes) },
+            value: if entry.is_directory {
+                Place::Directory(entry.name.clone())
+            } else {
+                Place::File(entry.name.clone())
+            },
+        });
+        let mut picker = Picker::new("Add a dataset", std::iter::once(up).chain(items).collect());
+        picker.selected = usize::from(picker.items.len() > 1);
+        Self { directory: listing.directory.clone(), picker, glance: None }
+    }
+
+    /// The file under the cursor.
+    pub fn file(&self) -> Option<PathBuf> {
+        match &self.picker.chosen()?.value {
+            Place::File(name) => Some(self.directory.join(name)),
+            Place::Directory(_) => None,
+        }
+    }
+
+    /// The files on the left, the beginning of the one under the cursor on the right.
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect, watch: &Watch) {
+        let theme = canvas.theme;
+        let inner = canvas.window(body, 116, 30, &self.picker.title);
+        let [place, field, lists, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(1),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        let [left, _, right] = lists.layout(&Layout::horizontal([
+            Constraint::Length((lists.width * 2 / 5).min(44)),
+            Constraint::Length(2),
+            Constraint::Fill(1),
+        ]));
+        let directory = self.directory.display().to_string();
+        canvas.render(Line::styled(directory, theme.muted), place);
+        self.picker.draw_query(canvas, field, "a few letters of the name, or a path");
+        self.picker.draw_items(canvas, left);
+        let glance = self.glance.as_ref().filter(|(file, _)| self.file().as_ref() == Some(file));
+        let schema = glance.map(|(_, schema)| schema);
+        match schema {
+            Some(Ok(schema)) => first_look(canvas, right, schema, watch),
+            Some(Err(error)) => canvas.wrapped(one_line(error), theme.error, right),
+            None => {}
+        }
+        let hidden = matches!(schema, Some(Ok(schema)) if matches!(schema.cells, Cells::Hidden));
+        let words = if hidden && !watch.is_sealed() {
+            "Enter opens a folder or takes a file, Ctrl-o shows cells ◆, Esc leaves"
+        } else {
+            "Enter opens a folder or takes a file, Esc leaves"
+        };
+        canvas.render(Line::styled(words, theme.muted), keys);
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// The columns of a file, and its first cells where they may be seen.
+fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
+    let theme = canvas.theme;
+    let text = schema.columns.iter().filter(|column| !column.numeric).count();
+    let rows = if schema.whole {
+        format!("{} rows", schema.rows)
+    } else {
+        format!("more than {} rows", schema.rows)
+    };
+    let (cells, style) = match &schema.cells {
+        Cells::Hidden => (None, theme.muted),
+        Cells::Public(rows) => (Some(rows), theme.muted),
+        Cells::Exact(rows) => (rows.reveal(watch), theme.curator),
+    };
+    let columns = schema.columns.len();
+    let mut lines =
+        vec![Line::styled(format!("{rows}, {columns} columns, {text} of them text"), theme.accent)];
+    match (&schema.cells, cells) {
+        (Cells::Exact(_), Some(_)) => {
+            lines.push(Line::styled("◆ cells, for your eyes only", style));
+        }
+        (Cells::Public(_), _) => {}
+        _ => lines.push(Line::styled("cells are hidden: the file may be private", style)),
+    }
+    let names = schema.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0).min(24);
+    for (index, column) in schema.columns.iter().enumerate() {
+        let kind = if column.numeric { "number" } else { "text  " };
+        let values: Vec<&str> = cells
+            .iter()
+            .flat_map(|rows| rows.rows.iter().take(4))
+            .filter_map(|row| row.get(index).map(String::as_str))
+            .collect();
+        let name: String = column.name.chars().take(names).collect();
+        lines.push(Line::from(vec![
+            Span::styled(format!("{name:<names$} "), theme.text),
+            Span::styled(format!("{kind}  "), theme.muted),
+            Span::styled(values.join(", "), style),
+        ]));
+    }
+    canvas.render(Paragraph::new(lines), area);
+}

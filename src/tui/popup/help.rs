@@ -1,0 +1,82 @@
+//! The keys of a screen, as far as a search finds them.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::tui::canvas::{Canvas, bold};
+use crate::tui::fuzzy;
+use crate::tui::keys::Key;
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+#[derive(Debug)]
+pub struct Help {
+    /// Keys under their headings.
+    pub sections: Vec<(String, Vec<&'static Key>)>,
+    /// The path of the config file.
+    pub config_file: Option<String>,
+    pub search: TextField,
+    pub scroll: u16,
+}
+
+impl Help {
+    /// Scrolls or types.
+    pub fn handle(&mut self, key: KeyEvent) {
+        self.scroll = match key.code {
+            KeyCode::Down => self.scroll.saturating_add(1),
+            KeyCode::Up => self.scroll.saturating_sub(1),
+            KeyCode::PageDown => self.scroll.saturating_add(10),
+            KeyCode::PageUp => self.scroll.saturating_sub(10),
+            _ => {
+                self.search.handle(key);
+                0
+            }
+        };
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+        let mut lines = Vec::new();
+        for (heading, keys) in &self.sections {
+            let found = keys.iter().filter(|key| {
+                let text = format!("{} {} {}", key.shown(), key.name, key.help);
+                fuzzy::holds(self.search.text(), &text)
+            });
+            let mut found = found.peekable();
+            if found.peek().is_some() {
+                lines.push(Line::styled(heading.clone(), bold(theme.accent)));
+            }
+            lines.extend(found.map(|key| {
+                Line::from(vec![
+                    Span::styled(format!("  {:<14}", key.shown()), theme.accent),
+                    Span::styled(key.help, theme.text),
+                ])
+            }));
+        }
+        if self.search.is_empty() {
+            for (mark, words) in [
+                ("◆", "an exact number about private data: for your eyes, never exported"),
+                ("*", "a setting that differs from its default"),
+            ] {
+                lines.push(Line::from(vec![
+                    Span::styled(format!("  {mark:<14}"), theme.curator),
+                    Span::styled(words, theme.text),
+                ]));
+            }
+            if let Some(path) = &self.config_file {
+                lines.push(Line::styled(format!("  configuration: {path}"), theme.muted));
+            }
+        } else if lines.is_empty() {
+            lines.push(Line::styled("no key for that; : finds commands", theme.muted));
+        }
+        let height = lines.len() as u16 + 4;
+        let inner = canvas.window(body, 78, height, "Keys · type to search · Esc closes");
+        let [field, rest] =
+            inner.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
+        let view = TextFieldView::new(&self.search, theme, glyphs).placeholder("search");
+        canvas.render(view.focused(true), Rect { height: 1, ..field });
+        let most = (lines.len() as u16).saturating_sub(rest.height);
+        canvas.render(Paragraph::new(lines).scroll((self.scroll.min(most), 0)), rest);
+    }
+}

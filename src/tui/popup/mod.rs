@@ -1,0 +1,85 @@
+//! Windows over a screen. They know nothing of what lies below them: an answer is a
+//! function of `C`, which the opener gives.
+
+pub mod dataset_form;
+pub mod export_form;
+pub mod file_browser;
+pub mod help;
+pub mod picker;
+pub mod question;
+
+use ratatui::layout::Rect;
+
+use super::canvas::Canvas;
+use super::keys::Command;
+use crate::privacy::Watch;
+use dataset_form::DatasetForm;
+use export_form::ExportForm;
+use file_browser::FileBrowser;
+use help::Help;
+use picker::Picker;
+use question::{Prompt, Question};
+
+pub use question::Then;
+
+pub enum Popup<C> {
+    Help(Help),
+    Question(Question<C>),
+    Prompt(Prompt<C>),
+    Dataset(Box<DatasetForm>),
+    /// Every command.
+    Palette(Picker<Command>),
+    Pick(Picker<Then<C>>),
+    Files(Box<FileBrowser>),
+    Export(Box<ExportForm>),
+}
+
+impl<C> Popup<C> {
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect, watch: &Watch) {
+        match self {
+            Self::Help(help) => help.draw(canvas, body),
+            Self::Question(question) => question.draw(canvas, body),
+            Self::Prompt(prompt) => prompt.draw(canvas, body),
+            Self::Dataset(form) => form.draw(canvas, body),
+            Self::Palette(picker) => picker.draw(canvas, body),
+            Self::Pick(picker) => picker.draw(canvas, body),
+            Self::Files(files) => files.draw(canvas, body, watch),
+            Self::Export(form) => form.draw(canvas, body),
+        }
+    }
+
+    /// A paste goes where text is typed.
+    pub fn paste(&mut self, text: &str) {
+        match self {
+            Self::Help(help) => help.search.insert(text),
+            Self::Question(_) => {}
+            Self::Prompt(prompt) => prompt.text.insert(text),
+            Self::Dataset(form) => form.paste(text),
+            Self::Palette(picker) => picker.query.insert(text),
+            Self::Pick(picker) => picker.query.insert(text),
+            Self::Files(files) => files.picker.query.insert(text),
+            Self::Export(form) => form.path.insert(text),
+        }
+    }
+
+    /// The wheel of the mouse, a step up or down.
+    pub fn scroll(&mut self, by: i16) {
+        match self {
+            Self::Help(help) => help.scroll = help.scroll.saturating_add_signed(by),
+            Self::Palette(picker) => picker.step(by.into()),
+            Self::Pick(picker) => picker.step(by.into()),
+            Self::Files(files) => files.picker.step(by.into()),
+            _ => {}
+        }
+    }
+
+    /// Selects a row of a list; false where there is none.
+    pub fn choose(&mut self, row: usize) -> bool {
+        match self {
+            Self::Palette(picker) => picker.choose(row),
+            Self::Pick(picker) => picker.choose(row),
+            Self::Files(files) => files.picker.choose(row),
+            _ => false,
+        }
+    }
+}

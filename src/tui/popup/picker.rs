@@ -1,0 +1,149 @@
+//! A list to choose from by typing a few letters.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Row};
+
+use crate::tui::canvas::Canvas;
+use crate::tui::fuzzy;
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+#[derive(Debug, Clone)]
+pub struct Item<T> {
+    pub title: String,
+    pub detail: String,
+    pub key: String,
+    /// What choosing it means.
+    pub value: T,
+}
+
+#[derive(Debug)]
+pub struct Picker<T> {
+    pub title: String,
+    pub query: TextField,
+    pub items: Vec<Item<T>>,
+    /// Among the items that match.
+    pub selected: usize,
+}
+
+impl<T> Picker<T> {
+    pub fn new(title: &str, items: Vec<Item<T>>) -> Self {
+        Self { title: title.to_owned(), query: TextField::default(), items, selected: 0 }
+    }
+
+    /// The items that match, the best first; all in their order without a query.
+    pub fn matches(&self) -> Vec<&Item<T>> {
+        self.places().into_iter().map(|place| &self.items[place]).collect()
+    }
+
+    fn places(&self) -> Vec<usize> {
+        let query = self.query.text();
+        if query.trim().is_empty() {
+            return (0..self.items.len()).collect();
+        }
+        let score = |item: &Item<T>| {
+            // A hit in the name is worth more than one in the description.
+            let name = fuzzy::score(query, &item.title).map(|score| 2 * score + 20);
+            let detail = fuzzy::score(query, &item.detail);
+            let key = (item.key == query.trim()).then_some(200);
+            name.max(detail).max(key)
+        };
+        let scored = self.items.iter().enumerate();
+        let mut scored: Vec<(i32, usize)> =
+            scored.filter_map(|(place, item)| Some((score(item)?, place))).collect();
+        scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        scored.into_iter().map(|(_, place)| place).collect()
+    }
+
+    pub fn chosen(&self) -> Option<&Item<T>> {
+        self.matches().get(self.selected).copied()
+    }
+
+    pub fn into_chosen(mut self) -> Option<T> {
+        let place = *self.places().get(self.selected)?;
+        Some(self.items.swap_remove(place).value)
+    }
+
+    pub fn step(&mut self, by: isize) {
+        let last = self.places().len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+
+    /// Selects this row of the items that match; false where there is none.
+    pub fn choose(&mut self, row: usize) -> bool {
+        let is_there = row < self.places().len();
+        if is_there {
+            self.selected = row;
+        }
+        is_there
+    }
+
+    /// Moves or types.
+    pub fn handle(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Down => self.step(1),
+            KeyCode::Up => self.step(-1),
+            KeyCode::Char('n' | 'j') if control => self.step(1),
+            KeyCode::Char('p' | 'k') if control => self.step(-1),
+            KeyCode::PageDown => self.step(10),
+            KeyCode::PageUp => self.step(-10),
+            _ => {
+                self.query.handle(key);
+                self.selected = 0;
+            }
+        }
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let height = (self.items.len() as u16 + 5).min(24);
+        let inner = canvas.window(body, 90, height, &self.title);
+        let [field, list, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(2),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        self.draw_query(canvas, Rect { height: 1, ..field }, "type a few letters");
+        self.draw_items(canvas, list);
+        let words = "↑↓ choose, Enter takes it, Esc leaves";
+        canvas.render(Line::styled(words, canvas.theme.muted), keys);
+    }
+
+    pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
+        let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
+        canvas.render(view.placeholder(placeholder).focused(true), area);
+    }
+
+    /// The items that match, with the chosen one in sight.
+    pub(super) fn draw_items(&self, canvas: &mut Canvas, area: Rect) {
+        let theme = canvas.theme;
+        let matches = self.matches();
+        if matches.is_empty() {
+            canvas.render(Line::styled("nothing matches", theme.muted), area);
+            return;
+        }
+        let widest = |text: fn(&Item<T>) -> &str| {
+            matches.iter().map(|item| text(item).chars().count()).max().unwrap_or(0) as u16
+        };
+        let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
+        let described = matches.iter().any(|item| !item.detail.is_empty());
+        let title = if described {
+            Constraint::Length(titles.min(area.width / 3))
+        } else {
+            Constraint::Fill(1)
+        };
+        let detail = if described { Constraint::Fill(1) } else { Constraint::Length(0) };
+        let widths = vec![title, detail, Constraint::Length(keys)];
+        let row = |place: usize| {
+            let item = matches[place];
+            Row::new(vec![
+                Cell::from(Span::styled(item.title.clone(), theme.text)),
+                Cell::from(Span::styled(item.detail.clone(), theme.muted)),
+                Cell::from(Line::styled(item.key.clone(), theme.accent).right_aligned()),
+            ])
+        };
+        let list = (matches.len(), Some(self.selected));
+        canvas.hits.popup_rows = Some(canvas.table(area, (Vec::new(), widths), list, row));
+    }
+}

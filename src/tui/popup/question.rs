@@ -1,0 +1,100 @@
+//! Questions: one that takes a yes, one that takes a line of text.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::tui::canvas::Canvas;
+use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+/// What an answer does.
+pub type Then<C> = Box<dyn FnOnce(&mut C)>;
+
+pub struct Question<C> {
+    pub text: String,
+    /// The word beside the key that says yes.
+    pub yes: &'static str,
+    pub then: Then<C>,
+    /// Another key that answers.
+    pub other: Option<(char, Then<C>)>,
+}
+
+impl<C> Question<C> {
+    pub fn new(
+        text: impl Into<String>,
+        yes: &'static str,
+        then: impl FnOnce(&mut C) + 'static,
+    ) -> Self {
+        Self { text: text.into(), yes, then: Box::new(then), other: None }
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let theme = canvas.theme;
+        let inner = canvas.window(body, 64, 7, "Sure?");
+        let [question, answers] =
+            inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]));
+        canvas.wrapped(&self.text, theme.text, question);
+        let line = Line::from(vec![
+            Span::styled("y", theme.accent),
+            Span::styled(format!(" or Enter: {}    ", self.yes), theme.muted),
+            Span::styled("n", theme.accent),
+            Span::styled(" or Esc: no", theme.muted),
+        ]);
+        canvas.render(line, answers);
+        let (first, second) = (17 + self.yes.len() as u16 - 4, 14);
+        let key = |c: char| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+        let yes = Rect { width: first.min(answers.width), ..answers };
+        let x = (answers.x + first).min(answers.right());
+        let no = Rect { x, width: second.min(answers.right() - x), ..answers };
+        canvas.hits.answers.extend([(yes, key('y')), (no, key('n'))]);
+    }
+}
+
+/// What takes the text; the error is shown, and the text stays to be mended.
+pub type Take<C> = Box<dyn Fn(&mut C, &str) -> Result<(), String>>;
+
+pub struct Prompt<C> {
+    pub title: String,
+    pub help: String,
+    pub text: TextField,
+    pub problem: Option<String>,
+    pub may_be_empty: bool,
+    pub take: Take<C>,
+}
+
+impl<C> Prompt<C> {
+    pub fn new(
+        title: impl Into<String>,
+        help: impl Into<String>,
+        text: &str,
+        take: impl Fn(&mut C, &str) -> Result<(), String> + 'static,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            help: help.into(),
+            text: TextField::new(text),
+            problem: None,
+            may_be_empty: false,
+            take: Box::new(take),
+        }
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+        // Two lines for what does not fit on one.
+        let lines = if self.help.chars().count() > 68 { 2 } else { 1 };
+        let inner = canvas.window(body, 70, 6 + lines, &self.title);
+        let [help, field, problem, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(lines),
+            Constraint::Length(1),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        canvas.wrapped(&self.help, theme.muted, help);
+        canvas.render(TextFieldView::new(&self.text, theme, glyphs).focused(true), field);
+        if let Some(text) = &self.problem {
+            canvas.wrapped(text, theme.error, problem);
+        }
+        canvas.render(Line::styled("Enter takes it, Esc leaves", theme.muted), keys);
+    }
+}

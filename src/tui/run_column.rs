@@ -1,0 +1,154 @@
+//! What a table says of archived runs.
+
+use std::cmp::Ordering;
+
+use super::widgets::number::{compact_up, five_digits};
+use crate::adapt::Series;
+use crate::privacy::Watch;
+use crate::session::ArchivedRun;
+use crate::session::archive::{best, epsilon, last};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunColumn {
+    Plan,
+    Method,
+    Epsilon,
+    Delta,
+    PublicLast,
+    PublicBest,
+    PrivateLast,
+    PrivateBest,
+    Steps,
+    Outcome,
+    Time,
+    Tag,
+    Run,
+}
+
+/// What a cell is sorted by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Number(f64),
+    Text(String),
+    Missing,
+}
+
+impl Value {
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Number(_) => 0,
+            Self::Text(_) => 1,
+            Self::Missing => 2,
+        }
+    }
+
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()),
+            // Numbers, then text, then what is missing.
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl RunColumn {
+    pub const ALL: [Self; 13] = [
+        Self::Plan,
+        Self::Method,
+        Self::Epsilon,
+        Self::Delta,
+        Self::PublicLast,
+        Self::PublicBest,
+        Self::PrivateLast,
+        Self::PrivateBest,
+        Self::Steps,
+        Self::Outcome,
+        Self::Time,
+        Self::Tag,
+        Self::Run,
+    ];
+
+    /// The columns to show: exact numbers only where they may be seen.
+    pub fn shown(exact: bool) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|column| exact || !column.is_exact()).collect()
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Method => "method",
+            Self::Epsilon => "ε",
+            Self::Delta => "δ",
+            Self::PublicLast => "public",
+            Self::PublicBest => "best",
+            Self::PrivateLast => "private ◆",
+            Self::PrivateBest => "best ◆",
+            Self::Steps => "steps",
+            Self::Outcome => "outcome",
+            Self::Time => "time (UTC)",
+            Self::Tag => "tag",
+            Self::Run => "run",
+        }
+    }
+
+    pub fn is_exact(self) -> bool {
+        matches!(self, Self::PrivateLast | Self::PrivateBest)
+    }
+
+    pub fn is_number(self) -> bool {
+        matches!(
+            self,
+            Self::Epsilon
+                | Self::Delta
+                | Self::PublicLast
+                | Self::PublicBest
+                | Self::PrivateLast
+                | Self::PrivateBest
+                | Self::Steps
+        )
+    }
+
+    /// What sorts and is exported.
+    pub fn value(self, run: &ArchivedRun, watch: &Watch) -> Value {
+        let number = |x: Option<f64>| x.map_or(Value::Missing, Value::Number);
+        let text = |text: &str| match text {
+            "" => Value::Missing,
+            text => Value::Text(text.to_owned()),
+        };
+        match self {
+            Self::Plan => text(run.plan.as_ref().map_or("", |plan| &plan.name)),
+            Self::Method => text(run.plan.as_ref().map_or("", |plan| &plan.method)),
+            Self::Epsilon => number(epsilon(run)),
+            Self::Delta => {
+                let asked = run.plan.as_ref().map(|plan| plan.target);
+                number(run.guarantee.or(asked).map(|target| target.delta))
+            }
+            Self::PublicLast => number(last(run, Series::PublicError, watch)),
+            Self::PublicBest => number(best(run, Series::PublicError, watch)),
+            Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
+            Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
+            Self::Steps => Value::Number(run.steps as f64),
+            Self::Outcome => text(&run.outcome),
+            Self::Time => text(&run.time),
+            Self::Tag => text(&run.tag),
+            Self::Run => text(&run.id.0),
+        }
+    }
+
+    /// What the table shows.
+    pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
+        match (self, self.value(run, watch)) {
+            (_, Value::Missing) => "–".to_owned(),
+            (Self::Epsilon, Value::Number(x)) => compact_up(x),
+            (Self::Delta, Value::Number(x)) => format!("{x:e}"),
+            (Self::Steps, Value::Number(x)) => match run.of {
+                of if of > run.steps => format!("{x} of {of}"),
+                _ => x.to_string(),
+            },
+            (_, Value::Number(x)) => five_digits(x),
+            (Self::Time, Value::Text(time)) => time.chars().take(16).collect(),
+            (_, Value::Text(text)) => text,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Compare: runs side by side.
+
+mod state;
+mod update;
+mod view;
+
+use ratatui::layout::Rect;
+
+use super::{Keys, Screen, moved};
+use crate::engine::Request;
+use crate::privacy::Watch;
+use crate::tui::canvas::Canvas;
+use crate::tui::context::{Change, Context};
+use crate::tui::run_column::{RunColumn, Value};
+use crate::tui::sheet::Sheet;
+use crate::tui::tab::{CHARTS, Pane};
+use crate::tui::widgets::viewport::Viewport;
+pub use state::{ARCHIVE, CompareScreen, Quantity};
+
+impl Screen for CompareScreen {
+    fn keys() -> Keys<Self> {
+        update::KEYS
+    }
+
+    fn panes(&self, _: &Context) -> Vec<Pane> {
+        vec![ARCHIVE, CHARTS]
+    }
+
+    fn select(&mut self, _: Pane, by: isize, context: &Context) {
+        let order = self.order(context.archived(), context.filter(), &context.watch);
+        self.selected = moved(&order, self.selected, by);
+    }
+
+    fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
+        view::view(self, context, canvas, area);
+    }
+
+    fn open(&mut self, context: &mut Context) {
+        context.ask(Request::Archive);
+    }
+
+    /// The selected run stays selected; at first it is the one on top.
+    fn follow(&mut self, change: &Change, context: &mut Context) {
+        let Change::Archive(before) = change else { return };
+        let runs = context.archived();
+        let id = before.as_ref().and_then(|before| Some(&self.run(before)?.id));
+        let place = id.and_then(|id| runs.iter().position(|run| run.id == *id));
+        let order = self.order(runs, "", &context.watch);
+        self.selected = place.or(order.first().copied()).unwrap_or(0);
+    }
+
+    fn step_out(&mut self, _: &mut Context) -> bool {
+        self.viewport.step_out()
+    }
+
+    fn filtered(&self) -> Option<Pane> {
+        Some(ARCHIVE)
+    }
+
+    fn enters_on_click(&self, pane: Pane) -> bool {
+        pane == ARCHIVE
+    }
+
+    fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
+        let extent = self.extent(context.archived());
+        Some((&mut self.viewport, extent))
+    }
+
+    fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
+        let runs = context.archive.as_ref()?;
+        let columns = RunColumn::shown(!watch.is_sealed());
+        // The order on the screen, which an exact column may have sorted.
+        let order = self.order(runs, context.filter(), &context.watch);
+        let row = |index: usize| {
+            let cell = |column: &RunColumn| match column.value(&runs[index], watch) {
+                Value::Number(x) => x.to_string(),
+                Value::Text(text) => text,
+                Value::Missing => String::new(),
+            };
+            columns.iter().map(cell).collect()
+        };
+        Some(Sheet {
+            header: columns.iter().map(|column| column.title().to_owned()).collect(),
+            rows: order.into_iter().map(row).collect(),
+        })
+    }
+
+    fn export_name(&self) -> Option<&'static str> {
+        Some("runs")
+    }
+}

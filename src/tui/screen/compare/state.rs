@@ -1,0 +1,258 @@
+//! Which runs are shown, in which order, and which of them are pinned.
+
+use crate::adapt::Series;
+use crate::privacy::Watch;
+use crate::privacy::ledger::RunId;
+use crate::session::archive::{curve, epsilon};
+use crate::session::{ArchivedRun, plan_field};
+use crate::tui::fuzzy;
+use crate::tui::run_column::{RunColumn, Value};
+use crate::tui::tab::Pane;
+use crate::tui::theme::SERIES;
+use crate::tui::widgets::viewport::Viewport;
+
+/// Archived runs.
+pub const ARCHIVE: Pane = Pane::list("archive");
+
+#[derive(Debug)]
+pub struct CompareScreen {
+    /// Index into the archive.
+    pub selected: usize,
+    pub sort: RunColumn,
+    pub reverse: bool,
+    /// A pinned run keeps its place, and with it its colour and marker.
+    pub pins: [Option<RunId>; SERIES],
+    pub viewport: Viewport,
+    pub quantity: Quantity,
+    /// Cells of the first column.
+    pub width: u16,
+}
+
+impl Default for CompareScreen {
+    fn default() -> Self {
+        Self {
+            selected: 0,
+            sort: RunColumn::Time,
+            reverse: true,
+            pins: Default::default(),
+            viewport: Viewport::default(),
+            quantity: Quantity::Series(Series::PublicError),
+            width: 24,
+        }
+    }
+}
+
+/// What the chart shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    Series(Series),
+    Epsilon,
+    /// The best value of a series against the ε that it cost.
+    Utility(Series),
+}
+
+impl Quantity {
+    pub const ALL: [Self; 19] = [
+        Self::Series(Series::PublicError),
+        Self::Series(Series::PrivateError),
+        Self::Series(Series::PublicLoss),
+        Self::Series(Series::PrivateLoss),
+        Self::Series(Series::Objective),
+        Self::Series(Series::ExactObjective),
+        Self::Series(Series::StationarityGap),
+        Self::Series(Series::ExactStationarityGap),
+        Self::Epsilon,
+        Self::Utility(Series::PublicError),
+        Self::Utility(Series::PrivateError),
+        Self::Series(Series::PublicAccuracy),
+        Self::Series(Series::PrivateAccuracy),
+        Self::Series(Series::HoldoutLoss),
+        Self::Series(Series::ClipFraction),
+        Self::Series(Series::GradientMedian),
+        Self::Series(Series::GradientTail),
+        Self::Series(Series::SubspaceEnergy),
+        Self::Series(Series::ExactSubspaceEnergy),
+    ];
+
+    pub fn title(self) -> String {
+        match self {
+            Self::Series(series) => series.words().to_owned(),
+            Self::Epsilon => "ε spent".to_owned(),
+            Self::Utility(series) => format!("best {} against ε", series.words()),
+        }
+    }
+
+    /// Whether a logarithmic axis makes sense whatever the user chose.
+    pub fn always_log(self) -> bool {
+        matches!(self, Self::Series(Series::StationarityGap | Series::ExactStationarityGap))
+    }
+}
+
+impl CompareScreen {
+    pub fn run<'a>(&self, runs: &'a [ArchivedRun]) -> Option<&'a ArchivedRun> {
+        runs.get(self.selected)
+    }
+
+    /// Indices of the runs that pass the filter, in the order of the table.
+    pub fn order(&self, runs: &[ArchivedRun], filter: &str, watch: &Watch) -> Vec<usize> {
+        let columns = RunColumn::shown(!watch.is_sealed());
+        let passes = |run: &ArchivedRun| {
+            let cells: Vec<String> = columns.iter().map(|column| column.text(run, watch)).collect();
+            fuzzy::holds(filter, &cells.join(" "))
+        };
+        let mut order: Vec<usize> = (0..runs.len()).filter(|&it| passes(&runs[it])).collect();
+        let value = |index: usize| self.sort.value(&runs[index], watch);
+        order.sort_by(|&a, &b| {
+            let (x, y) = (value(a), value(b));
+            // What is missing stays at the end in either direction.
+            let missing = |value: &Value| *value == Value::Missing;
+            if self.reverse && !missing(&x) && !missing(&y) { y.compare(&x) } else { x.compare(&y) }
+        });
+        order
+    }
+
+    pub fn slot(&self, run: &RunId) -> Option<usize> {
+        self.pins.iter().position(|pin| pin.as_ref() == Some(run))
+    }
+
+    /// Pins or unpins. False when every place is taken.
+    pub fn toggle_pin(&mut self, run: &RunId) -> bool {
+        if let Some(slot) = self.slot(run) {
+            self.pins[slot] = None;
+            return true;
+        }
+        let free = self.pins.iter_mut().find(|pin| pin.is_none());
+        free.map(|pin| *pin = Some(run.clone())).is_some()
+    }
+
+    /// Pinned runs with their places; the selected one where none is pinned.
+    pub fn pinned<'a>(&self, runs: &'a [ArchivedRun]) -> Vec<(usize, &'a ArchivedRun)> {
+        let of = |id: &RunId| runs.iter().find(|run| run.id == *id);
+        let pinned: Vec<_> = self
+            .pins
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, pin)| Some((slot, of(pin.as_ref()?)?)))
+            .collect();
+        if pinned.is_empty() {
+            self.run(runs).map(|run| (0, run)).into_iter().collect()
+        } else {
+            pinned
+        }
+    }
+
+    /// The next thing that the shown runs have numbers for.
+    pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch) {
+        let all = Quantity::ALL;
+        let here = all.iter().position(|quantity| *quantity == self.quantity).unwrap_or(0);
+        let mut others = (1..=all.len()).map(|step| all[(here + step) % all.len()]);
+        let next = others.find(|quantity| self.has(*quantity, runs, watch));
+        self.quantity = next.unwrap_or(self.quantity);
+        self.viewport.reset();
+    }
+
+    fn has(&self, quantity: Quantity, runs: &[ArchivedRun], watch: &Watch) -> bool {
+        match quantity {
+            Quantity::Epsilon => true,
+            Quantity::Series(series) => {
+                self.pinned(runs).iter().any(|(_, run)| curve(run, series, watch).is_some())
+            }
+            Quantity::Utility(series) => runs.iter().any(|run| curve(run, series, watch).is_some()),
+        }
+    }
+
+    /// First and last x of what the chart shows.
+    pub fn extent(&self, runs: &[ArchivedRun]) -> (f64, f64) {
+        if let Quantity::Utility(_) = self.quantity {
+            let spent = runs.iter().filter_map(epsilon);
+            return (0.0, spent.fold(1.0, f64::max));
+        }
+        let steps = self.pinned(runs).into_iter().map(|(_, run)| run.steps);
+        (0.0, steps.max().unwrap_or(2).max(2) as f64)
+    }
+
+    /// What differs between the configurations of the pinned runs: a name, and a
+    /// value for each.
+    pub fn differences(&self, runs: &[ArchivedRun]) -> Vec<(String, Vec<String>)> {
+        let plans: Vec<_> = self.pinned(runs).iter().map(|(_, run)| run.plan.as_ref()).collect();
+        plan_field::differences(&plans)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::fixtures::archived;
+
+    fn runs() -> Vec<ArchivedRun> {
+        vec![archived(1, 2.0, &[5.0, 3.0, 4.0]), archived(2, 0.5, &[9.0]), archived(3, 1.0, &[])]
+    }
+
+    #[test]
+    fn sorting_follows_the_column_and_puts_what_is_missing_last() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let watch = Watch::open();
+        assert_eq!(screen.order(&runs, "", &watch), [2, 1, 0], "newest first");
+        screen.sort = RunColumn::PublicBest;
+        screen.reverse = false;
+        assert_eq!(screen.order(&runs, "", &watch), [0, 1, 2]);
+        screen.reverse = true;
+        assert_eq!(screen.order(&runs, "", &watch), [1, 0, 2]);
+        assert_eq!(screen.order(&runs, "nothing has this", &watch), [0; 0]);
+    }
+
+    #[test]
+    fn best_and_last_are_different_numbers() {
+        let (runs, watch) = (runs(), Watch::open());
+        let run = &runs[0];
+        assert_eq!(RunColumn::PublicBest.value(run, &watch), Value::Number(3.0));
+        assert_eq!(RunColumn::PublicLast.value(run, &watch), Value::Number(4.0));
+        assert_eq!(RunColumn::PrivateBest.value(run, &watch), Value::Number(1003.0));
+    }
+
+    #[test]
+    fn sealed_no_exact_number_is_shown_sorted_by_or_found() {
+        let (mut screen, runs, watch) = (CompareScreen::default(), runs(), Watch::sealed());
+        for run in &runs {
+            for column in [RunColumn::PrivateLast, RunColumn::PrivateBest] {
+                assert_eq!(column.value(run, &watch), Value::Missing);
+            }
+        }
+        assert!(RunColumn::shown(false).iter().all(|column| !column.title().contains('◆')));
+        assert!(screen.order(&runs, "1009", &Watch::open()).len() == 1);
+        assert!(screen.order(&runs, "1009", &watch).is_empty());
+        for _ in 0..20 {
+            screen.next_quantity(&runs, &watch);
+            assert!(!matches!(
+                screen.quantity,
+                Quantity::Series(Series::PrivateError) | Quantity::Utility(Series::PrivateError)
+            ));
+        }
+    }
+
+    #[test]
+    fn pins_keep_their_place_when_others_leave() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        for id in &ids {
+            assert!(screen.toggle_pin(id));
+        }
+        screen.toggle_pin(&ids[0]);
+        assert_eq!((screen.slot(&ids[1]), screen.slot(&ids[2])), (Some(1), Some(2)));
+        for number in 0..4 {
+            screen.toggle_pin(&RunId(format!("other {number}")));
+        }
+        assert!(!screen.toggle_pin(&ids[0]), "six places");
+    }
+
+    #[test]
+    fn only_what_differs_is_in_the_comparison() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let ids: Vec<RunId> = runs.iter().map(|run| run.id.clone()).collect();
+        screen.toggle_pin(&ids[0]);
+        screen.toggle_pin(&ids[1]);
+        let differences = screen.differences(&runs);
+        assert_eq!(differences.len(), 1, "{differences:?}");
+        assert_eq!(differences[0], ("ε of this run".to_owned(), vec!["2".into(), "0.5".into()]));
+    }
+}

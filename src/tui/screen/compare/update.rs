@@ -1,0 +1,100 @@
+//! What the keys of the Compare screen do.
+
+use super::state::CompareScreen;
+use crate::engine::Request;
+use crate::session::ArchivedRun;
+use crate::tui::context::Context;
+use crate::tui::keys::{also, show};
+use crate::tui::notice::Level;
+use crate::tui::popup::question::Prompt;
+use crate::tui::run_column::RunColumn;
+use crate::tui::screen::{Keys, charts};
+use crate::tui::tab::Tab;
+
+/// The first column may be as narrow and as wide as this.
+const WIDTHS: [u16; 2] = [10, 60];
+
+#[rustfmt::skip] // a table reads best as one
+pub const KEYS: Keys<CompareScreen> = &[
+    show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
+    show(&["s"], "sort", "sort by the next column", sort),
+    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
+    show(&["t"], "tag", "write a remark on the run", tag),
+    show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
+    also(&["p"], "plan like this", "make a plan with the settings of this run", plan_like_this),
+    also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
+    also(&["r"], "refresh", "read the run directories again", |_, context| context.ask(Request::Archive)),
+    also(&["y"], "log", "logarithmic axis on or off", charts::log_axis),
+    also(&["m"], "smooth", "smoothing: none, some, strong", charts::smooth),
+    also(&["+", "="], "zoom", "zoom in at the cursor", charts::zoom_in),
+    also(&["-"], "zoom out", "zoom out", charts::zoom_out),
+    also(&["left"], "cursor left", "move the chart cursor left", charts::cursor_left),
+    also(&["right"], "cursor right", "move the chart cursor right", charts::cursor_right),
+    also(&["H", "shift-left"], "pan left", "move the window left", charts::pan_left),
+    also(&["L", "shift-right"], "pan right", "move the window right", charts::pan_right),
+    also(&["0"], "reset view", "whole range, no cursor", charts::reset),
+    also(&["<", ","], "narrower", "make the first column narrower", |screen, context| set_width(screen, context, screen.width.saturating_sub(2))),
+    also(&[">", "."], "wider", "make the first column wider", |screen, context| set_width(screen, context, screen.width + 2)),
+];
+
+fn selected(screen: &CompareScreen, context: &Context) -> Option<ArchivedRun> {
+    screen.run(context.archived()).cloned()
+}
+
+fn pin(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(run) = selected(screen, context) else { return };
+    if !screen.toggle_pin(&run.id) {
+        context.say(Level::Warning, "six runs are pinned: unpin one, or c clears all");
+    }
+}
+
+fn sort(screen: &mut CompareScreen, context: &mut Context) {
+    let columns = RunColumn::shown(!context.watch.is_sealed());
+    let here = columns.iter().position(|column| *column == screen.sort);
+    screen.sort = columns[here.map_or(0, |here| (here + 1) % columns.len())];
+    // Errors and ε: the smallest first; time: the newest first.
+    screen.reverse = screen.sort == RunColumn::Time;
+}
+
+fn tag(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(ArchivedRun { id, tag, .. }) = selected(screen, context) else { return };
+    let help = "a remark on this run, kept in its directory; empty removes it";
+    let mut prompt = Prompt::new("Tag", help, &tag, move |context: &mut Context, tag| {
+        context.ask(Request::TagRun { run: id.clone(), tag: tag.to_owned() });
+        Ok(())
+    });
+    prompt.may_be_empty = true;
+    context.prompt(prompt);
+}
+
+fn delete(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
+    if context.runs.iter().any(|live| !live.has_ended() && live.run.as_ref() == Some(&id)) {
+        context.say(Level::Warning, "this run is under way: stop it first");
+        return;
+    }
+    let text = format!(
+        "Delete {} with its model and its numbers? What it spent stays in the ledger.",
+        id.0
+    );
+    context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));
+}
+
+fn plan_like_this(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(run) = selected(screen, context) else { return };
+    let Some(earlier) = run.plan else {
+        context.say(Level::Warning, "the plan of this run cannot be read");
+        return;
+    };
+    // Where no first plan can be made, the earlier one becomes it.
+    let _ = context.ensure_plan();
+    context.take_plan(earlier);
+    context.go_to(Tab::Plan);
+}
+
+fn set_width(screen: &mut CompareScreen, context: &mut Context, width: u16) {
+    screen.width = width.clamp(WIDTHS[0], WIDTHS[1]);
+    context.state.run_column = Some(screen.width);
+    context.ask(Request::Remember(context.state.clone()));
+}

@@ -1,0 +1,69 @@
+//! Which dataset is selected, and where its rows are scrolled to.
+
+use crate::data::{DatasetDefinition, Role};
+use crate::engine::shelf::Rows;
+use crate::session::Loaded;
+use crate::tui::context::Context;
+use crate::tui::fuzzy;
+use crate::tui::tab::Pane;
+
+pub const DATASETS: Pane = Pane::list("datasets");
+/// Rows of the selected dataset.
+pub const ROWS: Pane = Pane::scrolled("rows");
+
+#[derive(Debug, Default)]
+pub struct DataScreen {
+    pub selected: usize,
+    /// First row and first column of the preview.
+    pub row: usize,
+    pub column: usize,
+}
+
+/// Rows that may be seen.
+#[derive(Debug, Clone, Copy)]
+pub enum RowsShown<'a> {
+    Public(&'a Loaded),
+    Private(&'a Rows),
+}
+
+impl DataScreen {
+    pub fn definition<'a>(&self, context: &'a Context) -> Option<&'a DatasetDefinition> {
+        context.session.datasets.get(self.selected)
+    }
+
+    /// The datasets that pass the filter, as indices.
+    pub fn visible(context: &Context) -> Vec<usize> {
+        let passes = |index: &usize| {
+            let dataset = &context.session.datasets[*index];
+            let role = match dataset.role {
+                Role::Private => "private",
+                Role::Public => "public",
+            };
+            let words = [Some(&dataset.name), dataset.label.as_ref(), dataset.filter.as_ref()];
+            let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+            fuzzy::holds(context.filter(), &format!("{} {role}", words.join(" ")))
+        };
+        (0..context.session.datasets.len()).filter(passes).collect()
+    }
+
+    /// The rows that may be shown of the selected dataset.
+    pub fn rows<'a>(&self, context: &'a Context) -> Option<RowsShown<'a>> {
+        let definition = self.definition(context)?;
+        if definition.role == Role::Private {
+            let (name, rows) = context.peeked.as_ref()?;
+            let rows = rows.reveal(&context.watch).filter(|_| *name == definition.name);
+            return rows.map(RowsShown::Private);
+        }
+        let loaded = context.loaded(&definition.name)?;
+        loaded.public().is_ok().then_some(RowsShown::Public(loaded))
+    }
+
+    /// How many rows of the selected dataset can be seen.
+    pub fn row_count(&self, context: &Context) -> usize {
+        match self.rows(context) {
+            Some(RowsShown::Public(loaded)) => loaded.rows,
+            Some(RowsShown::Private(rows)) => rows.rows.len(),
+            None => 0,
+        }
+    }
+}

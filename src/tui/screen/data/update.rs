@@ -1,0 +1,78 @@
+//! What the keys of the Data screen do.
+
+use std::path::PathBuf;
+
+use super::state::DataScreen;
+use crate::data::Role;
+use crate::engine::Request;
+use crate::tui::context::{Context, Popup};
+use crate::tui::keys::{also, show};
+use crate::tui::notice::Level;
+use crate::tui::popup::dataset_form::DatasetForm;
+use crate::tui::screen::Keys;
+
+#[rustfmt::skip] // a table reads best as one
+pub const KEYS: Keys<DataScreen> = &[
+    show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from(".")))),
+    show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
+    show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
+    show(&["r"], "reload", "read the dataset's file again", reload),
+    also(&["c"], "cancel reading", "stop waiting for a dataset that is being read", cancel_reading),
+    show(&["o"], "rows", "show or hide private rows (◆)", show_rows),
+    also(&["left"], "columns left", "scroll the preview to the left", |screen, _| screen.column = screen.column.saturating_sub(1)),
+    also(&["right"], "columns right", "scroll the preview to the right", columns_right),
+];
+
+fn edit(screen: &mut DataScreen, context: &mut Context) {
+    let Some(definition) = screen.definition(context).cloned() else { return };
+    let loaded = context.loaded(&definition.name);
+    let known = loaded.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
+    let form = DatasetForm::new(definition, known.unwrap_or_default(), false);
+    context.popup = Some(Popup::Dataset(Box::new(form)));
+}
+
+fn remove(screen: &mut DataScreen, context: &mut Context) {
+    let Some(name) = screen.definition(context).map(|it| it.name.clone()) else { return };
+    let text = format!("Remove '{name}' from the session? Its file and its ledger entries stay.");
+    context.confirm(text, "remove", move |context| context.remove_dataset(&name));
+}
+
+fn reload(screen: &mut DataScreen, context: &mut Context) {
+    let Some(definition) = screen.definition(context).cloned() else { return };
+    context.load(definition);
+    context.ask_preview();
+}
+
+fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
+    let Some(name) = screen.definition(context).map(|it| it.name.clone()) else { return };
+    if context.is_loading(&name) {
+        context.ask(Request::CancelLoad(name));
+    } else {
+        context.say(Level::Info, "this dataset is not being read");
+    }
+}
+
+/// Public rows are there anyway. Private ones are exact: they are asked for by name,
+/// marked, and gone when the view is sealed.
+fn show_rows(screen: &mut DataScreen, context: &mut Context) {
+    let Some(definition) = screen.definition(context) else { return };
+    let (role, dataset) = (definition.role, definition.name.clone());
+    if role == Role::Public {
+        context.say(Level::Info, "public rows are shown below: Tab moves there, arrows scroll");
+    } else if context.peeked.take_if(|(name, _)| *name == dataset).is_some() {
+        // They were shown, and are hidden now.
+    } else if context.watch.is_sealed() {
+        context.say(Level::Warning, "the view is sealed: v opens it");
+    } else {
+        screen.row = 0;
+        let watch = context.watch.clone();
+        context.ask(Request::Peek { dataset, watch });
+    }
+}
+
+fn columns_right(screen: &mut DataScreen, context: &mut Context) {
+    let loaded = screen.definition(context).and_then(|it| context.loaded(&it.name));
+    if let Some(loaded) = loaded {
+        screen.column = (screen.column + 1).min(loaded.columns.len().saturating_sub(1));
+    }
+}

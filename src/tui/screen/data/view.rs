@@ -1,0 +1,264 @@
+//! How the Data screen looks.
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
+
+use super::state::{DATASETS, DataScreen, ROWS, RowsShown};
+use crate::data::{Columns, DatasetDefinition, Role, Source};
+use crate::tui::canvas::{Canvas, ListHit};
+use crate::tui::context::{Context, DatasetStatus};
+use crate::tui::notice::one_line;
+use crate::tui::theme::Glyphs;
+
+/// Columns of the preview are at most this wide.
+const WIDEST: usize = 18;
+
+pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+    let count = context.session.datasets.len();
+    let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
+    let [list, below] =
+        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let title = if context.session.name.is_empty() { "Datasets" } else { &context.session.name };
+    let inner = canvas.pane(list, &context.filtered_title(title), DATASETS);
+    if count == 0 {
+        canvas.empty(
+            inner,
+            &["No data yet. Press a to add a data file, or Ctrl-o to open a session."],
+        );
+    } else {
+        datasets(screen, context, canvas, inner);
+    }
+    let Some(definition) = screen.definition(context) else {
+        canvas.empty_box(
+            below,
+            "What to do",
+            &[
+                "1. Add the private dataset and at least one public one (a).",
+                "2. Say which column is the label, and which rows belong to it (Enter).",
+                "3. Press 3 to plan a run, and see what it costs before it starts.",
+            ],
+        );
+        return;
+    };
+    let on_rows = canvas.has_focus(ROWS);
+    if below.width >= 110 {
+        let [left, right] =
+            below.layout(&Layout::horizontal([Constraint::Length(50), Constraint::Fill(1)]));
+        details(context, canvas, left, definition);
+        preview(screen, context, canvas, right, definition);
+    } else if below.height >= 22 {
+        let [above, rows] =
+            below.layout(&Layout::vertical([Constraint::Length(11), Constraint::Fill(1)]));
+        details(context, canvas, above, definition);
+        preview(screen, context, canvas, rows, definition);
+    } else if on_rows {
+        preview(screen, context, canvas, below, definition);
+    } else {
+        details(context, canvas, below, definition);
+    }
+}
+
+fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+    let theme = canvas.theme;
+    let wide = area.width >= 100;
+    let visible = DataScreen::visible(context);
+    let row = |place: usize| {
+        let dataset = &context.session.datasets[visible[place]];
+        let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
+            Some(DatasetStatus::Ready { loaded, .. }) => {
+                (loaded.rows.to_string(), loaded.columns.len().to_string(), "ready", theme.good)
+            }
+            Some(DatasetStatus::Failed(_)) => (String::new(), String::new(), "failed", theme.error),
+            Some(DatasetStatus::Loading(share)) => {
+                let percent = format!("{:.0} %", (share * 100.0).floor());
+                (percent, String::new(), "reading", theme.warning)
+            }
+            None => (String::new(), String::new(), "", theme.muted),
+        };
+        let role = match dataset.role {
+            Role::Private => Span::styled("private", theme.warning),
+            Role::Public => Span::styled("public", theme.text),
+        };
+        Row::new(vec![
+            Cell::from(dataset.name.clone()),
+            Cell::from(role),
+            Cell::from(Line::raw(size).right_aligned()),
+            Cell::from(Line::raw(columns).right_aligned()),
+            Cell::from(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
+            Cell::from(dataset.filter.clone().unwrap_or_else(|| "all rows".to_owned())),
+            Cell::from(Span::styled(state, style)),
+        ])
+    };
+    let header = ["name", "role", "rows", "columns", "label", "filter", "state"];
+    let widths = [
+        Constraint::Length(if wide { 28 } else { 15 }),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(if wide { 16 } else { 9 }),
+        Constraint::Fill(1),
+        Constraint::Length(7),
+    ];
+    let selected = visible.iter().position(|index| *index == screen.selected);
+    let shape = (header.map(Line::raw).to_vec(), widths.to_vec());
+    let list = (DATASETS, visible.len(), selected);
+    canvas.list(area, shape, list, row);
+}
+
+fn details(context: &Context, canvas: &mut Canvas, area: Rect, definition: &DatasetDefinition) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let inner = canvas.boxed(area, &definition.name);
+    let origin = match &definition.source {
+        Source::Builtin(name) => format!("{name} (inside the program)"),
+        Source::Synthetic { rows, dimension, mixture, seed, .. } => {
+            format!("synthetic: {rows} rows, {dimension} features, mixture {mixture}, seed {seed}")
+        }
+        files => files.files().join(" + "),
+    };
+    let features = match &definition.columns {
+        Columns::All => "every column but the label".to_owned(),
+        Columns::Only(names) => names.join(", "),
+        Columns::Except(names) => format!("all but {}", names.join(", ")),
+    };
+    let categories: Vec<_> = definition.categories.keys().cloned().collect();
+    let mut lines = canvas.pairs(&[
+        ("origin", origin),
+        ("label", definition.label.clone().unwrap_or_else(|| "none: unlabelled".to_owned())),
+        ("filter", definition.filter.clone().unwrap_or_else(|| "none: all rows".to_owned())),
+        ("features", features),
+        (
+            "categories",
+            if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") },
+        ),
+    ]);
+    match context.datasets.get(&definition.name) {
+        Some(DatasetStatus::Ready { loaded, account }) => {
+            let columns = loaded.columns.iter().map(|column| {
+                if column.numeric { column.name.clone() } else { format!("{} (text)", column.name) }
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            lines.extend(canvas.pairs(&[("columns", columns)]));
+            match definition.role {
+                Role::Private => {
+                    let ledger = match account {
+                        Some(account) => format!("known as {}", account.0),
+                        None => {
+                            "not met yet: its account opens with its first run or budget".to_owned()
+                        }
+                    };
+                    lines.extend(canvas.pairs(&[("ledger", ledger)]));
+                    lines.push(Line::styled(
+                        "Its rows are hidden (o shows them ◆). What leaves them is noised and \
+                         entered in the ledger.",
+                        theme.muted,
+                    ));
+                }
+                Role::Public => {
+                    let print = loaded.definition.fingerprint.clone().unwrap_or_default();
+                    lines.extend(canvas.pairs(&[("fingerprint", print)]));
+                }
+            }
+        }
+        Some(DatasetStatus::Failed(error)) => {
+            lines.push(Line::styled(one_line(error), theme.error));
+        }
+        Some(DatasetStatus::Loading(share)) => {
+            let bar = progress_bar(glyphs, *share);
+            let text = format!("reading {bar} {:.0} % (c cancels)", (share * 100.0).floor());
+            lines.push(Line::styled(text, theme.warning));
+        }
+        None => {}
+    }
+    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+}
+
+fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
+    let full = (share.clamp(0.0, 1.0) * 20.0) as usize;
+    glyphs.bar_full.repeat(full) + &glyphs.bar_empty.repeat(20 - full)
+}
+
+fn preview(
+    screen: &DataScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    definition: &DatasetDefinition,
+) {
+    let shown = screen.rows(context);
+    let title = match shown {
+        Some(RowsShown::Public(loaded)) => {
+            format!("Rows · {} of {}", (screen.row + 1).min(loaded.rows), loaded.rows)
+        }
+        Some(RowsShown::Private(rows)) => {
+            format!("◆ Private rows · first {} of {}", rows.rows.len(), rows.total)
+        }
+        None => "Rows".to_owned(),
+    };
+    let inner = canvas.pane(area, &title, ROWS);
+    let Some(shown) = shown else {
+        let line = match (definition.role, context.datasets.get(&definition.name)) {
+            (Role::Private, Some(DatasetStatus::Ready { .. })) if context.watch.is_sealed() => {
+                "Private rows are sealed."
+            }
+            (Role::Private, Some(DatasetStatus::Ready { .. })) => {
+                "Private rows stay hidden. Press o to see them: for your eyes only (◆)."
+            }
+            (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
+            _ => "reading…",
+        };
+        canvas.empty(inner, &[line]);
+        return;
+    };
+    rows(screen, canvas, inner, shown);
+}
+
+/// Cells of the rows from the chosen row and column on, under a fixed header.
+fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) {
+    let theme = canvas.theme;
+    let (names, count): (Vec<&str>, usize) = match shown {
+        RowsShown::Public(loaded) => {
+            (loaded.columns.iter().map(|column| column.name.as_str()).collect(), loaded.rows)
+        }
+        RowsShown::Private(rows) => {
+            (rows.header.iter().map(String::as_str).collect(), rows.rows.len())
+        }
+    };
+    let cell = |row: usize, column: usize| match shown {
+        RowsShown::Public(loaded) => loaded
+            .public()
+            .map_or_else(|_| String::new(), |table| table.columns[column].cell(row).to_string()),
+        RowsShown::Private(rows) => rows.rows[row].get(column).cloned().unwrap_or_default(),
+    };
+    let height = usize::from(area.height.saturating_sub(1));
+    let first = screen.row.min(count.saturating_sub(1));
+    let visible = first..count.min(first + height);
+    let number = visible.end.to_string().len() + 1;
+    let mut room = usize::from(area.width).saturating_sub(number + 1);
+    let (mut header, mut widths) = (vec![Line::raw("")], vec![Constraint::Length(number as u16)]);
+    let from = screen.column.min(names.len().saturating_sub(1));
+    let mut columns = Vec::new();
+    for (column, name) in names.iter().enumerate().skip(from) {
+        let cells = visible.clone().map(|row| cell(row, column).chars().count());
+        let width = cells.max().unwrap_or(0).max(name.chars().count()).clamp(1, WIDEST);
+        if width > room && !columns.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(width + 1);
+        header.push(Line::raw((*name).to_owned()));
+        widths.push(Constraint::Length(width as u16));
+        columns.push(column);
+    }
+    let style = match shown {
+        RowsShown::Public(_) => theme.text,
+        RowsShown::Private(_) => theme.curator,
+    };
+    let row = |place: usize| {
+        let index = first + place;
+        let mut cells = vec![Cell::from(Span::styled((index + 1).to_string(), theme.muted))];
+        cells.extend(columns.iter().map(|column| Cell::from(cell(index, *column)).style(style)));
+        Row::new(cells)
+    };
+    let (area, _) = canvas.table(area, (header, widths), (visible.len(), None), row);
+    canvas.hits.lists.push(ListHit { area, first, pane: ROWS, selected: None });
+}

@@ -1,0 +1,98 @@
+//! Plan: how a model is adapted, and what that costs.
+
+mod form;
+mod state;
+mod update;
+mod view;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+
+use super::{Keys, Screen, moved_in};
+use crate::tui::canvas::Canvas;
+use crate::tui::context::{Change, Context};
+use crate::tui::notice::one_line;
+use crate::tui::tab::Pane;
+pub use state::{FIELDS, PlanScreen, QUEUE};
+#[cfg(test)]
+pub use update::presets;
+
+impl Screen for PlanScreen {
+    fn keys() -> Keys<Self> {
+        update::KEYS
+    }
+
+    fn panes(&self, context: &Context) -> Vec<Pane> {
+        if context.queue.plans.is_empty() { vec![FIELDS] } else { vec![FIELDS, QUEUE] }
+    }
+
+    fn select(&mut self, pane: Pane, by: isize, context: &Context) {
+        if pane == QUEUE {
+            self.queued = moved_in(context.queue.plans.len(), self.queued, by);
+        } else {
+            self.field = moved_in(Self::field_count(context), self.field, by);
+        }
+    }
+
+    fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
+        view::view(self, context, canvas, area);
+    }
+
+    fn open(&mut self, context: &mut Context) {
+        if let Ok(true) = context.ensure_plan() {
+            context.changed();
+        }
+        context.ask_preview();
+    }
+
+    fn follow(&mut self, change: &Change, context: &mut Context) {
+        match change {
+            Change::Opened => *self = Self::default(),
+            Change::Restored => self.editing = None,
+            Change::Dequeued => self.queued = self.queued.saturating_sub(1),
+            Change::Archive(_)
+                if std::mem::take(&mut self.wants_runs) && context.popup.is_none() =>
+            {
+                update::offer_runs(context);
+            }
+            _ => {}
+        }
+    }
+
+    fn enters_on_click(&self, pane: Pane) -> bool {
+        pane == FIELDS
+    }
+
+    fn type_key(&mut self, key: KeyEvent, context: &mut Context) -> bool {
+        let Some(editing) = &mut self.editing else { return false };
+        match key.code {
+            KeyCode::Esc => self.editing = None,
+            KeyCode::Enter => {
+                match update::set_field(context, editing.field, editing.text.text()) {
+                    Ok(()) => self.editing = None,
+                    Err(problem) => editing.problem = Some(problem),
+                }
+            }
+            _ => {
+                editing.problem = None;
+                editing.text.handle(key);
+                // Validated while typing, on a copy.
+                if let Some(plan) = context.shown_plan() {
+                    let tried = editing.field.set(&mut plan.clone(), editing.text.text());
+                    editing.problem = tried.err().map(|error| one_line(&error));
+                }
+            }
+        }
+        true
+    }
+
+    fn paste(&mut self, text: &str) -> bool {
+        let Some(editing) = &mut self.editing else { return false };
+        editing.text.insert(text);
+        true
+    }
+
+    fn stop_typing(&mut self) {
+        self.editing = None;
+    }
+}

@@ -1,0 +1,322 @@
+//! What the keys of the Plan screen do.
+
+use super::form::{PRESETS, PlanField, Way};
+use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
+use crate::engine::Request;
+use crate::session::{ArchivedRun, PlanDefinition};
+use crate::tui::context::{Context, Popup};
+use crate::tui::keys::{also, show};
+use crate::tui::notice::{Level, one_line};
+use crate::tui::popup::Then;
+use crate::tui::popup::picker::{Item, Picker};
+use crate::tui::popup::question::Prompt;
+use crate::tui::screen::{Keys, Screen};
+use crate::tui::tab::Tab;
+use crate::tui::widgets::text_field::TextField;
+
+/// A longer sweep is a mistake more often than a wish.
+const MOST_VALUES: usize = 100;
+
+#[rustfmt::skip] // a table reads best as one
+pub const KEYS: Keys<PlanScreen> = &[
+    show(&["l"], "launch", "launch this plan", launch),
+    show(&["enter", "e"], "edit", "edit the field, or take the next choice", edit),
+    also(&["left"], "less", "previous choice, or a smaller number", |screen, context| step(screen, context, -1)),
+    also(&["right"], "more", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
+    show(&["x"], "default", "back to the field's default", reset),
+    show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
+    show(&["a"], "queue", "append this plan to the queue", enqueue),
+    show(&["w"], "work", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
+    show(&["p"], "preset", "take a preset for this plan", preset),
+    also(&["c"], "copy earlier", "take the settings of an earlier run", copy_earlier),
+    also(&["n"], "new plan", "new plan, copied from this one", new_plan),
+    also(&["d", "delete"], "remove", "remove this plan, or the queue's entry", remove),
+    also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
+    also(&["]"], "next plan", "next plan", |screen, context| show_plan(screen, context, 1)),
+];
+
+fn launch(_: &mut PlanScreen, context: &mut Context) {
+    let Some(plan) = context.shown_plan() else { return };
+    // A preview of exactly this plan will do even while a newer one is worked
+    // out: the ledger has the last word at launch.
+    let refusal = match &context.plan.preview {
+        Some(Ok(preview)) if preview.plan == *plan => preview.refusal.clone(),
+        Some(Err(error)) if !context.plan.waiting => Some(error.clone()),
+        _ => {
+            let text = "the cost of this plan is still being worked out: press l again";
+            return context.say(Level::Warning, text);
+        }
+    };
+    if let Some(refusal) = refusal {
+        return context.complain(&refusal);
+    }
+    let text = format!(
+        "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.",
+        plan.name, plan.target.epsilon, plan.target.delta, plan.private
+    );
+    context.confirm(text, "launch", |context| {
+        if let Some(plan) = context.shown_plan().cloned() {
+            context.go_to(Tab::Run);
+            context.launch(plan);
+        }
+    });
+}
+
+fn edit(screen: &mut PlanScreen, context: &mut Context) {
+    let (Some(field), Some(plan)) = (screen.field(context), context.shown_plan()) else { return };
+    match field.way(&context.session) {
+        Way::Type => {
+            // What is typed takes the place of the word "automatic".
+            let now = if field.is_automatic(plan) { String::new() } else { field.value(plan) };
+            screen.editing = Some(Editing { field, text: TextField::new(&now), problem: None });
+        }
+        Way::Choose(choices) => choose(context, field, &choices, 1),
+    }
+}
+
+fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
+    let Some(field) = screen.field(context) else { return };
+    match field.way(&context.session) {
+        Way::Choose(choices) => choose(context, field, &choices, by),
+        Way::Type => nudge(context, field, by),
+    }
+}
+
+fn reset(screen: &mut PlanScreen, context: &mut Context) {
+    let Some(field) = screen.field(context) else { return };
+    field.reset(&mut context.session.plans[context.plan.index]);
+    context.changed();
+    context.ask_preview();
+}
+
+/// Queues the shown plan once for each value of the selected field.
+fn sweep(screen: &mut PlanScreen, context: &mut Context) {
+    let Some(field) = screen.field(context) else { return };
+    if matches!(field, PlanField::Name | PlanField::Private) {
+        context.say(Level::Info, "choose a field that can take several values, then press s");
+        return;
+    }
+    let suggestion = match field.way(&context.session) {
+        Way::Choose(choices) => choices.join(", "),
+        Way::Type if matches!(field, PlanField::Epsilon) => "0.5, 1, 2, 4".to_owned(),
+        Way::Type => String::new(),
+    };
+    let title = format!("Sweep over '{}'", field.name());
+    let help = "values with commas between; one run is queued for each";
+    context.prompt(Prompt::new(title, help, &suggestion, move |context: &mut Context, text| {
+        let plans = swept(context, field, text)?;
+        context.enqueue(plans);
+        Ok(())
+    }));
+}
+
+/// The shown plan with each of the values.
+fn swept(context: &Context, field: PlanField, text: &str) -> Result<Vec<PlanDefinition>, String> {
+    let Some(plan) = context.shown_plan() else { return Ok(Vec::new()) };
+    let values: Vec<&str> =
+        text.split(',').map(str::trim).filter(|value| !value.is_empty()).collect();
+    if values.len() > MOST_VALUES {
+        return Err(format!("{} values are too many: at most {MOST_VALUES}", values.len()));
+    }
+    let with = |value: &str| {
+        let mut swept = plan.clone();
+        match field.way(&context.session) {
+            Way::Choose(choices) if !choices.iter().any(|choice| choice == value) => {
+                return Err(format!("'{value}' is none of: {}", choices.join(", ")));
+            }
+            _ => field.set(&mut swept, value).map_err(|error| one_line(&error))?,
+        }
+        swept.name = format!("{} · {} {value}", plan.name, field.name());
+        Ok(swept)
+    };
+    values.into_iter().map(with).collect()
+}
+
+fn enqueue(_: &mut PlanScreen, context: &mut Context) {
+    if let Some(plan) = context.shown_plan().cloned() {
+        context.enqueue(vec![plan]);
+    }
+}
+
+fn preset(_: &mut PlanScreen, context: &mut Context) {
+    if context.shown_plan().is_some() {
+        context.popup = Some(presets());
+    }
+}
+
+/// The presets as a list to choose from.
+pub fn presets() -> Popup {
+    let items = PRESETS.iter().map(|preset| {
+        let take: Then<Context> = Box::new(|context| {
+            let Some(plan) = context.session.plans.get_mut(context.plan.index) else { return };
+            (preset.apply)(plan);
+            context.changed();
+            context.say(Level::Info, format!("preset: {}; u undoes it", preset.name));
+            context.ask_preview();
+        });
+        let (title, detail) = (preset.name.to_owned(), preset.help.to_owned());
+        Item { title, detail, key: String::new(), value: take }
+    });
+    Popup::Pick(Picker::new("Presets", items.collect()))
+}
+
+fn copy_earlier(screen: &mut PlanScreen, context: &mut Context) {
+    screen.wants_runs = true;
+    context.ask(Request::Archive);
+}
+
+/// Opens the list of earlier runs.
+pub(super) fn offer_runs(context: &mut Context) {
+    let items: Vec<_> = context.archived().iter().filter_map(item_of).collect();
+    if items.is_empty() {
+        context.say(Level::Info, "there is no earlier run in this workspace");
+    } else {
+        context.popup = Some(Popup::Pick(Picker::new("Take the settings of", items)));
+    }
+}
+
+fn item_of(run: &ArchivedRun) -> Option<Item<Then<Context>>> {
+    let plan = run.plan.clone()?;
+    Some(Item {
+        title: plan.name.clone(),
+        detail: format!("{} ε {} {} {}", plan.method, plan.target.epsilon, run.outcome, run.tag),
+        key: run.time.clone(),
+        value: Box::new(|context| context.take_plan(plan)),
+    })
+}
+
+fn new_plan(screen: &mut PlanScreen, context: &mut Context) {
+    if let Some(mut plan) = context.shown_plan().cloned() {
+        plan.name = free_name(context, &plan.name);
+        context.session.plans.push(plan);
+    } else if let Err(error) = context.ensure_plan() {
+        return context.complain(&error);
+    }
+    context.plan.index = context.session.plans.len() - 1;
+    screen.field = 0;
+    context.changed();
+    context.ask_preview();
+}
+
+/// A name that no plan has yet.
+fn free_name(context: &Context, stem: &str) -> String {
+    let taken = |name: &str| context.session.plans.iter().any(|plan| plan.name == name);
+    let mut numbered = (2..).map(|number| format!("{stem} {number}"));
+    numbered.find(|name| !taken(name)).unwrap_or_else(|| stem.to_owned())
+}
+
+fn remove(screen: &mut PlanScreen, context: &mut Context) {
+    if screen.focus(context) == Some(QUEUE) {
+        if screen.queued < context.queue.plans.len() {
+            context.queue.plans.remove(screen.queued);
+            screen.queued = screen.queued.min(context.queue.plans.len().saturating_sub(1));
+        }
+        return;
+    }
+    let Some(plan) = context.shown_plan() else { return };
+    let text = format!("Remove the plan '{}' from the session?", plan.name);
+    context.confirm(text, "remove", |context| {
+        if context.plan.index < context.session.plans.len() {
+            context.session.plans.remove(context.plan.index);
+            let last = context.session.plans.len().saturating_sub(1);
+            context.plan.index = context.plan.index.min(last);
+            context.changed();
+        }
+        context.ask_preview();
+    });
+}
+
+fn show_plan(screen: &mut PlanScreen, context: &mut Context, by: isize) {
+    let count = context.session.plans.len() as isize;
+    if count > 1 {
+        context.plan.index = (context.plan.index as isize + by).rem_euclid(count) as usize;
+        context.plan.preview = None;
+        screen.select(FIELDS, 0, context);
+        context.ask_preview();
+    }
+}
+
+/// Sets a field of the shown plan from text.
+pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> Result<(), String> {
+    let index = context.plan.index;
+    let Some(plan) = context.session.plans.get_mut(index) else { return Ok(()) };
+    let before = plan.clone();
+    field.set(plan, text).map_err(|error| one_line(&error))?;
+    if *plan == before {
+        return Ok(());
+    }
+    if matches!(field, PlanField::Name) {
+        let name = plan.name.clone();
+        if context.session.plans.iter().filter(|plan| plan.name == name).count() > 1 {
+            context.session.plans[index] = before;
+            return Err(format!("another plan is called '{name}'"));
+        }
+    }
+    context.changed();
+    context.ask_preview();
+    Ok(())
+}
+
+fn choose(context: &mut Context, field: PlanField, choices: &[String], by: isize) {
+    let Some(plan) = context.shown_plan() else { return };
+    if choices.is_empty() {
+        let text = "there is nothing to choose from: add datasets on the Data screen";
+        return context.say(Level::Warning, text);
+    }
+    let now = field.value(plan);
+    let here = choices.iter().position(|choice| *choice == now);
+    let next =
+        here.map_or(0, |here| (here as isize + by).rem_euclid(choices.len() as isize) as usize);
+    if let Err(problem) = set_field(context, field, &choices[next]) {
+        context.say(Level::Warning, problem);
+    }
+}
+
+/// A number a little smaller or larger: on the 1-2-5 ladder for scales, by one for
+/// counts.
+fn nudge(context: &mut Context, field: PlanField, by: isize) {
+    let Some(plan) = context.shown_plan() else { return };
+    let automatic = field.is_automatic(plan);
+    let Some(now) = automatic.then_some(0.0).or_else(|| field.value(plan).parse().ok()) else {
+        return;
+    };
+    let next = match field {
+        PlanField::Setting(setting) if automatic && by > 0 => setting.kind.first(),
+        PlanField::Seed => now + by as f64,
+        PlanField::Holdout => ((now + 0.05 * by as f64) * 100.0).round() / 100.0,
+        _ => ladder(now, by),
+    };
+    // A number that does not fit leaves the field as it was.
+    let _ = set_field(context, field, &next.to_string());
+}
+
+/// The neighbour of `x` on …, 0.1, 0.2, 0.5, 1, 2, 5, 10, …
+fn ladder(x: f64, by: isize) -> f64 {
+    if x <= 0.0 || !x.is_finite() {
+        return if by > 0 { 0.1 } else { x };
+    }
+    let decade = x.log10().floor() as i32;
+    let rungs = (decade - 1..=decade + 1)
+        .flat_map(|decade| [1, 2, 5].map(|step| format!("{step}e{decade}").parse().unwrap_or(x)));
+    let mut rungs: Vec<f64> = rungs.collect();
+    if by < 0 {
+        rungs.reverse();
+    }
+    let beyond = |rung: &f64| if by > 0 { *rung > x * 1.0001 } else { *rung < x * 0.9999 };
+    rungs.into_iter().find(beyond).unwrap_or(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_goes_one_two_five_in_both_directions() {
+        assert_eq!(ladder(1.0, 1), 2.0);
+        assert_eq!(ladder(2.0, 1), 5.0);
+        assert_eq!(ladder(1.0, -1), 0.5);
+        assert_eq!(ladder(0.7, 1), 1.0);
+        assert_eq!(ladder(60.0, 1), 100.0);
+        assert_eq!(ladder(1e-6, -1), 5e-7);
+    }
+}

@@ -1,0 +1,62 @@
+//! Rank: which public data can stand in for the private.
+
+mod state;
+mod update;
+mod view;
+
+use ratatui::layout::Rect;
+
+use super::{Keys, Screen, moved_in};
+use crate::privacy::Watch;
+use crate::rank::comparison::Mean;
+use crate::tui::canvas::Canvas;
+use crate::tui::context::{Change, Context};
+use crate::tui::sheet::Sheet;
+use crate::tui::tab::Pane;
+pub use state::{CANDIDATES, Column, RankScreen, Row};
+
+impl Screen for RankScreen {
+    fn keys() -> Keys<Self> {
+        update::KEYS
+    }
+
+    fn panes(&self, _: &Context) -> Vec<Pane> {
+        vec![CANDIDATES]
+    }
+
+    fn select(&mut self, _: Pane, by: isize, context: &Context) {
+        let count = self.rows(&context.ranking, &context.watch).len();
+        self.selected = moved_in(count, self.selected, by);
+    }
+
+    fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
+        view::view(self, context, canvas, area);
+    }
+
+    fn follow(&mut self, change: &Change, _: &mut Context) {
+        match change {
+            Change::Opened => *self = Self::default(),
+            Change::Ranking => self.selected = 0,
+            _ => {}
+        }
+    }
+
+    /// Released numbers, or exact ones under an open watch.
+    fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
+        context.ranking.found.as_ref()?;
+        let number =
+            |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        let mean =
+            |it: Option<Mean>| [number(it.map(|it| it.mean)), number(it.map(|it| it.deviation))];
+        let rows = self.rows(&context.ranking, watch).into_iter().map(|row| {
+            let [energy, energy_sd] = mean(row.energy);
+            let [distance, distance_sd] = mean(row.distance);
+            let others = [row.unlabelled, row.labelled, row.zero_shot].map(number);
+            let [unlabelled, labelled, zero_shot] = others;
+            let first = [row.rank.to_string(), row.name, energy, energy_sd, distance, distance_sd];
+            first.into_iter().chain([unlabelled, labelled, zero_shot, row.verdict]).collect()
+        });
+        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,zero_shot,verdict";
+        Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
+    }
+}

@@ -1,0 +1,157 @@
+//! The order of the table, and which dataset is selected in it.
+
+use std::cmp::Ordering;
+
+use crate::privacy::Watch;
+use crate::rank::comparison::{Line, Mean};
+use crate::tui::context::Context;
+use crate::tui::live_ranking::{Found, LiveRanking};
+use crate::tui::tab::Pane;
+
+/// Ranked datasets.
+pub const CANDIDATES: Pane = Pane::list("candidates");
+
+#[derive(Debug, Default)]
+pub struct RankScreen {
+    /// Place in the table as it is sorted.
+    pub selected: usize,
+    pub sort: Column,
+    pub reverse: bool,
+}
+
+/// One candidate as the table shows it.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    pub rank: usize,
+    pub name: String,
+    pub energy: Option<Mean>,
+    pub distance: Option<Mean>,
+    pub unlabelled: Option<f64>,
+    pub labelled: Option<f64>,
+    pub zero_shot: Option<f64>,
+    pub verdict: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Column {
+    #[default]
+    Rank,
+    Name,
+    Energy,
+    Distance,
+    Unlabelled,
+    Labelled,
+    ZeroShot,
+    Verdict,
+}
+
+impl Column {
+    pub const ALL: [Self; 8] = [
+        Self::Rank,
+        Self::Name,
+        Self::Energy,
+        Self::Distance,
+        Self::Unlabelled,
+        Self::Labelled,
+        Self::ZeroShot,
+        Self::Verdict,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Rank => "#",
+            Self::Name => "dataset",
+            Self::Energy => "energy",
+            Self::Distance => "distance",
+            Self::Unlabelled => "discrep.",
+            Self::Labelled => "labelled",
+            Self::ZeroShot => "zero-shot",
+            Self::Verdict => "verdict",
+        }
+    }
+
+    pub fn next(self) -> Self {
+        let here = Self::ALL.iter().position(|column| *column == self).unwrap_or(0);
+        Self::ALL[(here + 1) % Self::ALL.len()]
+    }
+
+    fn number(self, row: &Row) -> Option<f64> {
+        match self {
+            Self::Rank => Some(row.rank as f64),
+            Self::Energy => row.energy.map(|energy| energy.mean),
+            Self::Distance => row.distance.map(|distance| distance.mean),
+            Self::Unlabelled => row.unlabelled,
+            Self::Labelled => row.labelled,
+            Self::ZeroShot => row.zero_shot,
+            Self::Name | Self::Verdict => None,
+        }
+    }
+
+    /// Missing numbers come last, whatever the direction.
+    fn compare(self, a: &Row, b: &Row, reverse: bool) -> Ordering {
+        let turned = |order: Ordering| if reverse { order.reverse() } else { order };
+        match self {
+            Self::Name => turned(a.name.cmp(&b.name)),
+            Self::Verdict => turned(a.verdict.cmp(&b.verdict)),
+            _ => match (self.number(a), self.number(b)) {
+                (Some(a), Some(b)) => turned(a.total_cmp(&b)),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => Ordering::Equal,
+            },
+        }
+    }
+}
+
+impl From<&Line> for Row {
+    fn from(line: &Line) -> Self {
+        let alongside = line.alongside.clone().unwrap_or_default();
+        Self {
+            rank: 0,
+            name: line.name.clone(),
+            energy: line.summary.as_ref().map(|summary| summary.energy),
+            distance: line.summary.as_ref().map(|summary| summary.distance),
+            unlabelled: alongside.unlabelled,
+            labelled: alongside.labelled,
+            zero_shot: alongside.zero_shot,
+            verdict: line.verdict.clone(),
+        }
+    }
+}
+
+impl RankScreen {
+    /// The table under this watch, sorted. Empty where there is nothing to be seen.
+    pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<Row> {
+        let mut rows: Vec<Row> = match &ranking.found {
+            Some(Found::Exact(comparison)) => comparison
+                .reveal(watch)
+                .map(|comparison| comparison.lines.iter().map(Row::from).collect())
+                .unwrap_or_default(),
+            Some(Found::Table(lines, _) | Found::Direction(lines, _)) => lines
+                .iter()
+                .map(|line| Row {
+                    name: line.name.clone(),
+                    energy: line.energy,
+                    distance: line.distance,
+                    verdict: if line.energy.is_some() { "" } else { "left out" }.to_owned(),
+                    ..Row::default()
+                })
+                .collect(),
+            Some(Found::Winner(..)) | None => Vec::new(),
+        };
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.rank = index + 1;
+        }
+        rows.sort_by(|a, b| self.sort.compare(a, b, self.reverse));
+        rows
+    }
+
+    /// The dataset that Enter takes.
+    pub fn chosen(&self, context: &Context) -> Option<String> {
+        if let Some(Found::Winner(name, _)) = &context.ranking.found {
+            return Some(name.clone());
+        }
+        let rows = self.rows(&context.ranking, &context.watch);
+        rows.get(self.selected).map(|row| row.name.clone())
+    }
+}

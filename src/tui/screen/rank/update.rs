@@ -1,0 +1,131 @@
+//! What the keys of the Rank screen do.
+
+use super::state::RankScreen;
+use crate::data::Role;
+use crate::engine::ranking::Manner;
+use crate::privacy::Target;
+use crate::rank::Selector;
+use crate::tui::context::Context;
+use crate::tui::keys::{also, show};
+use crate::tui::notice::Level;
+use crate::tui::popup::question::Prompt;
+use crate::tui::screen::Keys;
+use crate::tui::tab::Tab;
+
+#[rustfmt::skip] // a table reads best as one
+pub const KEYS: Keys<RankScreen> = &[
+    show(&["r"], "rank", "rank the public datasets by exact numbers (◆); the ledger notes it", rank),
+    show(&["p"], "privately", "release the best dataset's name under differential privacy", select_privately),
+    show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
+    also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
+    show(&["c"], "cancel", "cancel the ranking; the table keeps the repeats so far", cancel),
+    show(&["enter"], "take", "take the selected dataset into the plan", take),
+    show(&["s"], "sort", "sort by the next column", sort),
+    also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
+    also(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+];
+
+fn rank(_: &mut RankScreen, context: &mut Context) {
+    if context.watch.is_sealed() {
+        context.say(
+            Level::Warning,
+            "sealed: a ranking by exact numbers computes nothing; p selects privately, v unseals",
+        );
+    } else {
+        context.rank(Manner::Curator);
+    }
+}
+
+fn select_privately(_: &mut RankScreen, context: &mut Context) {
+    let help = "ε for the name of the best dataset, or ε and δ: 0.5 1e-6";
+    rank_privately(context, "Select privately", help, |target| {
+        Manner::Winner(Selector::default(), target)
+    });
+}
+
+fn release_table(_: &mut RankScreen, context: &mut Context) {
+    let help = "ε for the noisy scores of all datasets, or ε and δ: 1 1e-6";
+    rank_privately(context, "Release the table", help, Manner::Table);
+}
+
+fn release_direction(_: &mut RankScreen, context: &mut Context) {
+    let help = "ε for one leading direction, or ε and δ: 1 1e-6";
+    rank_privately(context, "Release a direction", help, Manner::Direction);
+}
+
+/// Asks for ε first.
+fn rank_privately(context: &mut Context, title: &str, help: &str, manner: fn(Target) -> Manner) {
+    context.prompt(Prompt::new(title, help, "0.5", move |context, text| {
+        let target = target(context, text).ok_or("type ε, or ε and δ, such as: 0.5 1e-6")?;
+        context.rank(manner(target));
+        Ok(())
+    }));
+}
+
+/// "ε" or "ε δ"; without a δ, that of the private dataset's budget.
+fn target(context: &Context, text: &str) -> Option<Target> {
+    let session = &context.session;
+    let private = session.ranking.private_name(session).ok();
+    let budget = private.and_then(|name| session.budgets.get(name)).map_or(1e-6, |it| it.delta);
+    let mut numbers = text.split_whitespace().map(str::parse::<f64>);
+    let epsilon = numbers.next()?.ok().filter(|it| *it > 0.0 && it.is_finite())?;
+    let delta = numbers.next().unwrap_or(Ok(budget)).ok();
+    let delta = delta.filter(|delta| *delta > 0.0 && *delta < 1.0)?;
+    numbers.next().is_none().then_some(Target { epsilon, delta })
+}
+
+fn cancel(_: &mut RankScreen, context: &mut Context) {
+    let words = match &context.ranking.work {
+        Some(work) => {
+            work.control.stop();
+            "stopping after this repeat"
+        }
+        None => "no ranking is under way",
+    };
+    context.say(Level::Info, words);
+}
+
+fn sort(screen: &mut RankScreen, _: &mut Context) {
+    screen.sort = screen.sort.next();
+    screen.selected = 0;
+}
+
+/// Ranks from now on with the model and the scaling of the plan.
+fn follow_plan(_: &mut RankScreen, context: &mut Context) {
+    let Some(plan) = context.shown_plan().cloned() else {
+        context.say(Level::Info, "there is no plan yet: 3 makes one");
+        return;
+    };
+    match context.session.ranking.follow(&plan) {
+        Ok(()) => {
+            context.changed();
+            let model = context.session.ranking.settings.model.words();
+            context.say(
+                Level::Good,
+                format!("like '{}': {model}, its scaling; r ranks anew", plan.name),
+            );
+        }
+        Err(error) => context.complain(&error),
+    }
+}
+
+/// Takes the selected dataset into the plan: alone, in place of what was there.
+fn take(screen: &mut RankScreen, context: &mut Context) {
+    let Some(name) = screen.chosen(context) else {
+        context.say(Level::Info, "rank first: r by exact numbers, p privately");
+        return;
+    };
+    if !context.names_with(Role::Public).contains(&name) {
+        context.say(Level::Warning, format!("'{name}' is not in the session any more"));
+        return;
+    }
+    if let Err(error) = context.ensure_plan() {
+        context.complain(&error);
+        return;
+    }
+    let index = context.plan.index.min(context.session.plans.len() - 1);
+    context.session.plans[index].public = vec![name.clone()];
+    context.changed();
+    context.go_to(Tab::Plan);
+    context.say(Level::Good, format!("the plan adapts from '{name}' now"));
+}

@@ -1,0 +1,100 @@
+//! Run: runs that are under way, and those of this sitting.
+
+mod state;
+mod update;
+mod view;
+
+use std::collections::BTreeMap;
+
+use ratatui::layout::Rect;
+
+use super::{Keys, Screen, moved_in};
+use crate::privacy::Watch;
+use crate::tui::canvas::Canvas;
+use crate::tui::context::{Change, Context};
+use crate::tui::sheet::Sheet;
+use crate::tui::tab::{CHARTS, Pane};
+use crate::tui::widgets::viewport::Viewport;
+pub use state::{LOG, RUNS, RunScreen};
+
+impl Screen for RunScreen {
+    fn keys() -> Keys<Self> {
+        update::KEYS
+    }
+
+    fn panes(&self, context: &Context) -> Vec<Pane> {
+        if context.runs.len() > 1 { vec![CHARTS, RUNS, LOG] } else { vec![CHARTS, LOG] }
+    }
+
+    fn select(&mut self, pane: Pane, by: isize, context: &Context) {
+        if pane != LOG {
+            self.selected = moved_in(context.runs.len(), self.selected, by);
+            return;
+        }
+        let visible = self.visible_log(context);
+        let last = visible.len().saturating_sub(1);
+        let here = self.line.and_then(|line| visible.iter().position(|it| *it == line));
+        let next = here.unwrap_or(last).saturating_add_signed(by).min(last);
+        self.line = visible.get(next).copied().filter(|_| next < last);
+    }
+
+    fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
+        view::view(self, context, canvas, area);
+    }
+
+    fn follow(&mut self, change: &Change, context: &mut Context) {
+        if matches!(change, Change::Launched) {
+            self.selected = context.runs.len().saturating_sub(1);
+            self.viewport.reset();
+            (self.viewport.frozen, self.line) = (None, None);
+            if let Some(run) = context.runs.last_mut() {
+                run.smooth(self.viewport.smoothing, self.viewport.log);
+            }
+        }
+    }
+
+    fn step_out(&mut self, _: &mut Context) -> bool {
+        self.viewport.step_out()
+    }
+
+    fn filtered(&self) -> Option<Pane> {
+        Some(LOG)
+    }
+
+    fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
+        let extent = self.run(context)?.extent();
+        Some((&mut self.viewport, extent))
+    }
+
+    /// The curves of a run over the steps that the charts show.
+    fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
+        let run = self.run(context)?;
+        let (low, high) = self.viewport.window.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let high = self.viewport.frozen.map_or(high, |frozen| high.min(frozen));
+        let mut header = vec!["step".to_owned(), "epsilon".to_owned()];
+        let mut columns: Vec<&[(f64, f64)]> = vec![run.epsilon.view().as_slice()];
+        for (series, curve) in &run.curves {
+            if let Some(points) = curve.points(watch) {
+                let mark = if curve.is_exact() { " ◆" } else { "" };
+                header.push(format!("{}{mark}", series.words()));
+                columns.push(points.raw().view().as_slice());
+            }
+        }
+        let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for (index, points) in columns.iter().enumerate() {
+            for (x, y) in points.iter().filter(|point| point.0 >= low && point.0 <= high) {
+                let row = rows.entry(*x as u64).or_insert_with(|| {
+                    let mut row = vec![String::new(); columns.len() + 1];
+                    row[0] = x.to_string();
+                    row
+                });
+                row[index + 1] = y.to_string();
+            }
+        }
+        Some(Sheet { header, rows: rows.into_values().collect() })
+    }
+
+    fn export_name(&self) -> Option<&'static str> {
+        Some("curves")
+    }
+}

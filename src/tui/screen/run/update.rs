@@ -1,0 +1,87 @@
+//! What the keys of the Run screen do.
+
+use super::state::{RUNS, RunScreen};
+use crate::tui::context::Context;
+use crate::tui::keys::{also, show};
+use crate::tui::notice::Level;
+use crate::tui::screen::{Keys, Screen, charts};
+
+#[rustfmt::skip] // a table reads best as one
+pub const KEYS: Keys<RunScreen> = &[
+    show(&["space", "p"], "pause", "pause or resume the run", pause),
+    show(&["s"], "stop", "stop the run; it delivers what it has", stop),
+    show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
+    show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
+    show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
+    show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
+    show(&["f"], "freeze", "hold the charts still while data keep arriving", freeze),
+    show(&["+", "="], "zoom", "zoom in at the cursor", charts::zoom_in),
+    also(&["-"], "zoom out", "zoom out", charts::zoom_out),
+    also(&["left"], "cursor left", "move the chart cursor left", charts::cursor_left),
+    also(&["right"], "cursor right", "move the chart cursor right", charts::cursor_right),
+    also(&["H", "shift-left"], "pan left", "move the window left", charts::pan_left),
+    also(&["L", "shift-right"], "pan right", "move the window right", charts::pan_right),
+    also(&["0"], "reset view", "whole run, no cursor", charts::reset),
+    also(&["["], "previous run", "show the previous run", |screen, context| screen.select(RUNS, -1, context)),
+    also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
+];
+
+fn pause(screen: &mut RunScreen, context: &mut Context) {
+    let Some(run) = screen.run(context) else { return };
+    if run.has_ended() {
+        context.say(Level::Info, "this run has ended");
+    } else if run.control.is_paused() {
+        run.control.resume();
+    } else {
+        run.control.pause();
+    }
+}
+
+fn stop(screen: &mut RunScreen, context: &mut Context) {
+    let Some(run) = screen.run(context) else { return };
+    if run.has_ended() {
+        context.say(Level::Info, "this run has ended");
+        return;
+    }
+    let control = run.control.clone();
+    let text =
+        "Stop this run? It delivers the model of its last step; what was drawn stays charged.";
+    context.confirm(text, "stop", move |_| control.stop());
+}
+
+fn slower(screen: &mut RunScreen, context: &mut Context) {
+    set_pace(screen, context, |now| Some(now.map_or(512.0, |pace| (pace / 2.0).max(0.5))));
+}
+
+fn faster(screen: &mut RunScreen, context: &mut Context) {
+    set_pace(screen, context, |now| now.filter(|pace| *pace < 512.0).map(|pace| pace * 2.0));
+}
+
+fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
+    let Some(run) = screen.run(context) else { return };
+    let next = change(run.control.pace());
+    run.control.set_pace(next);
+    context.pace = next;
+    let text = match next {
+        Some(pace) => format!("pace: at most {pace} steps per second"),
+        None => "pace: as fast as it can".to_owned(),
+    };
+    context.say(Level::Info, text);
+}
+
+fn log_axis(screen: &mut RunScreen, context: &mut Context) {
+    charts::log_axis(screen, context);
+    screen.smooth(context);
+}
+
+fn smooth(screen: &mut RunScreen, context: &mut Context) {
+    charts::smooth(screen, context);
+    screen.smooth(context);
+}
+
+fn freeze(screen: &mut RunScreen, context: &mut Context) {
+    let Some(run) = screen.run(context) else { return };
+    let last = run.extent().1;
+    let frozen = &mut screen.viewport.frozen;
+    *frozen = if frozen.is_some() { None } else { Some(last) };
+}
