@@ -68,7 +68,7 @@ use crate::privacy::{Calibrated, CuratorOnly, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values: a
 /// run that was started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 6;
+pub const STEPS_VERSION: u32 = 7;
 
 /// An adaptation method: data plus a step function.
 pub trait Method: Sync {

@@ -42,7 +42,7 @@ const FIELDS: &[Field] = &[
         help: "How often the private records are asked, each time under the model of the round \
                before. More rounds mend more of what the first one got wrong, with more noise in \
                each.",
-        kind: FieldKind::Whole { min: 1, max: 20, default: 5 },
+        kind: FieldKind::Whole { min: 1, max: 20, default: 10 },
     },
     Field {
         key: "neighbours",

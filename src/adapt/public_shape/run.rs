@@ -158,7 +158,7 @@ mod tests {
     use crate::privacy::Target;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
-    const ROUNDS: usize = 5;
+    const ROUNDS: usize = 10;
 
     fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Rehearsed {
         let settings =

@@ -89,14 +89,14 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         .filter(|part| !part.taught.is_empty() && !part.left_out.is_empty())
         .collect();
     let binned = Binned::new(&some);
-    let ridge = best_ridge(&some, &chosen, &parts);
+    let line = Line::best(&some, &chosen, &parts);
     let mut outcomes: Vec<Option<Outcome>> = parts.iter().map(|_| None).collect();
     let jobs: Vec<_> = parts.iter().zip(&mut outcomes).collect();
     parallel::share_out(jobs, parallel::threads(), &|(part, outcome): (
         &Part,
         &mut Option<Outcome>,
     )| {
-        *outcome = Some(learn((&some, &binned), &chosen, part, ridge));
+        *outcome = Some(learn((&some, &binned), &chosen, part, line));
     });
     let mut outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
     let rounds: Vec<usize> = (0..PREDICTORS).map(|kind| best_rounds(&outcomes, kind)).collect();
@@ -115,7 +115,7 @@ pub fn teach(features: &Matrix, labels: &Labels, seed: u64) -> Taught {
         }
     }
     let whole = if stride == 1 { binned } else { Binned::new(features) };
-    let predictors = finally((features, &whole), labels, &rounds, ridge);
+    let predictors = finally((features, &whole), labels, &rounds, line);
     let base = mixture(&abroad, &chosen);
     Taught { predictors, unseen, abroad, compared, regions, base }
 }
@@ -166,10 +166,10 @@ fn learn(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
     part: &Part,
-    ridge: f64,
+    line: Line,
 ) -> Outcome {
     let (taught, watched) = (part.taught.as_slice(), part.left_out.as_slice());
-    let linear = linear(features, labels, taught, &[ridge]).swap_remove(0);
+    let linear = line.fit(features, labels, taught);
     let offset = linear.scores(features, labels.answer().outputs());
     let (mut predictors, mut courses) = (vec![linear], vec![Vec::new()]);
     for kind in &KINDS[1..] {
@@ -196,10 +196,10 @@ fn finally(
     (features, binned): (&Matrix, &Binned),
     labels: &Labels,
     rounds: &[usize],
-    ridge: f64,
+    line: Line,
 ) -> Vec<Predictor> {
     let everyone: Vec<u32> = (0..features.ncols() as u32).collect();
-    let linear = linear(features, labels, &everyone, &[ridge]).swap_remove(0);
+    let linear = line.fit(features, labels, &everyone);
     let offset = linear.scores(features, labels.answer().outputs());
     let mut forests: Vec<Option<Predictor>> = KINDS[1..].iter().map(|_| None).collect();
     let jobs: Vec<_> = KINDS[1..].iter().zip(&rounds[1..]).zip(&mut forests).collect();
@@ -239,27 +239,58 @@ fn truncate(predictor: &mut Predictor, rounds: usize) {
     }
 }
 
-/// The ridge of the linear predictor that does best abroad.
-fn best_ridge(features: &Matrix, labels: &Labels, parts: &[Part]) -> f64 {
-    let outputs = labels.answer().outputs();
-    let mut losses = [0.0; RIDGES.len()];
-    for part in parts.iter().skip(FOLDS) {
-        let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
-        let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
-        let all = linear(features, labels, &part.taught, &RIDGES);
-        for (loss, predictor) in losses.iter_mut().zip(all) {
-            *loss += truth.mean_loss(&predictor.scores(&away, outputs));
-        }
-    }
-    let best = (0..RIDGES.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b]));
-    RIDGES[best.unwrap_or(0)]
+/// How the linear predictor is fitted.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// Records are shortened to so many times the norm that most of them stay within. A short
+    /// reach is safe where private records lie far out; a long one is right where the labels
+    /// go on rising there.
+    reach: f64,
+    ridge: f64,
 }
 
-fn linear(features: &Matrix, labels: &Labels, taught: &[u32], ridges: &[f64]) -> Vec<Predictor> {
+const REACHES: [f64; 3] = [1.0, 1.5, 3.0];
+
+impl Line {
+    /// The one that does best abroad.
+    fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
+        let outputs = labels.answer().outputs();
+        let mut losses = [[0.0; RIDGES.len()]; REACHES.len()];
+        for part in parts.iter().skip(FOLDS) {
+            let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
+            let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
+            for (reach, losses) in REACHES.iter().zip(&mut losses) {
+                let all = linear(features, labels, &part.taught, *reach, &RIDGES);
+                for (loss, predictor) in losses.iter_mut().zip(all) {
+                    *loss += truth.mean_loss(&predictor.scores(&away, outputs));
+                }
+            }
+        }
+        let all = REACHES.iter().zip(&losses).flat_map(|(reach, losses)| {
+            let line = |(ridge, loss): (&f64, &f64)| (Self { reach: *reach, ridge: *ridge }, *loss);
+            RIDGES.iter().zip(losses).map(line)
+        });
+        let best = all.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.map_or(Self { reach: REACHES[0], ridge: RIDGES[0] }, |(line, _)| line)
+    }
+
+    fn fit(self, features: &Matrix, labels: &Labels, taught: &[u32]) -> Predictor {
+        linear(features, labels, taught, self.reach, &[self.ridge]).swap_remove(0)
+    }
+}
+
+/// One linear predictor for each ridge.
+fn linear(
+    features: &Matrix,
+    labels: &Labels,
+    taught: &[u32],
+    reach: f64,
+    ridges: &[f64],
+) -> Vec<Predictor> {
     let inputs = features.nrows();
     let mut examples = Matrix::from_element(inputs + 1, taught.len(), 1.0);
-    let radius = quantile(taught.iter().map(|at| features.column(*at as usize).norm()), WITHIN);
-    let radius = if radius > 0.0 { radius } else { 1.0 };
+    let usual = quantile(taught.iter().map(|at| features.column(*at as usize).norm()), WITHIN);
+    let radius = reach * if usual > 0.0 { usual } else { 1.0 };
     for (mut example, at) in examples.column_iter_mut().zip(taught) {
         let record = features.column(*at as usize);
         let shrink = shrink_factor(record.norm(), radius) / radius;

@@ -50,6 +50,10 @@ const UNCLIPPED_SHARE: f64 = 0.95;
 /// How much further than usual the features of a wide preparation may reach.
 const WIDE: f64 = 1e3;
 
+/// How much smaller than usual the intercept of a wide preparation is. It only tells a record
+/// from an empty one: a larger one would count in the norm, by which methods bound records.
+const FAINT: f64 = 30.0;
+
 /// Rows of a large table that are prepared at a time.
 const PART: usize = 1 << 14;
 
@@ -126,11 +130,12 @@ impl Preparation {
         preparation
     }
 
-    /// For methods that bound what they make of a record themselves: features are hardly
-    /// clipped, beside an intercept of the usual size.
+    /// For methods that bound what they make of a record themselves, and have an intercept of
+    /// their own: features are hardly clipped.
     #[must_use]
     pub fn wide(&self) -> Self {
-        Self { feature_norm: WIDE * self.feature_norm, room: WIDE * self.room, ..self.clone() }
+        let (feature_norm, room) = (WIDE * self.feature_norm, FAINT * WIDE * self.room);
+        Self { feature_norm, room, ..self.clone() }
     }
 
     /// Its own labels, and features as another preparation makes them.
