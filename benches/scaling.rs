@@ -10,6 +10,7 @@ use halflight::adapt::discrepancy::Smoothed;
 use halflight::adapt::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels};
+use halflight::numeric::product::inner_products;
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use halflight::plot::{Figure, Mark, Panel, Point, Series, Side};
 use halflight::rank::{Lead, Subspace};
@@ -42,6 +43,20 @@ fn main() {
             times: [10, 30, 100, 300, 1000].map(|d| (d, gradient(20_000, d))).to_vec(),
         },
         Case {
+            panel: "threads",
+            axis: "threads, at n = 1 000 000, d = 100",
+            name: "profiled CnvxAdap",
+            times: threads()
+                .map(|t| (t, parallel::with_threads(t, || gradient(1_000_000, 100))))
+                .collect(),
+        },
+        Case {
+            panel: "threads",
+            axis: "threads, at n = 1 000 000, d = 100",
+            name: "product of 1000 × 1000",
+            times: threads().map(|t| (t, parallel::with_threads(t, product))).collect(),
+        },
+        Case {
             panel: "Frank–Wolfe step",
             axis: "m, at d = 10",
             name: "noisy Frank–Wolfe",
@@ -71,13 +86,19 @@ fn main() {
     });
     let figure = Figure {
         title: "How time grows with the problem".to_owned(),
-        note: "two cores; the least of five times".to_owned(),
+        note: "the least of five times".to_owned(),
         vertical: Side::log("seconds"),
         panels: panels.collect(),
     };
     if let Some(path) = std::env::args().find(|word| word.contains(".svg")) {
         std::fs::write(path, figure.svg()).unwrap();
     }
+}
+
+/// 1, 2, 4 and so on up to all of the machine's.
+fn threads() -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1), |threads| Some(2 * threads))
+        .take_while(|threads| *threads <= parallel::threads())
 }
 
 /// The least of some times, in seconds.
@@ -98,6 +119,11 @@ fn normals(rows: usize, columns: usize, seed: u64) -> Matrix {
 fn gradient(n: usize, d: usize) -> f64 {
     let (data, w) = (normals(d, n, 1), Vector::from_element(d, 0.01));
     time(|| fused::gradient(black_box(&data), &w, parallel::threads(), |_, score| score))
+}
+
+fn product() -> f64 {
+    let (left, right) = (normals(1000, 1000, 1), normals(1000, 1000, 2));
+    time(|| black_box(inner_products(black_box(&left), &right)))
 }
 
 /// A round besides its draw: scores of all public records, then one record's move.

@@ -402,8 +402,10 @@ fn an_insecure_seed_repeats_a_run_to_the_last_bit_is_charged_and_voids_the_certi
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     write_session(here);
-    let runs = on_all_cores_and_on_one(here, &["first"]).concat();
-    assert_same_to_the_last_bit(&runs[0], &runs[1]);
+    let runs = on_several_numbers_of_threads(here, &["first"]).concat();
+    for other in &runs[1..] {
+        assert_same_to_the_last_bit(&runs[0], other);
+    }
     let certificate = std::fs::read(runs[0].join("certificate.json")).unwrap();
     let certificate: Value = serde_json::from_slice(&certificate).unwrap();
     assert!(certificate["statement"].as_str().unwrap().starts_with("NO GUARANTEE"));
@@ -426,12 +428,15 @@ fn steps_or_none(path: &Path) -> usize {
     std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
 
-/// The directories of the runs of these plans with a seed for the noise, on all cores and
-/// then on one, where the program starts no second thread.
-fn on_all_cores_and_on_one(here: &Path, plans: &[&str]) -> [Vec<PathBuf>; 2] {
-    [false, true].map(|one_core| {
+/// More than most machines have, too.
+const THREADS: [&str; 4] = ["1", "2", "3", "8"];
+
+/// For each number of threads, the directories of the runs of these plans with a seed for the
+/// noise.
+fn on_several_numbers_of_threads(here: &Path, plans: &[&str]) -> [Vec<PathBuf>; 4] {
+    THREADS.map(|threads| {
         let one = |plan: &&str| {
-            let runs = insecure_runs(here, plan, one_core);
+            let runs = insecure_runs(here, plan, threads);
             // Nothing is granted after such a run until somebody accepts that nothing holds.
             let refused = halflight(here, &["run", "session.ron", "--plan", plan]);
             assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
@@ -444,17 +449,9 @@ fn on_all_cores_and_on_one(here: &Path, plans: &[&str]) -> [Vec<PathBuf>; 2] {
     })
 }
 
-fn insecure_runs(here: &Path, plan: &str, one_core: bool) -> Vec<PathBuf> {
+fn insecure_runs(here: &Path, plan: &str, threads: &str) -> Vec<PathBuf> {
     let seeded = ["run", "session.ron", "--plan", plan, "--json", "--insecure-noise-seed", "7"];
-    let mut run = command(here, &seeded);
-    if one_core && Command::new("taskset").arg("-V").output().is_ok() {
-        run = Command::new("taskset");
-        run.args(["-c", "0", env!("CARGO_BIN_EXE_halflight")]).args(seeded).current_dir(here);
-        of_its_own_user(&mut run, here);
-    } else if one_core {
-        eprintln!("NOTICE: no taskset here: the same number of threads twice");
-    }
-    let output = run.output().unwrap();
+    let output = halflight(here, &[&seeded[..], &["--threads", threads]].concat());
     assert!(output.status.success(), "{}", text(&output));
     let described = json(&halflight(here, &["schema", "run"]));
     assert_eq!(schema::flaw(&described, &json(&output)), None);
@@ -475,7 +472,7 @@ fn assert_same_to_the_last_bit(one: &Path, other: &Path) {
 }
 
 #[test]
-fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
+fn networks_and_trees_are_the_same_to_the_last_bit_on_any_number_of_threads() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let table = |rows: usize, shift: usize| {
@@ -490,12 +487,12 @@ fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
         }
         text
     };
-    std::fs::write(here.join("private.csv"), table(1500, 0)).unwrap();
-    std::fs::write(here.join("public.csv"), table(1000, 5000)).unwrap();
+    std::fs::write(here.join("private.csv"), table(1000, 0)).unwrap();
+    std::fs::write(here.join("public.csv"), table(500, 5000)).unwrap();
     let plan = |name: &str, settings: &str| {
         format!(
             r#"(name: "{name}", method: "{name}", private: "ours", public: ["theirs"],
-                target: (epsilon: 1.0, delta: 1e-6), settings: {{"steps": 4, {settings}}},
+                target: (epsilon: 1.0, delta: 1e-6), settings: {{"steps": 2, {settings}}},
                 preparation: (intercept: false)),"#
         )
     };
@@ -513,13 +510,15 @@ fn networks_are_the_same_to_the_last_bit_on_any_number_of_threads() {
         plan("dp_sgd", r#""model": "probe_cnn""#),
         plan("pillar", r#""components": 20"#),
         plan("gep", r#""model": "hidden_layer""#),
+        plan("public_shape_classes", "").replace("\"steps\": 2, ", "\"rounds\": 2"),
         "])".to_owned(),
     ];
     std::fs::write(here.join("session.ron"), session.concat()).unwrap();
-    let [all, one] = on_all_cores_and_on_one(here, &["dp_sgd", "pillar", "gep"]);
-    assert_eq!(all.len(), 3);
-    for (all, one) in all.iter().zip(&one) {
-        assert_same_to_the_last_bit(all, one);
+    let [one, more @ ..] =
+        on_several_numbers_of_threads(here, &["dp_sgd", "pillar", "gep", "public_shape_classes"]);
+    assert_eq!(one.len(), 4);
+    for (one, other) in more.iter().flat_map(|more| one.iter().zip(more)) {
+        assert_same_to_the_last_bit(one, other);
     }
 }
 

@@ -57,12 +57,14 @@ mod sweep;
 mod verify;
 mod voice;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind, Result};
+use crate::numeric::parallel;
 
 /// A terminal workbench for private domain adaptation.
 ///
@@ -92,6 +94,11 @@ struct Arguments {
     /// Say more about what is done and why.
     #[arg(short, long, global = true)]
     verbose: bool,
+
+    /// Work on so many threads; otherwise on as many as HALFLIGHT_THREADS says, or as the
+    /// machine has. Results do not depend on it.
+    #[arg(long, global = true, value_name = "N", env = "HALFLIGHT_THREADS", hide_env = true)]
+    threads: Option<NonZeroUsize>,
 
     #[command(subcommand)]
     command: Option<Command>,
@@ -147,6 +154,9 @@ pub fn main() -> ExitCode {
     keep_memory_to_itself();
     let arguments = Arguments::parse();
     voice::set(arguments.quiet, arguments.verbose);
+    if let Some(threads) = arguments.threads {
+        parallel::set_threads(threads.get());
+    }
     let done = match arguments.command {
         None => open::open(&arguments.files),
         Some(_) if !arguments.files.is_empty() => {

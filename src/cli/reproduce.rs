@@ -1,6 +1,5 @@
 //! `halflight reproduce`: the papers' experiments on public data.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -13,6 +12,7 @@ use crate::data;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::model::Activation;
+use crate::numeric::parallel;
 use crate::plot::Figure;
 use crate::rank::ProbeModel;
 use crate::session::demo;
@@ -82,20 +82,11 @@ struct Manner {
     /// Write tables (Markdown, JSON) and plots (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-
-    /// Work on this many threads; the numbers do not depend on it.
-    #[arg(long)]
-    threads: Option<NonZeroUsize>,
 }
 
 impl Manner {
     fn seeds(&self) -> u64 {
         self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
-    }
-
-    fn threads(&self) -> usize {
-        let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(available, NonZeroUsize::get)
     }
 
     /// Runs the grid under a progress bar. What a signal left unfinished is missing in the
@@ -108,7 +99,8 @@ impl Manner {
         task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
     ) -> Result<Harvest<T>> {
         let mut progress = Progress::new(what, grid.tasks());
-        let harvest = grid.run(self.threads(), interrupted, &mut |done| progress.tell(done), task);
+        let harvest =
+            grid.run(parallel::threads(), interrupted, &mut |done| progress.tell(done), task);
         progress.end();
         harvest
     }

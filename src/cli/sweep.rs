@@ -14,6 +14,7 @@ use crate::engine::sweep::axes::{self, Axis};
 use crate::engine::sweep::{self, Order, Planned};
 use crate::engine::{Control, Summary};
 use crate::error::{Error, Result};
+use crate::numeric::parallel;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
@@ -199,7 +200,7 @@ impl Sweep {
         let control = Control::default();
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.stop())?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = parallel::threads();
         let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len()), 0));
         let told = |index: usize, done: &Result<Summary>| {
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,31 +1,49 @@
-//! Work for both of a machine's threads. What is computed never depends on how many there are.
+//! Work for all threads of a machine. What is computed never depends on how many there are: work
+//! is split by its shape alone, and sums are added up in a fixed order.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
 
-/// Parts that a sum is made of, at most, and so threads that can work on it. Two take all
-/// that memory gives.
-pub const PARTS: usize = 2;
+/// Parts that a work is split into, at most: enough for a large machine.
+pub const PARTS: usize = 64;
 
-/// Multiplications that one thread gets at least; under it, starting a thread costs more.
+/// Multiplications that one part gets at least; under it, handing it over costs more.
 const LEAST_SHARE: usize = 1 << 20;
 
-/// Threads of this machine, as far as they are of use.
-pub fn threads() -> usize {
-    // Asking takes longer than a small pass.
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(PARTS))
+thread_local! {
+    /// Whether this thread is one of many that each have a work of their own.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Parts that a work of so many multiplications is split into. The machine has no say in it:
-/// a product is rounded otherwise where its shape is another, and results must be the same to
-/// the last bit on any number of threads.
-pub fn parts_for(multiplications: usize) -> usize {
-    (multiplications / LEAST_SHARE).clamp(1, PARTS)
+/// Sets the number of threads. Only the first call counts, and only before there was any work.
+pub fn set_threads(threads: usize) {
+    // Otherwise there are as many as there are.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global();
+}
+
+/// Threads that there are for a work.
+pub fn threads() -> usize {
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
+/// Does a work on this thread alone, as one of several that are done at once.
+pub fn alone<T>(work: impl FnOnce() -> T) -> T {
+    let before = ALONE.replace(true);
+    let done = work();
+    ALONE.set(before);
+    done
+}
+
+/// Parts that a work of so many multiplications on so many lines is split into, of `least` lines
+/// or more. The machine has no say in it: a product is rounded otherwise where its shape is
+/// another, and results must be the same to the last bit on any number of threads.
+pub fn parts_for(multiplications: usize, lines: usize, least: usize) -> usize {
+    (multiplications / LEAST_SHARE).min(lines / least.max(1)).clamp(1, PARTS)
 }
 
 /// Threads that a work of so many multiplications is worth.
 pub fn threads_for(multiplications: usize) -> usize {
-    parts_for(multiplications).min(threads())
+    (multiplications / LEAST_SHARE).clamp(1, threads())
 }
 
 /// Both at once, where there are two threads: what either does alone is hidden by the other.
@@ -36,17 +54,20 @@ pub fn at_once<A: Send, B: Send>(
     if threads() < 2 {
         return (one(), other());
     }
-    std::thread::scope(|scope| {
-        let other = scope.spawn(other);
-        let one = one();
-        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+    let mut found = None;
+    let one = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| found = Some(other()));
+        one()
+    });
+    // A panic in the other one comes through.
+    (one, found.unwrap_or_else(|| unreachable!("the scope waits for all that it spawned")))
 }
 
 /// Does the jobs on up to `threads` threads, this one among them, each taking the next when
 /// it is free.
 pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Sync)) {
-    if threads <= 1 || jobs.len() <= 1 {
+    let threads = threads.min(jobs.len());
+    if threads <= 1 {
         jobs.into_iter().for_each(work);
         return;
     }
@@ -57,12 +78,20 @@ pub fn share_out<J: Send>(jobs: Vec<J>, threads: usize, work: &(impl Fn(J) + Syn
             work(job);
         }
     };
-    std::thread::scope(|scope| {
+    rayon::in_place_scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(take_turns);
+            scope.spawn(|_| take_turns());
         }
         take_turns();
     });
+}
+
+/// The same work with this many threads, for tests and benchmarks.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +113,40 @@ mod tests {
 
     #[test]
     fn both_are_done_and_told_apart() {
-        assert_eq!(at_once(|| 1, || "two"), (1, "two"));
+        for threads in [1, 2, 5] {
+            assert_eq!(with_threads(threads, || at_once(|| 1, || "two")), (1, "two"));
+        }
+    }
+
+    #[test]
+    fn work_within_work_comes_to_an_end_on_any_number_of_threads() {
+        for threads in [1, 2, 8] {
+            let done = AtomicUsize::new(0);
+            with_threads(threads, || {
+                share_out((0..20).collect(), 8, &|_: usize| {
+                    share_out((0..20).collect(), 8, &|_: usize| {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            });
+            assert_eq!(done.into_inner(), 400);
+        }
+    }
+
+    #[test]
+    fn one_of_many_works_keeps_to_its_thread() {
+        with_threads(3, || {
+            assert_eq!(threads(), 3);
+            assert_eq!(alone(threads), 1);
+            assert_eq!(threads(), 3);
+        });
+    }
+
+    #[test]
+    fn parts_follow_from_the_shape() {
+        assert_eq!(parts_for(10, 1000, 10), 1);
+        assert_eq!(parts_for(5 << 20, 1000, 10), 5);
+        assert_eq!(parts_for(5 << 20, 35, 10), 3);
+        assert_eq!(parts_for(1 << 40, 1 << 20, 10), PARTS);
     }
 }

@@ -1,5 +1,5 @@
 //! Products of large dense matrices: transposed views that reach the fast kernel, and the
-//! columns of a result shared out between two threads.
+//! columns of a result shared out among threads.
 
 use nalgebra::{DMatrixView, DMatrixViewMut, Dyn};
 
@@ -61,6 +61,9 @@ impl<'a> Strided<'a> {
 /// Matrices with no more rows or columns than this are not worth the fast kernel.
 const SMALL: usize = 5;
 
+/// Columns of a product that a part has at least: the other side is packed for each part.
+pub const NARROWEST: usize = 16;
+
 /// Columns of a Gram matrix that are worked on at once; of a large one twice as many, because
 /// what they are multiplied by is packed for each panel.
 const PANEL: usize = 128;
@@ -114,11 +117,11 @@ fn add_product(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>) {
     }
 }
 
-/// left·right, by up to two threads.
+/// left·right
 pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
     let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
     let mut product = Matrix::zeros(rows, columns);
-    let parts = parts_for(rows * inner * columns);
+    let parts = parts_for(rows * inner * columns, columns, NARROWEST);
     for_columns(product.as_mut_slice(), rows, parts, |first, part| {
         multiply(part, left, &right.columns(first, part.len() / rows), 0.0);
     });

@@ -49,7 +49,7 @@ pub fn few_combinations(many: &Matrix, few: &Matrix) -> Matrix {
         return sums;
     }
     // Split by shape alone: what is left of a part is rounded otherwise than its registers.
-    let parts = parts_for(length * count * wanted);
+    let parts = parts_for(length * count * wanted, length, PIECE);
     let share = length.div_ceil(parts).next_multiple_of(PIECE);
     let arch = Arch::new();
     let mut found: Vec<(usize, Vec<f64>)> = (0..length)

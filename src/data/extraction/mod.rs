@@ -25,6 +25,7 @@ use super::read::Progress;
 use super::table::{Column, Table};
 use super::vectors::{Values, Vectors};
 use crate::error::{Error, Result};
+use crate::numeric::parallel;
 
 /// Records that go through the network together.
 const BATCH: usize = 16;
@@ -201,7 +202,7 @@ impl Extraction {
     ) -> Result<Vectors> {
         let records = vectors.len();
         let batches = records.div_ceil(BATCH);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(batches);
+        let threads = parallel::threads().min(batches);
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let batch = |at: usize| -> Result<Vec<f32>> {
             let (first, end) = (at * BATCH, ((at + 1) * BATCH).min(records));

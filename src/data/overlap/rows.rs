@@ -4,6 +4,7 @@ use super::key::{GROUPS, Key, siphash, word};
 use super::{ALL, BITS, CLASSES, Class, GATHERED, HALVES, NAMED, PLACE, Sketch};
 use crate::data::table::{Column, Table};
 use crate::data::vectors::Vectors;
+use crate::numeric::parallel;
 
 /// Rows that are hashed together.
 const BLOCK: usize = 64;
@@ -24,8 +25,7 @@ impl Sketch {
         }
         let plan = Plan::of(table, key);
         let cells = plan.cells * rows;
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = threads.min(cells / WORTH_A_THREAD).max(1);
+        let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
         let share = |thread: usize| {
             let mut gathered = [const { Lowest::new() }; CLASSES];
             let mut block = Block::new();

@@ -4,19 +4,18 @@
 //! So what comes out, results and errors alike, does not depend on how many threads
 //! there are, and each thread holds one piece in memory.
 
-use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
+use crate::numeric::parallel;
 
 /// More threads would wait for the one that adds.
 const MOST_THREADS: usize = 8;
 
 /// How many threads `pieces` pieces are worth on this machine.
 pub fn threads(pieces: u64) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let pieces = usize::try_from(pieces).unwrap_or(usize::MAX);
-    cores.min(MOST_THREADS).min(pieces).max(1)
+    parallel::threads().min(MOST_THREADS).min(pieces).max(1)
 }
 
 /// `take` fills a piece and says whether there was another, `work` works on it, `add`

@@ -22,6 +22,7 @@ use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
 use super::overlap;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
+use crate::numeric::parallel;
 use crate::privacy::ledger::{Account, Grant, Noise, Outcome, RunState};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{Calibrated, Spender, Watch};
@@ -262,7 +263,9 @@ pub fn run_here(
                         return;
                     }
                     let (task, control) = (sweep.task(*index), control.clone());
-                    let done = carry_out(&task, datasets.to_vec(), control, &mut |_| {});
+                    let work = || carry_out(&task, datasets.to_vec(), control, &mut |_| {});
+                    // Many tasks at once keep the machine busy by themselves.
+                    let done = if jobs > 1 { parallel::alone(work) } else { work() };
                     told(*index, &done);
                 }
             });

@@ -18,7 +18,7 @@ mod tiny;
 
 use pulp::{Simd, WithSimd};
 
-use super::parallel::{PARTS, at_once};
+use super::parallel::{PARTS, share_out};
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
@@ -76,29 +76,20 @@ pub fn with_slopes<S: Slopes>(
         return (total, Vec::new());
     }
     let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
+    // As many, whatever the threads, so that the sum is the same to the last bit.
     let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
     let share = count.div_ceil(parts);
-    // At most two, whatever the threads, so the sum is the same to the last bit.
-    let parts: Vec<_> = features.as_slice().chunks(share * dimension).enumerate().collect();
-    let work = &|(part, examples): (usize, &[f64])| {
-        let mut sum = vec![0.0; dimension];
-        let mut slopes = slopes();
-        arch.dispatch(Pass {
-            examples,
-            first: part * share,
-            w: w.as_slice(),
-            sum: &mut sum,
-            slopes: &mut slopes,
-        });
-        (Vector::from_vec(sum), slopes)
-    };
-    let done: Vec<(Vector, S)> = match parts[..] {
-        [one, other] if threads > 1 => {
-            let (one, other) = at_once(|| work(one), || work(other));
-            vec![one, other]
-        }
-        _ => parts.into_iter().map(work).collect(),
-    };
+    let examples = features.as_slice().chunks(share * dimension);
+    let mut done: Vec<(Vector, S)> =
+        examples.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
+    let jobs: Vec<_> = examples.zip(&mut done).enumerate().collect();
+    share_out(jobs, threads, &|(part, (examples, (sum, slopes))): (
+        usize,
+        (&[f64], &mut (Vector, S)),
+    )| {
+        let (first, sum) = (part * share, sum.as_mut_slice());
+        arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
+    });
     let mut made = Vec::with_capacity(done.len());
     for (sum, slopes) in done {
         total += sum;
