@@ -14,7 +14,8 @@ use super::architecture::Architecture;
 use crate::numeric::leading::{Leading, leading, leading_of};
 use crate::numeric::parallel::{parts_for, threads_for};
 use crate::numeric::product::{
-    NARROWEST, Strided, for_columns, multiply, plain, product, symmetric_by_panels, transposed,
+    Strided, for_columns, multiply, parts_of_columns, plain, product, symmetric_by_panels,
+    transposed,
 };
 use crate::numeric::tall::{few_combinations, inner_products_with_few};
 use crate::numeric::{Matrix, Vector};
@@ -107,7 +108,7 @@ impl Gradients {
         let (rows, columns) = (self.examples(), other.examples());
         let mut gram = Matrix::zeros(rows, columns);
         let width: usize = self.layers.iter().map(Contribution::numbers).sum();
-        let parts = parts_for(rows * columns * width, columns, NARROWEST);
+        let parts = parts_of_columns(rows * columns * width, columns);
         for_columns(gram.as_mut_slice(), rows, parts, |first, part| {
             for (layer, others) in self.layers.iter().zip(&other.layers) {
                 layer.add_inner_products(others, (0, rows), (first, part.len() / rows), part);
@@ -210,7 +211,7 @@ fn some(matrix: &Matrix, (first, count): (usize, usize)) -> &[f64] {
 /// Σ cᵢ·columnᵢ, added to `sum`.
 fn add_columns(matrix: &Matrix, coefficient: impl Fn(usize) -> f64 + Sync, sum: &mut [f64]) {
     let rows = matrix.nrows();
-    let parts = parts_for(matrix.len(), rows, RUN);
+    let parts = parts_for(matrix.len(), rows, RUN / 4);
     for_columns(sum, 1, parts, |first, part| {
         for (run, part) in part.chunks_mut(RUN).enumerate() {
             let start = first + run * RUN;

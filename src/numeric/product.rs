@@ -61,8 +61,9 @@ impl<'a> Strided<'a> {
 /// Matrices with no more rows or columns than this are not worth the fast kernel.
 const SMALL: usize = 5;
 
-/// Columns of a product that a part has at least: the other side is packed for each part.
-pub const NARROWEST: usize = 16;
+/// Columns of a product that a part has at least where there are more than two: the other side
+/// is packed for each part.
+const NARROWEST: usize = 128;
 
 /// Columns of a Gram matrix that are worked on at once; of a large one twice as many, because
 /// what they are multiplied by is packed for each panel.
@@ -121,11 +122,17 @@ fn add_product(target: &mut [f64], left: &Strided<'_>, right: &Strided<'_>) {
 pub fn product(left: &Strided<'_>, right: &Strided<'_>) -> Matrix {
     let (rows, inner, columns) = (left.nrows(), left.ncols(), right.ncols());
     let mut product = Matrix::zeros(rows, columns);
-    let parts = parts_for(rows * inner * columns, columns, NARROWEST);
+    let parts = parts_of_columns(rows * inner * columns, columns);
     for_columns(product.as_mut_slice(), rows, parts, |first, part| {
         multiply(part, left, &right.columns(first, part.len() / rows), 0.0);
     });
     product
+}
+
+/// Parts that a product of so many columns is split into.
+pub fn parts_of_columns(multiplications: usize, columns: usize) -> usize {
+    let halves = parts_for(multiplications, columns, SMALL + 1).min(2);
+    parts_for(multiplications, columns, NARROWEST).max(halves)
 }
 
 /// leftᵀ·right of two matrices with one vector per column.
