@@ -20,6 +20,7 @@
 
 pub mod adapt;
 pub mod audit;
+pub mod bibliography;
 pub mod cli;
 pub mod data;
 pub mod engine;

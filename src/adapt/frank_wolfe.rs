@@ -1,5 +1,6 @@
-//! Private Frank–Wolfe on the weights of public records: [A] Algorithm 1 (single-stage, the
-//! model moves along) and Algorithm 2 (two-stage, the model is fitted afterwards).
+//! Private Frank–Wolfe on the weights of public records: algorithms 1 (single-stage, the model
+//! moves along) and 2 (two-stage, the model is fitted afterwards) of Bassily, Mohri and Suresh,
+//! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! In every round one public record is chosen to receive weight, the better it lowers the
 //! objective the likelier: q ← (1 − η)q + η·e_vertex. The model's step sees public data only.
@@ -109,10 +110,10 @@ static TWO_STAGE: Spec = Spec {
     ],
 };
 
-/// [A] Algorithm 1.
+/// Algorithm 1 of the paper.
 pub struct FrankWolfe;
 
-/// [A] Algorithm 2.
+/// Algorithm 2 of the paper.
 pub struct TwoStageFrankWolfe;
 
 impl Method for FrankWolfe {

@@ -1,5 +1,6 @@
 //! Private mirror descent on the weights of public records, then weighted least squares:
-//! [A] Algorithm 3.
+//! algorithm 3 of Bassily, Mohri and Suresh,
+//! [`PRINCIPLED_ADAPTATION`](crate::bibliography::PRINCIPLED_ADAPTATION).
 //!
 //! *Rigorous.* The gradient −xᵢᵀExᵢ has m entries but only d(d + 1)/2 things to say, so E is
 //! what is released, as a packed symmetric matrix with Gaussian noise. The step is the
@@ -83,7 +84,7 @@ static SPEC: Spec = Spec {
     ],
 };
 
-/// [A] Algorithm 3.
+/// Algorithm 3 of the paper.
 pub struct MirrorDescent;
 
 impl Method for MirrorDescent {

@@ -277,7 +277,7 @@ fn effective_sample_of(sum: f64, squares: f64) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
-/// Public, released or for the curator alone: section 1 of the design.
+/// Public, released or for the curator alone.
 /// Only this crate says that a number is public; nobody can say that one was released.
 #[derive(Debug, Clone)]
 pub enum Standing {

@@ -141,7 +141,7 @@ fn the_reconstruction_of_the_printed_two_stage_frank_wolfe_meets_the_printed_res
 #[test]
 fn single_stage_frank_wolfe_reaches_the_numbers_of_the_issue_and_mirror_descent_lower_ones() {
     let single = means(&super::frank_wolfe::FrankWolfe, &[], ALL);
-    // The numbers of the issue, and few seeds, so some room.
+    // The goals, and few seeds, so some room.
     assert_norms(&single, &[0.15, 0.085, 0.032, 0.042, 0.019, 0.012].map(|bound| 1.25 * bound));
     let mirror = means(&super::mirror_descent::MirrorDescent, &[], CORNERS);
     assert_norms(&mirror, &[0.025, 0.0035]);

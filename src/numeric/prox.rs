@@ -4,7 +4,7 @@
 //! With the mirror map ψ(q) = ‖q‖²_p/(p − 1), a step of size η minimises
 //! ⟨g, q⟩ + D(q, q₀)/η over the simplex, where D is one of
 //!
-//! * ψ(q − q₀), as [A] prints it: [`displacement`];
+//! * ψ(q − q₀), as Bassily, Mohri and Suresh print it: [`displacement`];
 //! * the Bregman divergence of ψ, which the analysis of mirror descent is about:
 //!   [`bregman`].
 //!

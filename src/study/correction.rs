@@ -40,7 +40,7 @@ const ENTRIES: [(Entry, &str); 6] = [
 ];
 const CORRECTION: usize = 5;
 
-/// What the project's issue asks of the geometric mean, by ε.
+/// Goals for the geometric mean, by ε.
 const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.93), (5.0, 0.92)];
 
 /// A problem with what its public records have taught.
@@ -178,9 +178,9 @@ impl Study {
              relative to the exact non-private linear model of the private records (mean squared \
              error, or logarithmic loss of classes)."
                 .to_owned(),
-            "Wanted of it: at most 2 % more than the best of public linear, public trees and the \
-             noisy warm start, and the geometric means of the project's issue. Its defaults were \
-             chosen on these datasets."
+            "Goals: at most 2 % more than the best of public linear, public trees and the noisy \
+             warm start, and the geometric means in the last table. The defaults of the method \
+             were chosen on these datasets."
                 .to_owned(),
         ];
         header.extend(super::not_found(missing));

@@ -523,7 +523,7 @@ impl Study {
         table
     }
 
-    /// What the project's issue asks for.
+    /// The goals that the table is held against.
     fn want(&self, case: &Case, table: &mut Table) {
         let mean = |label: &str, column: usize| table.row(label).and_then(|row| row.mean(column));
         let mut wanted: BTreeMap<String, f64> = BTreeMap::new();

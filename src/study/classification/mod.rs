@@ -207,7 +207,7 @@ impl Study {
         std::iter::once(table).chain(explained).collect()
     }
 
-    /// What the project's issue asks for, of nine thousand private images.
+    /// The goals that the table is held against, for nine thousand private images.
     fn want(&self, table: &mut Table) {
         if self.subject != Subject::Pillar
             || self.material.private != 9000

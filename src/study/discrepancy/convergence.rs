@@ -46,7 +46,7 @@ struct Searcher {
     iterations_at_most: Option<f64>,
 }
 
-/// The project's issue wants something of these searches in no larger dimension.
+/// There are goals for these searches in no larger dimension.
 const MOST_FEATURES: usize = 50;
 
 /// They go on after the gap is closed, so that the curves show more than the bound.

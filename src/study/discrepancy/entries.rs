@@ -13,7 +13,7 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::study::rehearsal::{Noise, Rehearsal};
 use crate::study::table::Wanted;
 
-/// How far a reproduction may be from a number of the issue, as a share: our data are a
+/// How far a reproduction may be from a goal, as a share: our data are a
 /// reconstruction.
 const ALIKE: f64 = 0.1;
 
@@ -46,7 +46,7 @@ pub(super) enum Setting {
     Word(&'static str),
 }
 
-/// What the issue wants of a row in one dimension.
+/// The goal of a row in one dimension.
 pub(super) struct Wish {
     dimension: usize,
     measure: Measure,

@@ -1,5 +1,5 @@
 //! The study of unlabelled adaptation: the papers' synthetic setup, every method, six
-//! pairs of a number of private records and an ε, and what the project's issue wants of
+//! pairs of a number of private records and an ε, and the goals of
 //! each.
 //!
 //! Measured are ‖M(q)‖₂ of the returned weights on the *exact* second moment of the
