@@ -4,7 +4,7 @@
 //! | who may read it | functions |
 //! |---|---|
 //! | the owner alone (0600, folders 0700), whatever the umask says | [`write_private`], [`private`], [`create_private_folder`] |
-//! | whoever the user's umask lets read it: files that the user named | [`write`], [`write_keeping_previous`] |
+//! | whoever the user's umask lets read it: files that the user named | [`write()`], [`write_keeping_previous`] |
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,12 +17,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, OpenOptions::new()).map_err(|error| Error::io("save", path, &error))
 }
 
-/// Like [`write`]; only the owner can read the file.
+/// Like [`write()`]; only the owner can read the file.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, private()).map_err(|error| Error::io("save", path, &error))
 }
 
-/// Like [`write`], keeping what stood there before as `NAME.previous`.
+/// Like [`write()`], keeping what stood there before as `NAME.previous`.
 pub fn write_keeping_previous(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() {
         let previous = sibling(path, "previous");

@@ -16,7 +16,11 @@
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
+//! | [`bibliography`] | the papers that modules cite by name |
 //! | [`files`] | files that are whole or not there, and who may read them |
+
+// The texts of public modules name the private ones that they are made of.
+#![allow(rustdoc::private_intra_doc_links)]
 
 pub mod adapt;
 pub mod audit;

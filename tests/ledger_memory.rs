@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use halflight::engine::shelf;
+use halflight::engine::lookup;
 use halflight::error::Kind;
 use halflight::privacy::Target;
 use halflight::privacy::accountant::{Adjacency, Event, Mechanism};
@@ -84,7 +84,7 @@ impl Old {
     fn certificate(&self, id: &str) -> Value {
         let book = Ledger::open(&self.folder()).unwrap().book().unwrap();
         let account = book.account(&AccountId(id.to_owned())).unwrap();
-        serde_json::from_str(&shelf::certificate(account).unwrap()).unwrap()
+        serde_json::from_str(&lookup::certificate(account).unwrap()).unwrap()
     }
 
     /// Cuts the ledger after so many lines, with the head that it had then.
@@ -538,6 +538,6 @@ fn an_old_budget_with_a_large_delta_opens_and_grants_nothing_until_it_is_set_aga
     let remark = total.remark.unwrap();
     assert!(remark.contains("not free: δ = 0.4 covers all of it, and at δ = 1e-6"), "{remark}");
     assert!(account.large_delta().unwrap().contains("allow_large_delta"));
-    let certificate = shelf::certificate(account).unwrap();
+    let certificate = lookup::certificate(account).unwrap();
     assert!(certificate.contains("not below 1/n") && certificate.contains("not free"));
 }

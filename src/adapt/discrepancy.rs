@@ -21,7 +21,7 @@
 //! where H is a difference of two records' outer products, with no more than two eigenvalues
 //! that are not zero, at most ‖H‖²·(c₁ + c₂). Replacing a private record moves M along
 //! Δ = (aaᵀ − bbᵀ)/n, ‖Δ‖ ≤ r²/n; the scores xᵢᵀExᵢ of two public records of norm at most r̂
-//! then move apart at the rate D²F̃[Δ, xᵢxᵢᵀ − xⱼxⱼᵀ] and E itself by DE[Δ], and by Cauchy and
+//! then move apart at the rate D²F̃[Δ, xᵢxᵢᵀ − xⱼxⱼᵀ] and E itself by DE\[Δ\], and by Cauchy and
 //! Schwarz (F̃ is convex):
 //!
 //! > R = r̂²·min(μr²/n · (c₁ + c₂), 2),  ‖change of E‖_F ≤ min(μr²/n · √(c₁(c₁ + c₂)), 2).

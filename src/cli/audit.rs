@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals, voice};
+use super::{messages, print_json, print_line, signals};
 use crate::adapt;
 use crate::audit::{Audited, Effort, Subject, audit, page::page, subject};
 use crate::data::{Preparation, selection};
@@ -80,7 +80,7 @@ impl Audit {
         progress.end();
         if let Some(file) = &self.page {
             files::write(file, page(&audits).as_bytes())?;
-            voice::tell(format_args!("page: {}", file.display()));
+            messages::tell(format_args!("page: {}", file.display()));
         }
         let wrong = audits.iter().filter(|audited| !audited.findings.is_empty()).count();
         if self.json {

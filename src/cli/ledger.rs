@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{print_json, print_line, voice};
+use super::{messages, print_json, print_line};
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::round_up;
@@ -93,7 +93,7 @@ impl LedgerCommand {
             }
             What::Repair => {
                 let aside = ledger.repair()?;
-                voice::tell(format_args!(
+                messages::tell(format_args!(
                     "the damaged ledger was set aside as {}",
                     aside.display()
                 ));
@@ -143,7 +143,7 @@ impl LedgerCommand {
             return Ok(());
         }
         for warning in &book.warnings {
-            voice::tell(format_args!("note: {warning}"));
+            messages::tell(format_args!("note: {warning}"));
         }
         print_line(&format!("{}: every line is in its chain", ledger.path().display()))
     }

@@ -6,7 +6,7 @@ use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man as Page;
 use serde_json::json;
 
-use super::{Arguments, print_json, print_text, voice};
+use super::{Arguments, messages, print_json, print_text};
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -39,7 +39,7 @@ impl Man {
         for (name, text) in pages()? {
             let path = directory.join(name);
             files::write(&path, text.as_bytes())?;
-            voice::tell(format_args!("wrote {}", path.display()));
+            messages::tell(format_args!("wrote {}", path.display()));
             written.push(path);
         }
         if self.json { print_json(&json!({ "pages": written })) } else { Ok(()) }

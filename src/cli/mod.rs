@@ -23,7 +23,7 @@
 //!
 //! | module | for all of them |
 //! |---|---|
-//! | [`voice`] | what is said on standard error, and how much of it |
+//! | [`messages`] | what is said on standard error, and how much of it |
 //! | [`progress`], [`reading`], [`steps`] | how far a long work is, a file, a run |
 //! | [`signals`] | Ctrl-C and friends |
 //! | [`look`] | looks at exact numbers, written into the ledger |
@@ -39,6 +39,7 @@ mod demo;
 mod ledger;
 mod look;
 mod man;
+mod messages;
 mod methods;
 mod open;
 mod picture;
@@ -55,7 +56,6 @@ mod signals;
 mod steps;
 mod sweep;
 mod verify;
-mod voice;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -153,7 +153,7 @@ fn keep_memory_to_itself() {
 pub fn main() -> ExitCode {
     keep_memory_to_itself();
     let arguments = Arguments::parse();
-    voice::set(arguments.quiet, arguments.verbose);
+    messages::set(arguments.quiet, arguments.verbose);
     if let Some(threads) = arguments.threads {
         parallel::set_threads(threads.get());
     }
@@ -185,7 +185,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            voice::complain(format_args!("error: {}", voice::words(&error)));
+            messages::complain(format_args!("error: {}", messages::words(&error)));
             exit_code(&error)
         }
     }

@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
 
-use super::{print_json, voice};
+use super::{messages, print_json};
 use crate::engine::desk::News;
 use crate::engine::rehearsal::rehearse;
 use crate::engine::{Control, Desk, Job};
@@ -60,7 +60,7 @@ impl Picture {
         for (name, picture) in pictures()? {
             let path = self.out.join(format!("{name}.svg"));
             files::write(&path, picture.as_bytes())?;
-            voice::tell(format_args!("wrote {}", path.display()));
+            messages::tell(format_args!("wrote {}", path.display()));
             written.push(path);
         }
         if self.json { print_json(&json!({ "pictures": written })) } else { Ok(()) }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::progress::Progress;
 use super::reading::Watched;
-use super::{look, print_json, print_line, print_text, voice};
+use super::{look, messages, print_json, print_line, print_text};
 use crate::data::read::{self, Format, Reading};
 use crate::data::{Column, Missing, Source, Table, write};
 use crate::error::{Error, Result};
@@ -113,7 +113,7 @@ impl Predict {
     pub fn execute(&self) -> Result<()> {
         let format = self.format()?;
         let mut model = SavedModel::open(&self.model)?;
-        model.remarks.iter().for_each(|remark| voice::tell(format_args!("note: {remark}")));
+        model.remarks.iter().for_each(|remark| messages::tell(format_args!("note: {remark}")));
         if let Some(rule) = self.missing {
             model.preparation = model.preparation.with_missing(match rule {
                 Rule::Refuse => Missing::Refuse,
@@ -185,7 +185,7 @@ impl Predict {
         let definition = session.dataset(name)?;
         let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
         for warning in &loaded.warnings {
-            voice::tell(format_args!("note: {warning}"));
+            messages::tell(format_args!("note: {warning}"));
         }
         if self.score {
             look::note(&loaded, &workspace, SCORED)?;
@@ -234,18 +234,18 @@ impl Predict {
         let Predictions { rows, without, clipped, unknown, .. } = &outcome.predictions;
         let mark = if outcome.public { "" } else { " ◆" };
         if *without > 0 {
-            voice::tell(format_args!(
+            messages::tell(format_args!(
                 "note: {without} of {rows} rows lack a value and have no prediction{mark}"
             ));
         }
         if *clipped > 0 {
-            voice::tell(format_args!(
+            messages::tell(format_args!(
                 "note: {clipped} of {rows} rows lie beyond the bound that the model was trained \
                  under and were moved to it{mark}"
             ));
         }
         for (column, count) in unknown {
-            voice::tell(format_args!(
+            messages::tell(format_args!(
                 "note: in {count} of {rows} rows '{column}' has a value that the model does not \
                  know; it counts as 'other'{mark}"
             ));
@@ -270,7 +270,7 @@ impl Predict {
         }
         let csv = write::bytes(write::Format::Csv, &outcome.columns)?;
         print_text(&csv)?;
-        outcome.score.iter().for_each(|score| voice::tell(outcome.words(score)));
+        outcome.score.iter().for_each(|score| messages::tell(outcome.words(score)));
         Ok(())
     }
 

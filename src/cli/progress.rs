@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use super::voice;
+use super::messages;
 use crate::plot::number::duration;
 
 const BAR: usize = 28;
@@ -32,7 +32,7 @@ enum Manner {
 
 impl Progress {
     pub fn new(what: &str, total: usize) -> Self {
-        let manner = match (voice::is_quiet(), stderr().is_terminal()) {
+        let manner = match (messages::is_quiet(), stderr().is_terminal()) {
             (true, _) => Manner::Quiet,
             (false, true) => Manner::Bar,
             (false, false) => Manner::Lines,
@@ -53,7 +53,7 @@ impl Progress {
             Manner::Bar if worked >= BEFORE_A_BAR => self.draw(done, more),
             Manner::Lines if tenth > self.told && worked >= BEFORE_LINES => {
                 self.told = tenth;
-                voice::tell(format_args!("{}{more}", self.words(done)));
+                messages::tell(format_args!("{}{more}", self.words(done)));
             }
             _ => {}
         }
@@ -62,7 +62,7 @@ impl Progress {
     /// Leaves the line of the bar.
     pub fn end(self) {
         if self.drawn {
-            voice::tell("");
+            messages::tell("");
         }
     }
 

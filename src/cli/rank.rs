@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::progress::Progress;
 use super::reading::Watched;
-use super::{print_json, print_line, signals, voice};
+use super::{messages, print_json, print_line, signals};
 use crate::engine::Control;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
@@ -95,13 +95,13 @@ impl Rank {
             }
             match dataset::load_watched(definition, &workspace, &mut Watched::default()) {
                 Ok(loaded) => {
-                    voice::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
+                    messages::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
                     datasets.push(Arc::new(loaded));
                 }
                 Err(error) if definition.name == private => return Err(error),
                 // A candidate that cannot be read does not stop the others.
                 Err(error) => {
-                    voice::tell(format_args!("left out: {error}"));
+                    messages::tell(format_args!("left out: {error}"));
                     unread.push((definition.name.clone(), error));
                 }
             }
@@ -117,7 +117,7 @@ impl Rank {
         let summary = rank(&job, &mut |moment| match moment {
             RankingMoment::Begun { total, remarks } => {
                 for remark in remarks {
-                    voice::tell(format_args!("note: {remark}"));
+                    messages::tell(format_args!("note: {remark}"));
                 }
                 progress = Some(Progress::new("ranking", total));
             }
@@ -132,14 +132,14 @@ impl Rank {
         }
         let mut summary = summary?;
         if let Some(error) = &summary.unkept {
-            voice::tell(format_args!("note: reports will not have it: {error}"));
+            messages::tell(format_args!("note: reports will not have it: {error}"));
         }
         summary.left_out.extend(unread);
         if self.json {
             print_json(&as_json(&summary, self.include_curator.then_some(&job.watch)))?;
         } else {
             print_line(&as_text(&summary, &job.watch))?;
-            voice::tell(format_args!("ledger: {}", job.workspace.folder().display()));
+            messages::tell(format_args!("ledger: {}", job.workspace.folder().display()));
         }
         if summary.stopped && interrupted.load(Ordering::Relaxed) {
             return Err(Error::interrupted("stopped by a signal"));

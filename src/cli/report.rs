@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{print_json, print_line, print_text, voice};
+use super::{messages, print_json, print_line, print_text};
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files;
@@ -69,9 +69,13 @@ impl ReportCommand {
         let watch = if self.include_curator { Watch::open() } else { Watch::sealed() };
         let report = Report::read(&runs, watch)?;
         for reported in &report.runs {
-            voice::detail(format_args!("{} {}", reported.letter, reported.run.directory.display()));
+            messages::detail(format_args!(
+                "{} {}",
+                reported.letter,
+                reported.run.directory.display()
+            ));
             if let Some(trouble) = &reported.run.trouble {
-                voice::tell(format_args!("note: {trouble}"));
+                messages::tell(format_args!("note: {trouble}"));
             }
         }
         let html = report.html()?;

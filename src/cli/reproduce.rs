@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals, voice};
+use super::{messages, print_json, print_line, signals};
 use crate::data;
 use crate::error::{Error, Result};
 use crate::files;
@@ -166,7 +166,7 @@ impl Findings {
         for (name, text) in texts.into_iter().chain(figures) {
             let path = directory.join(name);
             files::write(&path, text.as_bytes())?;
-            voice::tell(format_args!("wrote {}", path.display()));
+            messages::tell(format_args!("wrote {}", path.display()));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::reading::Watched;
 use super::steps::Steps;
-use super::{print_json, print_line, signals, voice};
+use super::{messages, print_json, print_line, signals};
 use crate::data::Role;
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, Summary, job};
@@ -66,12 +66,12 @@ pub struct Run {
 impl Run {
     pub fn execute(&self) -> Result<()> {
         if self.sealed {
-            voice::seal();
+            messages::seal();
         }
         let resumable = self.resume.as_deref().map(Resumable::read).transpose()?;
         let stays_sealed = resumable.as_ref().is_some_and(|found| found.sealed);
         if stays_sealed {
-            voice::seal();
+            messages::seal();
             if self.include_curator {
                 return Err(Error::usage("this run was started sealed and stays so")
                     .cure("leave out --include-curator"));
@@ -133,9 +133,9 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
-        voice::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
+        messages::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
         for warning in &loaded.warnings {
-            voice::tell(format_args!("note: {warning}"));
+            messages::tell(format_args!("note: {warning}"));
         }
         datasets.push(Arc::new(loaded));
     }
@@ -156,8 +156,8 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             watch: watch.clone(),
             control: control.clone(),
         };
-        voice::tell(format_args!("plan '{}'", plan.name));
-        voice::detail(format_args!(
+        messages::tell(format_args!("plan '{}'", plan.name));
+        messages::detail(format_args!(
             "  {} with seed {}; the ledger is in {}",
             plan.method,
             plan.seed,
@@ -202,7 +202,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         if let Some(note) = &options.note {
             print_line(note)?;
         }
-        voice::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
+        messages::tell(format_args!("ledger and runs: {}", workspace.folder().display()));
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use std::io::{IsTerminal, stderr};
 
+use super::messages;
 use super::progress::Progress;
-use super::voice;
 use crate::engine::Moment;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
@@ -25,15 +25,15 @@ impl Steps {
     pub fn hear(&mut self, moment: &Moment) {
         match moment {
             Moment::Granted { run, steps, warnings, cautions } => {
-                voice::tell(format_args!("  granted as {}, {steps} steps", run.0));
+                messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
                 for warning in warnings {
-                    voice::tell(format_args!("  note: {warning}"));
+                    messages::tell(format_args!("  note: {warning}"));
                 }
                 let cautions = cautions.as_ref().and_then(|cautions| cautions.reveal(&self.watch));
                 for caution in cautions.into_iter().flatten() {
-                    voice::tell(format_args!("  note: ◆ {caution}"));
+                    messages::tell(format_args!("  note: ◆ {caution}"));
                 }
-                if stderr().is_terminal() && !voice::is_verbose() {
+                if stderr().is_terminal() && !messages::is_verbose() {
                     self.bar = Some(Progress::new("  steps", *steps as usize));
                 }
             }
@@ -46,9 +46,9 @@ impl Steps {
                 }
                 let tenth = step.index * 10 / step.total.max(1);
                 let due = step.done || step.index == 1 || tenth > self.told;
-                if due || voice::is_verbose() {
+                if due || messages::is_verbose() {
                     self.told = tenth;
-                    voice::tell(format_args!(
+                    messages::tell(format_args!(
                         "  step {} of {} ({}), ε {epsilon} so far",
                         step.index, step.total, step.phase
                     ));

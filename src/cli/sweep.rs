@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{print_json, print_line, signals, voice};
+use super::{messages, print_json, print_line, signals};
 use crate::engine::sweep::axes::{self, Axis};
 use crate::engine::sweep::{self, Order, Planned};
 use crate::engine::{Control, Summary};
@@ -103,7 +103,7 @@ impl Sweep {
     pub fn execute(&self) -> Result<()> {
         // What a task says ends up in the log of a cluster.
         if self.sealed || self.task.is_some() {
-            voice::seal();
+            messages::seal();
         }
         if let Some(task) = &self.task {
             return carry_out(&TaskDirectory::at(task)?, self.json);
@@ -153,7 +153,7 @@ impl Sweep {
             return self.rehearse(&planned, &into);
         }
         let sweep = order.reserve(&planned, &into)?;
-        voice::tell(format_args!(
+        messages::tell(format_args!(
             "{} tasks are reserved in {}",
             planned.len(),
             sweep.path().display()
@@ -209,7 +209,7 @@ impl Sweep {
                 Err(error) => Some(error),
             };
             if let Some(trouble) = trouble {
-                voice::complain(format_args!("task {index}: {trouble}"));
+                messages::complain(format_args!("task {index}: {trouble}"));
             }
             progress.1 += 1;
             let count = progress.1;
@@ -240,7 +240,7 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep, "commands": commands }));
         }
         commands.iter().try_for_each(|command| print_line(command))?;
-        voice::tell(format_args!(
+        messages::tell(format_args!(
             "when they are done: halflight sweep --collect {}",
             quoted(sweep)
         ));
@@ -294,7 +294,7 @@ impl Sweep {
             return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
         }
         print_line(&format!("Slurm job {job}: {} tasks", sweep.manifest.tasks.len()))?;
-        voice::tell(format_args!(
+        messages::tell(format_args!(
             "when they are done: halflight sweep --collect {}",
             quoted(sweep.path())
         ));
@@ -337,7 +337,7 @@ impl Sweep {
                     values.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 print_line(&format!("  {index:04} {} {}: {why}", values.join(" "), word(state)))?;
             }
-            voice::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
+            messages::tell(format_args!("ledger and runs: {}", sweep.manifest.workspace.display()));
         }
         if tally.done == states.len() {
             return Ok(());
@@ -359,11 +359,11 @@ impl Sweep {
 
 fn tell_planned(planned: &[Planned]) {
     let steps: u64 = planned.iter().map(|it| it.plan.steps).sum();
-    voice::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
+    messages::tell(format_args!("{} tasks, {steps} steps in all", planned.len()));
     let mut told = Vec::new();
     for warning in planned.iter().flat_map(|it| &it.warnings) {
         if !told.contains(&warning) {
-            voice::tell(format_args!("note: {warning}"));
+            messages::tell(format_args!("note: {warning}"));
             told.push(warning);
         }
     }
@@ -443,7 +443,7 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
             "directory": summary.directory,
         }))?;
     } else {
-        voice::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
+        messages::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
     }
     if summary.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
         return Err(Error::interrupted("stopped by a signal; it delivered what it had"));

@@ -19,7 +19,7 @@
 //! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
 //! | [`synthetic`] | the papers' synthetic source and target |
-//! | [`write`] | columns as CSV and Parquet files |
+//! | [`mod@write`] | columns as CSV and Parquet files |
 //!
 //! Used by `adapt` and everything above; uses only `numeric`. Private files are
 //! wrapped in `privacy::Private` by their reader's caller, `session::workspace`.

@@ -16,9 +16,9 @@ use std::thread;
 use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
+use super::lookup::{self, Digest, Listing, Rows, Schema};
 use super::overlap;
 use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
-use super::shelf::{self, Digest, Listing, Rows, Schema};
 use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
@@ -187,7 +187,7 @@ pub struct Preview {
     pub spent: Option<Guarantee>,
     pub after: Option<Guarantee>,
     /// How many runs of this plan still fit into the budget, up to
-    /// [`shelf::MOST_RUNS`]; `None` without a budget.
+    /// [`lookup::MOST_RUNS`]; `None` without a budget.
     pub fits: Option<u64>,
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
@@ -365,18 +365,18 @@ impl Clerk {
                 self.tray.put(Report::Inspected { file, columns });
             }
             Request::Browse(directory) => {
-                let listing = shelf::list(&self.workspace.base().join(directory))?;
+                let listing = lookup::list(&self.workspace.base().join(directory))?;
                 self.tray.put(Report::Listing(listing));
             }
             Request::Glance { file, look } => {
-                let schema = shelf::glance(&file, self.role_of(&file), look.as_ref());
+                let schema = lookup::glance(&file, self.role_of(&file), look.as_ref());
                 self.tray.put(Report::Glance { file, schema });
             }
             Request::Peek { dataset, watch } => {
                 let private = self.loaded.get(&dataset).map(|loaded| loaded.private());
                 let private = private
                     .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
-                let rows = private.curator(&watch, |table| Rows::of(table, shelf::MOST_ROWS));
+                let rows = private.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
                 self.tray.put(Report::Peeked { dataset, rows });
             }
             Request::Archive => self.tell_archive(),
@@ -396,7 +396,7 @@ impl Clerk {
                 let account = book
                     .account(&account)
                     .ok_or_else(|| Error::failed(format!("there is no account {}", account.0)))?;
-                self.export(&path, &shelf::certificate(account)?)?;
+                self.export(&path, &lookup::certificate(account)?)?;
             }
             Request::Remember(state) => {
                 if let Some(places) = Places::of_environment() {
@@ -596,7 +596,7 @@ impl Clerk {
             budget: account.budget,
             standing: total.standing,
             spent: total.known,
-            fits: shelf::how_many_fit(&account, events),
+            fits: lookup::how_many_fit(&account, events),
             after: account.spent_with(events, at).ok().flatten(),
             refusal: account.admit(events, plan.target).err(),
             calibrated: assembly.calibrated,

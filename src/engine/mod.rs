@@ -12,7 +12,7 @@
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
 //! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
-//! | [`shelf`] | what an interface looks at before it decides: directories, first rows, what still fits |
+//! | [`lookup`] | what an interface looks at before it decides: directories, first rows, what still fits |
 //!
 //! `cli` calls [`job::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 
@@ -22,13 +22,13 @@ pub mod control;
 pub mod count;
 pub mod desk;
 pub mod job;
+pub mod lookup;
 #[cfg(test)]
 mod null_records;
 pub mod overlap;
 pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;
-pub mod shelf;
 pub mod sweep;
 
 pub use assembly::Assembly;

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::marks::Marks;
+use super::sparse_maps::Marks;
 use crate::numeric::product::{multiply, plain, transposed};
 
 /// The shape of an image or of a stack of feature maps.

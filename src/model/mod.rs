@@ -11,7 +11,7 @@
 //! | [`architecture`] | which layers a model with several scores has |
 //! | [`classifier`] | such layers with parameters: scores, losses, gradients of a batch |
 //! | [`gradients`] | per-example gradients: norms, inner products, sums, projections |
-//! | [`layer`], [`convolution`], [`marks`], [`loss`] | what they are made of |
+//! | [`layer`], [`convolution`], [`sparse_maps`], [`loss`] | what they are made of |
 
 pub mod architecture;
 pub mod classifier;
@@ -21,10 +21,10 @@ pub mod layer;
 pub mod linear;
 pub mod logistic;
 pub mod loss;
-mod marks;
 pub mod network;
 pub mod shape;
 mod shape_file;
+mod sparse_maps;
 pub mod trees;
 
 use std::borrow::Cow;

@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
 //! | `Private::map`, `try_map`, `try_into_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
-//! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`](super::Spender): ledger first, sensitivity from the plan, the query clipped to its [`Reach`](super::query::Reach), nothing that is not finite |
+//! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
 //! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |

@@ -7,12 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::alongside::Alongside;
-use super::lineup::Lineup;
+use super::blind_spots::Alongside;
+use super::candidates::Lineup;
 use super::ranking::Repeat;
+use super::records::Supply;
 use super::settings::Order;
 use super::subspace::Score;
-use super::supply::Supply;
 use super::verdict;
 use crate::numeric::student::two_sided;
 

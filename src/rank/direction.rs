@@ -24,9 +24,9 @@
 
 use std::sync::Arc;
 
+use super::candidates::{Lineup, Round};
 use super::comparison::Mean;
 use super::frame::Frame;
-use super::lineup::{Lineup, Round};
 use super::ranking::RankStep;
 use super::release::ReleasedLine;
 use super::{Disclosed, PrivateRanking};

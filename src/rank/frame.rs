@@ -6,7 +6,7 @@
 //! S = (1/n)Σ uᵢuᵢᵀ is the second moment. With Cⱼ = QᵀVⱼ of candidate j, tr(CⱼᵀSCⱼ) is the mean
 //! share of a private gradient inside its span.
 
-use super::lineup::Round;
+use super::candidates::Round;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::leading::leading;

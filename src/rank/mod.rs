@@ -19,42 +19,42 @@
 //! |---|---|
 //! | [`settings`] | the user's choices: model, k, batch, repeats |
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
-//! | [`lineup`], [`supply`] | the candidates, and the public half of a repeat |
+//! | [`candidates`], [`records`] | the candidates, and the public half of a repeat |
 //! | [`ranking`] | repeats one by one, for the curator |
 //! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
 //! | [`verdict`] | what the table says, in words |
-//! | [`alongside`] | what the gradients are blind to: discrepancies, the public model's score |
+//! | [`blind_spots`] | what the gradients are blind to: discrepancies, the public model's score |
 //! | [`frame`] | the directions of all candidates together, and the private moment in them |
 //! | [`selection`], [`release`], [`direction`] | the best candidate, the whole table, or one direction, under differential privacy |
 //!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
 //! `model`, `data`, `privacy`, `numeric`.
 
-pub mod alongside;
+pub mod blind_spots;
+pub mod candidates;
 pub mod comparison;
 pub mod direction;
 mod frame;
-pub mod lineup;
 pub mod ranking;
+pub mod records;
 pub mod release;
 pub mod selection;
 pub mod settings;
 pub mod subspace;
-pub mod supply;
 pub mod verdict;
 
 use crate::error::Result;
 use crate::privacy::{PlannedRelease, Released, Spender};
 
+pub use candidates::{Candidate, Lineup};
 pub use comparison::{Comparison, Line};
 pub use direction::PrivateDirection;
-pub use lineup::{Candidate, Lineup};
 pub use ranking::{RankStep, Ranking};
+pub use records::Supply;
 pub use release::{PrivateTable, ReleasedLine};
 pub use selection::{PrivateSelection, Selector};
 pub use settings::{Order, ProbeModel, RankingSettings};
 pub use subspace::{Lead, Subspace};
-pub use supply::Supply;
 
 /// A ranking that keeps everything to itself until its one release at the end.
 pub trait PrivateRanking {

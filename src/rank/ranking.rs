@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::alongside::{self, Alongside};
+use super::blind_spots::{self, Alongside};
+use super::candidates::{Lineup, Round};
 use super::comparison::Comparison;
-use super::lineup::{Lineup, Round};
 use super::settings::RankingSettings;
 use super::subspace::{Score, Subspace, lead_and_span};
 use crate::data::Dataset;
@@ -109,7 +109,7 @@ impl Ranking {
             let candidate = &self.lineup.candidates()[self.alongside.len()];
             let words = format!("looking at {}", candidate.name);
             let found =
-                alongside::of(candidate, &self.lineup, &self.settings, &self.private, watch);
+                blind_spots::of(candidate, &self.lineup, &self.settings, &self.private, watch);
             self.alongside.push(found);
             words
         };

@@ -18,9 +18,9 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::candidates::{Lineup, Round};
 use super::comparison::Mean;
 use super::frame::Frame;
-use super::lineup::{Lineup, Round};
 use super::ranking::RankStep;
 use super::{Disclosed, PrivateRanking};
 use crate::data::Dataset;

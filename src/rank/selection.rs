@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::lineup::{Lineup, Round};
+use super::candidates::{Lineup, Round};
 use super::ranking::RankStep;
 use super::{Disclosed, PrivateRanking};
 use crate::data::Dataset;

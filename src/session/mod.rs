@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`file`] | the session file: versioned RON, unknown fields refused with position |
+//! | [`mod@file`] | the session file: versioned RON, unknown fields refused with position |
 //! | [`plan_field`] | the fields of a plan under the names that people read |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |

@@ -28,8 +28,8 @@ use crate::adapt::{Explained, Measure, Series, Step};
 use crate::engine::assembly::assemble;
 use crate::engine::desk::{News, Preview};
 use crate::engine::job::{Progress, Scores};
+use crate::engine::lookup::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::ranking::{Findings, RankingSummary};
-use crate::engine::shelf::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
@@ -39,7 +39,7 @@ use crate::privacy::ledger::{
 };
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
 use crate::rank::ReleasedLine;
-use crate::rank::alongside::Alongside;
+use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::{PlanField, fields};

@@ -8,7 +8,7 @@
 //! | [`context`] | what screens share: session, data, plans, runs, ledger |
 //! | [`app`] | the whole state |
 //! | [`mod@update`] | the only place that changes it |
-//! | [`view`] | state → picture, pure |
+//! | [`mod@view`] | state → picture, pure |
 //! | [`keymap`], [`keys`] | every key; how keys are written |
 //! | [`popup`] | windows over a screen |
 //! | [`canvas`], [`widgets`], [`theme`] | what all of them draw with |

@@ -11,7 +11,7 @@
 //! | [`cifar`] | CIFAR's binary files |
 //! | [`libsvm`] | LIBSVM and SVMlight text |
 //! | [`arff`] | Weka's ARFF |
-//! | [`input`], [`records`], [`array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
+//! | [`input`], [`records`], [`mod@array`] | bytes, unpacked and watched · rows of text · numbers of a shape |
 //! | [`in_turn`] | threads that work on pieces and add them in order |
 //! | [`crash`] | decoders that crash on damaged files |
 //!

@@ -13,7 +13,7 @@
 //!
 //! # Why the least of several sums holds at δ
 //!
-//! A budget (ε, δ) is a rule: an event may be drawn if [`holds`] is true of the list with it.
+//! A budget (ε, δ) is a rule: an event may be drawn if `holds` is true of the list with it.
 //! The events are chosen by whoever sees all earlier outputs, so which of the sums is the
 //! least one in the end is chosen, too. At the whole δ each, the sums together would hold at
 //! 2δ. Hence δ is *split in advance*, between sums that are themselves fixed in advance:

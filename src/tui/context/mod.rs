@@ -32,7 +32,7 @@ use super::tab::{Pane, Tab};
 use super::widgets::text_field::TextField;
 use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
-use crate::engine::shelf::{Digest, Rows};
+use crate::engine::lookup::{Digest, Rows};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{CuratorOnly, Watch};

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::engine::shelf::{Cells, Listing, Schema};
+use crate::engine::lookup::{Cells, Listing, Schema};
 use crate::error::Result;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;

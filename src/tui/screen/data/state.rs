@@ -1,7 +1,7 @@
 //! Which dataset is selected, and where its rows are scrolled to.
 
 use crate::data::{DatasetDefinition, Role};
-use crate::engine::shelf::Rows;
+use crate::engine::lookup::Rows;
 use crate::session::Loaded;
 use crate::tui::context::Context;
 use crate::tui::fuzzy;

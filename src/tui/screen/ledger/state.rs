@@ -1,6 +1,6 @@
 //! Which account and which entry are selected, and an entry as text.
 
-use crate::engine::shelf::{Digest, EntryDigest};
+use crate::engine::lookup::{Digest, EntryDigest};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
 use crate::tui::context::Context;

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
 use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, entry_cells, state_words};
-use crate::engine::shelf::{Digest, MOST_RUNS};
+use crate::engine::lookup::{Digest, MOST_RUNS};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing};
 use crate::tui::canvas::Canvas;

@@ -8,7 +8,7 @@ use super::form::{PlanField, Way, fields};
 use super::state::{FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
-use crate::engine::shelf::MOST_RUNS;
+use crate::engine::lookup::MOST_RUNS;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Standing;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};

@@ -12,10 +12,10 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
 use rand_distr::{Distribution, StandardNormal, Uniform};
 
-use super::alongside;
+use super::blind_spots;
+use super::records::Supply;
 use super::settings::{RankingSettings, directions};
 use super::subspace::{MOST_AT_ONCE, Subspace};
-use super::supply::Supply;
 use super::verdict;
 use crate::data::Bounds;
 use crate::error::{Error, Result};
@@ -119,7 +119,7 @@ impl Lineup {
         let (directions, why) = directions(settings.directions, classes, most);
         remarks.extend(why);
         remarks.push(format!("model: {}", architecture.words()));
-        let looked_at = alongside::MOST;
+        let looked_at = blind_spots::MOST;
         let mut supplies = candidates.iter().filter_map(|candidate| candidate.data.as_ref().ok());
         if supplies.any(|supply| supply.is_more_than(looked_at)) {
             remarks.push(format!(

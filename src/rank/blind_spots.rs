@@ -16,7 +16,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
-use super::lineup::{Candidate, Lineup};
+use super::candidates::{Candidate, Lineup};
 use super::settings::RankingSettings;
 use crate::adapt::baseline::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled_discrepancy::{Risk, discrepancy};
