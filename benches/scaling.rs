@@ -43,7 +43,7 @@ fn main() {
             times: [10, 30, 100, 300, 1000].map(|d| (d, gradient(20_000, d))).to_vec(),
         },
         Case {
-            panel: "threads",
+            panel: "gradient step, by threads",
             axis: "threads, at n = 1 000 000, d = 100",
             name: "profiled CnvxAdap",
             times: threads()
@@ -51,9 +51,9 @@ fn main() {
                 .collect(),
         },
         Case {
-            panel: "threads",
-            axis: "threads, at n = 1 000 000, d = 100",
-            name: "product of 1000 × 1000",
+            panel: "product, by threads",
+            axis: "threads, at 1000 × 1000",
+            name: "product",
             times: threads().map(|t| (t, parallel::with_threads(t, product))).collect(),
         },
         Case {

@@ -45,7 +45,7 @@ pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
     decompose(matrix, scale, threads, PATIENCE).or_else(|| Some(slowly(matrix)))
 }
 
-/// Should the sweeps ever come to no end. Nothing is known that they do not converge on.
+/// For a matrix on which the sweeps do not converge. None is known.
 fn slowly(matrix: &Matrix) -> (Vector, Matrix) {
     let decomposition = matrix.clone().symmetric_eigen();
     (decomposition.eigenvalues, decomposition.eigenvectors)

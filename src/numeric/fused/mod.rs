@@ -172,7 +172,7 @@ mod tests {
             dimension in 1..70_usize,
             count in prop_oneof![0..30_usize, 250..530_usize],
             threads in 1..4_usize,
-            // Every so manieth slope is zero.
+            // One slope in so many is zero.
             gaps in prop_oneof![Just(3_usize), Just(usize::MAX)],
         ) {
             let features = Matrix::from_fn(dimension, count, |i, j| ((i * 7 + j * 13) % 11) as f64 - 5.0);

@@ -286,7 +286,7 @@ impl Curve {
 
 /// Where an ε is among the lattices.
 fn place(epsilon: f64) -> i32 {
-    // Of what is smaller nobody wants to know more.
+    // Smaller values need no lattice of their own.
     let mut place = (epsilon.max(LEAST).ln() / REACHES.ln()).floor() as i32;
     // What the logarithm rounds must not put an end into its neighbour.
     while beginning(place) > epsilon.max(LEAST) {
