@@ -12,17 +12,16 @@
 //! units of the curvature of each block.
 
 use super::baseline::{DEFAULT_RIDGE, ridge_solution};
-use super::plan::GRADIENT;
-use super::spec::{Field, FieldKind};
-use super::weighted::descent::{Descent, Pace, WEIGHTS, releases};
+use super::spec::{Setting, automatic, real, settings, whole};
+use super::weighted::descent::{Descent, Pace, releases};
 use super::weighted::learner::{Largest, Learner, Records};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{MODE_FIELD, Mode, WEIGHTS_SHARE_FIELD};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use super::weighted::{MODE_FIELD, WEIGHTS_SHARE_FIELD, noise};
+use super::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::numeric::Vector;
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",
@@ -32,110 +31,94 @@ static SPEC: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[
-        MODE_FIELD,
-        Field {
-            key: "alpha",
+    fields: CnvxAdapSettings::FIELDS,
+};
+
+settings! {
+    pub struct CnvxAdapSettings {
+        mode: Mode = MODE_FIELD,
+        alpha: f64 = Setting {
             name: "public share α",
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
                    rest.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.1 },
+            kind: real(0.01, 0.99, 0.1),
         },
-        Field {
-            key: "kappa_1",
+        kappa_1: f64 = Setting {
             name: "κ₁",
             unit: "squared loss",
             help: "Price of taking weight from a record: losses above it lose weight.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+            kind: real(0.0, 100.0, 0.1),
         },
-        Field {
-            key: "kappa_2",
+        kappa_2: f64 = Setting {
             name: "κ₂",
             unit: "squared loss",
             help: "Price of uneven weights: strength of their Euclidean norm.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "kappa_inf",
+        kappa_inf: f64 = Setting {
             name: "κ∞",
             unit: "squared loss",
             help: "Price of the largest weight.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "public_penalty",
+        public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "squared loss",
             help: "Added to the loss of every public record. It must be known without looking \
                    at the private data.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "lambda",
+        lambda: Option<f64> = Setting {
             name: "radius Λ",
             unit: "norm of weights",
             help: "The model's weights stay in the ball of this radius. Noise grows with it. \
                    automatic takes the norm of the public solution, and twice that in \
                    as_printed, whose ball has to hold the private solution.",
-            kind: FieldKind::Automatic { whole: false, max: 1e3 },
+            kind: automatic(1e3),
         },
-        Field {
-            key: "steps",
+        steps: u64 = Setting {
             name: "steps T",
             unit: "gradients",
             help: "Noisy gradient steps. The noise per step grows with the square root of \
                    their number.",
-            kind: FieldKind::Whole { min: 1, max: 10_000, default: 60 },
+            kind: whole(1, 10_000, 60),
         },
-        Field {
-            key: "step_size",
+        step_size: f64 = Setting {
             name: "step size",
             unit: "over curvature",
             help: "Step of the model in rigorous mode, in units of 1/(2r²).",
-            kind: FieldKind::Real { min: 1e-4, max: 2.0, default: 0.5 },
+            kind: real(1e-4, 2.0, 0.5),
         },
-        Field {
-            key: "weight_step",
+        weight_step: f64 = Setting {
             name: "weight step",
             unit: "over curvature",
             help: "Step of the weights in rigorous mode, in units of 1/(2cB).",
-            kind: FieldKind::Real { min: 0.0, max: 2.0, default: 0.01 },
+            kind: real(0.0, 2.0, 0.01),
         },
-        WEIGHTS_SHARE_FIELD,
-        Field {
-            key: "average",
+        weights_share: f64 = WEIGHTS_SHARE_FIELD,
+        average: f64 = Setting {
             name: "averaged tail",
             unit: "share of steps",
             help: "The model is the mean of this share of the steps, counted from the last. \
                    The published algorithm averages all.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 1.0 },
+            kind: real(0.0, 1.0, 1.0),
         },
-    ],
-};
+    }
+}
 
 pub struct CnvxAdap;
-
-struct Setup {
-    mode: Mode,
-    pulls: Pulls,
-    largest: Largest,
-    caps: Caps,
-    steps: u64,
-    plan: Plan,
-}
 
 /// Λ: by public data alone, where it is not given.
 ///
 /// The published bounds hold for a ball that has the private solution in it, which on real
 /// data is up to one and a half times as long as the public one. Noise grows with Λ, though,
 /// so a run that starts at the public solution does better with the least ball that holds it.
-fn radius(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<f64> {
-    let given = settings.number("lambda")?;
-    if given > 0.0 {
+fn radius(shape: &ProblemShape, public: &Dataset, settings: CnvxAdapSettings) -> Result<f64> {
+    if let Some(given) = settings.lambda {
         return Ok(given);
     }
-    let lengths = match Mode::of(settings)? {
+    let lengths = match settings.mode {
         Mode::Rigorous => 1.0,
         Mode::AsPrinted => 2.0,
     };
@@ -144,25 +127,19 @@ fn radius(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result
     Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))
 }
 
-impl Setup {
-    fn new(
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Self> {
-        let mode = Mode::of(settings)?;
-        let alpha = settings.number("alpha")?;
-        let radius = radius(shape, public, settings)?;
+impl Method for CnvxAdap {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = CnvxAdapSettings::of(settings)?;
+        let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
+        let shape = &problem.shape;
+        let radius = radius(shape, &problem.public, settings)?;
         let largest = Learner::Squared.largest(shape.bounds, radius);
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
-        let steps = settings.whole("steps")?;
-        let noise = mode.noise(settings, target, largest, caps, steps)?;
-        let pulls = Pulls::Convex {
-            total: settings.number("kappa_1")?,
-            square: settings.number("kappa_2")?,
-            largest: settings.number("kappa_inf")?,
-        };
+        let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
         let plan = Plan {
             releases: releases(Learner::Squared, shape, largest, alpha, steps, noise),
             steps,
@@ -174,71 +151,48 @@ impl Setup {
             ],
             explained: None,
         };
-        Ok(Self { mode, pulls, largest, caps, steps, plan })
-    }
-}
-
-impl Method for CnvxAdap {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        Setup::new(shape, public, target, settings).map(|setup| setup.plan)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let Problem { shape, public, private, .. } = problem;
-        let setup = Setup::new(&shape, &public, noise.target, settings)?;
-        setup.plan.scale(noise, GRADIENT)?;
-        setup.plan.scale(noise, WEIGHTS)?;
-        let Setup { mode, pulls, largest, caps, steps, .. } = setup;
-        let (pace, start) = match mode {
-            Mode::AsPrinted => {
-                (printed_pace(largest, pulls, caps, steps), Vector::zeros(shape.dimension))
-            }
-            Mode::Rigorous => {
-                let model =
-                    settings.number("step_size")? / (2.0 * shape.bounds.feature_norm.powi(2));
-                let weight = settings.number("weight_step")? / (2.0 * largest.loss);
-                let pace = Pace {
-                    model,
-                    public: weight / caps.public,
-                    private: weight / caps.private,
-                    beta: 1.0 / model,
-                };
-                let mut start = ridge_solution(&public, DEFAULT_RIDGE)?;
-                into_ball(&mut start, largest.radius);
-                (pace, start)
-            }
+        let pulls = Pulls::Convex {
+            total: settings.kappa_1,
+            square: settings.kappa_2,
+            largest: settings.kappa_inf,
         };
-        Ok(Box::new(Descent {
-            learner: Learner::Squared,
-            pulls,
-            penalty: settings.number("public_penalty")?,
-            largest,
-            pace,
-            steps,
-            average: settings.number("average")?,
-            public: Records::of(Learner::Squared, public)?,
-            private: private.into_usable(|data| Records::private(Learner::Squared, data))?,
-            weights: Weights::largest(caps),
-            iterates: vec![start],
-            model: None,
-        }))
+        let start: Start = Box::new(move |private, _| {
+            let shape = problem.shape.clone();
+            let public = problem.into_public();
+            let (pace, first) = match mode {
+                Mode::AsPrinted => {
+                    (printed_pace(largest, pulls, caps, steps), Vector::zeros(shape.dimension))
+                }
+                Mode::Rigorous => {
+                    let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
+                    let weight = settings.weight_step / (2.0 * largest.loss);
+                    let pace = Pace {
+                        model,
+                        public: weight / caps.public,
+                        private: weight / caps.private,
+                        beta: 1.0 / model,
+                    };
+                    let mut first = ridge_solution(&public, DEFAULT_RIDGE)?;
+                    into_ball(&mut first, largest.radius);
+                    (pace, first)
+                }
+            };
+            Ok(Box::new(Descent {
+                learner: Learner::Squared,
+                pulls,
+                penalty: settings.public_penalty,
+                largest,
+                pace,
+                steps,
+                average: settings.average,
+                public: Records::of(Learner::Squared, public)?,
+                private: private.into_usable(|data| Records::private(Learner::Squared, data))?,
+                weights: Weights::largest(caps),
+                iterates: vec![first],
+                model: None,
+            }))
+        });
+        Ok((plan, start))
     }
 }
 
@@ -305,7 +259,8 @@ mod tests {
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("lambda".to_owned(), Value::Number(lambda)),
             ]);
-            radius(&shape, public, &SPEC.check(&given).unwrap()).unwrap()
+            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
+            radius(&shape, public, settings).unwrap()
         };
         assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
         assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
@@ -320,10 +275,10 @@ mod tests {
         let (shape, public, _) = example::shifted(4, 300, 200, 3);
         for mode in ["rigorous", "as_printed"] {
             let given = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
-            let settings = SPEC.check(&given).unwrap();
-            let plan = CnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap();
+            let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
+            let plan = example::plan(&CnvxAdap, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
-            let (error, cap) = (radius(&shape, &public, &settings).unwrap() + 1.0, 0.9 / 200.0);
+            let (error, cap) = (radius(&shape, &public, settings).unwrap() + 1.0, 0.9 / 200.0);
             let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
             for (release, wanted) in plan.releases.iter().zip(wanted) {
                 let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism else {

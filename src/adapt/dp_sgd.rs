@@ -5,19 +5,21 @@
 //! random projection (Johnson and Lindenstrauss) of the features, from the public seed, makes
 //! the model smaller, and with it the noise.
 
+use super::plan::GRADIENT;
+use super::sampled::design::{self, Design};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, plan,
-    steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, Course, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, batch,
+    model, part, plan, steps,
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::{Clipped, Training};
-use super::sampled::{design, design::Design};
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::plan::GRADIENT;
-use crate::data::{Dataset, Task};
-use crate::error::Result;
-use crate::privacy::{Calibrated, Target};
+use super::sampled::{Loss, Objective, Trained};
+use super::spec::{Setting, settings, whole};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start};
+use crate::data::{Bounded, Task};
+use crate::error::{Error, Result};
+use crate::model::Architecture;
+use crate::privacy::{Calibrated, Private, Target};
 
 static SPEC: Spec = Spec {
     id: "dp_sgd",
@@ -28,27 +30,30 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: false,
-    fields: &[
-        model("softmax"),
-        UNITS,
-        CHANNELS,
-        HEIGHT,
-        Field {
-            key: "projection",
+    fields: DpSgdSettings::FIELDS,
+};
+
+settings! {
+    pub struct DpSgdSettings {
+        model: Network = model(Network::Softmax),
+        units: u64 = UNITS,
+        channels: u64 = CHANNELS,
+        height: Option<u64> = HEIGHT,
+        projection: u64 = Setting {
             name: "random projection",
             unit: "features",
             help: "Features are projected at random (from the public seed) to this many before \
                    anything is learned; 0 leaves them as they are.",
-            kind: FieldKind::Whole { min: 0, max: 100_000, default: 0 },
+            kind: whole(0, 100_000, 0),
         },
-        steps(400),
-        BATCH,
-        CLIP,
-        LEARNING_RATE,
-        MOMENTUM,
-        AVERAGE,
-    ],
-};
+        steps: u64 = steps(400),
+        batch: Option<u64> = BATCH,
+        clip: f64 = CLIP,
+        learning_rate: Option<f64> = LEARNING_RATE,
+        momentum: f64 = MOMENTUM,
+        average: f64 = AVERAGE,
+    }
+}
 
 pub struct DpSgd;
 
@@ -59,45 +64,69 @@ impl Method for DpSgd {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check_for(&SPEC, public)?;
-        plan(shape, settings, &design::plan_plain(shape, settings)?)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check_for(&SPEC)?;
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = DpSgdSettings::of(settings)?;
         let shape = &problem.shape;
-        let plan = plan(shape, settings, &design::plan_plain(shape, settings)?)?;
-        let sigma = plan.scale(noise, GRADIENT)?;
-        let design = design::plain(shape, &problem.public, settings, problem.seed)?;
-        let pace = Pace::of(design.model.architecture());
-        train(problem, settings, design, pace, sigma)
+        let inputs = projected(shape, settings.projection as usize)?;
+        let network = design::network(shape, part!(settings, Chosen), inputs)?;
+        let course = part!(settings, Course);
+        let plan = plan(shape, course, settings.clip, design::planned(&network))?;
+        let start: Start = Box::new(move |private, noise| {
+            let design = design(&problem, network)?;
+            let pace = Pace::of(design.model.architecture());
+            train(&problem, private, design, pace, (course, settings.clip), noise)
+        });
+        Ok((plan, start))
     }
 }
 
-/// The run of one clipped sum with noise of scale `sigma` in each step, whatever the design.
+/// Features after the random projection.
+fn projected(shape: &ProblemShape, wanted: usize) -> Result<usize> {
+    let dimension = shape.dimension;
+    if wanted == 0 {
+        return Ok(dimension);
+    }
+    if wanted >= dimension {
+        return Err(Error::usage(format!(
+            "a random projection to {wanted} features where the records have {dimension}"
+        ))
+        .cure(format!("choose fewer than {dimension}, or 0 for none")));
+    }
+    Ok(wanted)
+}
+
+/// A network, after a random projection where it takes fewer features than there are.
+fn design(problem: &Problem, network: Architecture) -> Result<Design> {
+    let Problem { shape, public, seed } = problem;
+    let frozen = (network.inputs() < shape.dimension)
+        .then(|| design::random_projection(shape.dimension, network.inputs(), *seed))
+        .transpose()?;
+    Ok(Design {
+        scale: design::scale(public, &network),
+        frozen,
+        model: design::first(network, *seed)?,
+        objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
+    })
+}
+
+/// The run of one clipped sum in each step, whatever the design.
 pub fn train(
-    problem: Problem,
-    settings: &Settings,
+    problem: &Problem,
+    private: Private<Bounded>,
     design: Design,
     pace: Pace,
-    sigma: f64,
+    (course, clip): (Course, f64),
+    noise: &Calibrated,
 ) -> Result<Box<dyn Run>> {
-    let batch = batch(&problem.shape, settings)? as f64;
-    let source = Clipped { objective: design.objective, clip: settings.number("clip")?, batch };
+    let batch = batch(&problem.shape, course.batch)? as f64;
+    let source = Clipped { objective: design.objective, clip, batch };
     let trained = design.objective.parameters(&design.model);
-    let length = sigma * (trained as f64).sqrt() / batch;
-    let motion = pace.motion(settings, length, trained)?;
-    Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
+    let length = noise.scale(GRADIENT)? * (trained as f64).sqrt() / batch;
+    let motion = pace.motion(course, length, trained);
+    Ok(Box::new(Training::new(problem, private, design, Box::new(source), motion)?))
 }
 
 #[cfg(test)]
@@ -108,6 +137,7 @@ mod tests {
     use super::*;
     use crate::adapt::sampled::Records;
     use crate::adapt::{Series, Value, example};
+    use crate::data::Dataset;
     use crate::model::{Classifier, Labels, Model};
     use crate::numeric::Vector;
     use crate::privacy::{Private, Spender};
@@ -122,18 +152,22 @@ mod tests {
     /// The same steps written out: no clipping, no noise, the samples of the same seed.
     fn plain_descent(
         (public, private): (&Dataset, &Dataset),
-        settings: &Settings,
+        settings: &DpSgdSettings,
         noise: &Calibrated,
         shape: &ProblemShape,
         seed: u64,
     ) -> Classifier {
-        let design = design::plain(shape, public, settings, seed).unwrap();
+        let chosen = part!(settings, Chosen);
+        let network = design::network(shape, chosen, shape.dimension).unwrap();
+        let problem = Problem { seed, ..example::problem(shape, public) };
+        let design = design(&problem, network).unwrap();
         let records = Records::new(private, 2).unwrap();
         let features = design.scale * &records.features;
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();
         let mut velocity = Vector::zeros(model.parameters().len());
-        for _ in 0..settings.whole("steps").unwrap() {
+        let expected = batch(shape, settings.batch).unwrap() as f64;
+        for _ in 0..settings.steps {
             let members = Mutex::new(Vec::new());
             Private::new(())
                 .release_sampled_sum(
@@ -155,20 +189,15 @@ mod tests {
             let present: Vec<f64> =
                 (0..width).map(|i| if i < members.len() { 1.0 } else { 0.0 }).collect();
             let gradients = model.gradients(&batch, Labels::Classes(&classes)).unwrap();
-            let expected = batch_of(shape, settings);
             let mean = (1.0 / expected) * gradients.weighted_sum(&present);
-            velocity = settings.number("momentum").unwrap() * velocity + mean;
-            let rate = settings.number("learning_rate").unwrap();
+            velocity = settings.momentum * velocity + mean;
+            let rate = settings.learning_rate.unwrap();
             for (parameter, speed) in model.parameters_mut().iter_mut().zip(&velocity) {
                 *parameter -= rate * speed;
             }
         }
         let parameters = model.parameters().to_vec();
         design.whole(parameters).unwrap()
-    }
-
-    fn batch_of(shape: &ProblemShape, settings: &Settings) -> f64 {
-        batch(shape, settings).unwrap() as f64
     }
 
     #[test]
@@ -192,7 +221,7 @@ mod tests {
                 seed: 5,
             };
             let ours = rehearsal.run().unwrap();
-            let settings = SPEC.check(&rehearsal.settings).unwrap();
+            let settings = DpSgdSettings::of(&SPEC.check(&rehearsal.settings).unwrap()).unwrap();
             let plain = plain_descent((&public, &private), &settings, &ours.calibrated, &shape, 5);
             assert_eq!(ours.model, Model::Classifier(plain), "{model}");
         }
@@ -254,8 +283,8 @@ mod tests {
         use crate::privacy::accountant::PlannedMechanism;
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
-        let settings = SPEC.check(&given(&pairs, "softmax")).unwrap();
-        let plan = DpSgd.plan(&shape, &public, example::TARGET, &settings).unwrap();
+        let settings = given(&pairs, "softmax");
+        let plan = example::plan(&DpSgd, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
         else {
@@ -269,8 +298,8 @@ mod tests {
     fn what_does_not_fit_is_refused_with_both_sizes() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let refusal = |pairs: &[(&str, f64)], model: &str| {
-            let settings = SPEC.check(&given(pairs, model)).unwrap();
-            DpSgd.plan(&shape, &public, example::TARGET, &settings).unwrap_err().to_string()
+            let settings = given(pairs, model);
+            example::plan(&DpSgd, &settings, &shape, &public).unwrap_err().to_string()
         };
         let error = refusal(&[("batch", 401.0)], "softmax");
         assert!(error.contains("401") && error.contains("400 private"), "{error}");
@@ -281,10 +310,10 @@ mod tests {
         let error = refusal(&[("height", 5.0)], "probe_cnn");
         assert!(error.contains("6 features") && error.contains("5×1"), "{error}");
         let none = ProblemShape { classes: vec!["one".to_owned()], ..shape.clone() };
-        let settings = SPEC.check(&given(&[], "softmax")).unwrap();
-        assert!(DpSgd.plan(&none, &public, example::TARGET, &settings).is_err());
+        let settings = given(&[], "softmax");
+        assert!(example::plan(&DpSgd, &settings, &none, &public).is_err());
         let wide = ProblemShape { dimension: 7, ..shape.clone() };
-        let error = DpSgd.plan(&wide, &public, example::TARGET, &settings).unwrap_err();
+        let error = example::plan(&DpSgd, &settings, &wide, &public).unwrap_err();
         assert!(error.to_string().contains("6 features where the plan has 60 of 7"), "{error}");
     }
 }

@@ -35,39 +35,43 @@
 
 use super::discrepancy::{Sensitivity, largest_square};
 use super::reweighting::{
-    AS_PRINTED, MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Returned, Reweighting, State,
+    MODE, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting, State,
     TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
 };
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
-use crate::data::{Dataset, Task};
+use super::spec::{Setting, choices, settings};
+use super::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
+use crate::data::Task;
 use crate::error::Result;
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::accountant::{PlannedMechanism, gaussian};
-use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Released, Spender, Target, Watch,
-};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Released, Spender, Target, Watch};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";
 
-const SCHEDULE: Field = Field {
-    key: "schedule",
+choices! {
+    pub enum Schedule { Equal = "equal", Classic = "classic" }
+}
+
+choices! {
+    pub enum ModelStep { Best = "best", FrankWolfe = "frank_wolfe" }
+}
+
+const SCHEDULE: Setting<Schedule> = Setting {
     name: "step sizes",
     unit: "",
     help: "equal gives every chosen record the same weight in the end; classic is 2/(k + 2), \
            which forgets early rounds and is what as_printed takes.",
-    kind: FieldKind::Choice { options: &["equal", "classic"], default: "equal" },
+    kind: Schedule::or(Schedule::Equal),
 };
 
-const MODEL_STEP: Field = Field {
-    key: "model_step",
+const MODEL_STEP: Setting<ModelStep> = Setting {
     name: "model step",
     unit: "",
     help: "The model after each round: the best for the current weights, or a Frank–Wolfe \
            step towards the edge of the ball as printed. Both see public data only.",
-    kind: FieldKind::Choice { options: &["best", "frank_wolfe"], default: "best" },
+    kind: ModelStep::or(ModelStep::Best),
 };
 
 static SINGLE_STAGE: Spec = Spec {
@@ -78,17 +82,21 @@ static SINGLE_STAGE: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: false,
     needs_public_labels: true,
-    fields: &[
-        MODE,
-        ROUNDS,
-        TEMPERATURE,
-        SCHEDULE,
-        MODEL_STEP,
-        Returned::field("last"),
-        radius(1.0),
-        RIDGE,
-    ],
+    fields: FrankWolfeSettings::FIELDS,
 };
+
+settings! {
+    pub struct FrankWolfeSettings {
+        mode: Mode = MODE,
+        rounds: Option<u64> = ROUNDS,
+        temperature: Option<f64> = TEMPERATURE,
+        schedule: Schedule = SCHEDULE,
+        model_step: ModelStep = MODEL_STEP,
+        returned: Returned = RETURNED,
+        lambda: f64 = radius(1.0),
+        ridge: f64 = RIDGE,
+    }
+}
 
 static TWO_STAGE: Spec = Spec {
     id: "two_stage_frank_wolfe",
@@ -98,17 +106,21 @@ static TWO_STAGE: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: false,
     needs_public_labels: true,
-    fields: &[
-        MODE,
-        ROUNDS,
-        TEMPERATURE,
-        SCHEDULE,
-        WEIGHT_RIDGE,
-        Returned::field("last"),
-        radius(10.0),
-        RIDGE,
-    ],
+    fields: TwoStageFrankWolfeSettings::FIELDS,
 };
+
+settings! {
+    pub struct TwoStageFrankWolfeSettings {
+        mode: Mode = MODE,
+        rounds: Option<u64> = ROUNDS,
+        temperature: Option<f64> = TEMPERATURE,
+        schedule: Schedule = SCHEDULE,
+        weight_ridge: f64 = WEIGHT_RIDGE,
+        returned: Returned = RETURNED,
+        lambda: f64 = radius(10.0),
+        ridge: f64 = RIDGE,
+    }
+}
 
 /// Algorithm 1 of the paper.
 pub struct FrankWolfe;
@@ -121,30 +133,24 @@ impl Method for FrankWolfe {
         &SINGLE_STAGE
     }
 
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, Task::Regression, false)?;
-        plan(shape, public, target, settings, Objective::SingleStage, None)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        start(problem, settings, noise, Objective::SingleStage)
-    }
-}
-
-impl TwoStageFrankWolfe {
-    fn objective(settings: &Settings) -> Result<Objective> {
-        Ok(Objective::TwoStage { weight_ridge: settings.number("weight_ridge")? })
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = FrankWolfeSettings::of(settings)?;
+        let FrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
+        let FrankWolfeSettings { returned, lambda, ridge, .. } = settings;
+        let objective = Objective::SingleStage;
+        let best_model = mode == Mode::Rigorous && settings.model_step == ModelStep::Best;
+        let wanted = Wanted {
+            mode,
+            rounds,
+            temperature,
+            schedule,
+            returned,
+            lambda,
+            ridge,
+            objective,
+            best_model,
+        };
+        wanted.plan(problem, target)
     }
 }
 
@@ -153,25 +159,39 @@ impl Method for TwoStageFrankWolfe {
         &TWO_STAGE
     }
 
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, Task::Regression, false)?;
-        plan(shape, public, target, settings, Self::objective(settings)?, None)
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = TwoStageFrankWolfeSettings::of(settings)?;
+        let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
+        let TwoStageFrankWolfeSettings { returned, lambda, ridge, .. } = settings;
+        let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
+        let best_model = false;
+        let wanted = Wanted {
+            mode,
+            rounds,
+            temperature,
+            schedule,
+            returned,
+            lambda,
+            ridge,
+            objective,
+            best_model,
+        };
+        wanted.plan(problem, target)
     }
+}
 
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        start(problem, settings, noise, Self::objective(settings)?)
-    }
+/// What the settings of either say.
+struct Wanted {
+    mode: Mode,
+    rounds: Option<u64>,
+    temperature: Option<f64>,
+    schedule: Schedule,
+    returned: Returned,
+    lambda: f64,
+    ridge: f64,
+    objective: Objective,
+    /// The model is fitted anew instead of moved.
+    best_model: bool,
 }
 
 /// K for a target: see the module.
@@ -183,124 +203,99 @@ fn automatic_rounds(shape: &ProblemShape, sensitivity: Sensitivity, target: Targ
     rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
 }
 
-/// `rounds` where they are already known.
-fn plan(
-    shape: &ProblemShape,
-    public: &Dataset,
-    target: Target,
-    settings: &Settings,
-    objective: Objective,
-    rounds: Option<u64>,
-) -> Result<Plan> {
-    let printed = settings.text("mode")? == AS_PRINTED;
-    let square = largest_square(&public.features)?;
-    let temperature = temperature(settings, shape.bounds.feature_norm, objective)?;
-    let sensitivity = Sensitivity::of(shape, square, temperature);
-    let suitable = automatic_rounds(shape, sensitivity, target);
-    let rounds = match (settings.whole("rounds")?, rounds) {
-        (0, Some(known)) => known,
-        (0, None) if printed => PRINTED_ROUNDS,
-        (0, None) => suitable,
-        (given, _) => given,
-    };
-    let radius = settings.number("lambda")?;
-    let weight = objective.weight(radius);
-    // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
-    // either side. A gap is a sum of m of them, and of the gap of the model.
-    let largest = weight * square + objective.largest_public_slope(public, square, radius);
-    let range = weight * sensitivity.range + summation_error(8) * largest;
-    let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
-    let candidates = public.len() as u64;
-    // b of the module's text.
-    let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
-        / shape.private_records as f64
-        * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
-        / target.epsilon;
-    let (mechanism, noise) = match (printed, objective) {
-        (false, _) => {
-            (PlannedMechanism::Selection { range, candidates }, Allotment::Share(rounds as f64))
-        }
-        (true, Objective::SingleStage) => (
-            PlannedMechanism::Selection { range, candidates },
-            Allotment::AsPrinted(2.0 * weight * laplace),
-        ),
-        (true, Objective::TwoStage { .. }) => (
-            PlannedMechanism::NoisySelection { sensitivity: 0.5 * range, candidates },
-            Allotment::AsPrinted(laplace),
-        ),
-    };
-    let mut releases = vec![PlannedRelease {
-        label: VERTEX,
-        what: "which public record receives weight, one in each round".to_owned(),
-        mechanism,
-        count: rounds,
-        noise,
-        adjacency: Adjacency::ReplaceOne,
-    }];
-    let best = Returned::of(settings)? == Returned::Best;
-    if best {
-        releases.push(PlannedRelease {
-            label: ITERATE,
-            what: "which round's weights come closest to a stationary point".to_owned(),
-            mechanism: PlannedMechanism::Selection { range: gap_range, candidates: rounds },
-            count: 1,
-            // Twice the range at the scale of the rounds costs as much as four of them.
-            noise: match noise {
-                Allotment::Share(_) => Allotment::Share(4.0),
-                printed @ Allotment::AsPrinted(_) => printed,
-            },
+impl Wanted {
+    fn plan(self, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let Self { mode, objective, returned, lambda: radius, ridge, best_model, .. } = self;
+        let Problem { shape, public, .. } = &problem;
+        let printed = mode == Mode::AsPrinted;
+        let square = largest_square(&public.features)?;
+        let temperature = temperature(mode, self.temperature, shape.bounds.feature_norm, objective);
+        let sensitivity = Sensitivity::of(shape, square, temperature);
+        let suitable = automatic_rounds(shape, sensitivity, target);
+        let rounds = self.rounds.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
+        let weight = objective.weight(radius);
+        // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
+        // either side. A gap is a sum of m of them, and of the gap of the model.
+        let largest = weight * square + objective.largest_public_slope(public, square, radius);
+        let range = weight * sensitivity.range + summation_error(8) * largest;
+        let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
+        let candidates = public.len() as u64;
+        // b of the module's text.
+        let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
+            / shape.private_records as f64
+            * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
+            / target.epsilon;
+        let (mechanism, noise) = match (printed, objective) {
+            (false, _) => {
+                (PlannedMechanism::Selection { range, candidates }, Allotment::Share(rounds as f64))
+            }
+            (true, Objective::SingleStage) => (
+                PlannedMechanism::Selection { range, candidates },
+                Allotment::AsPrinted(2.0 * weight * laplace),
+            ),
+            (true, Objective::TwoStage { .. }) => (
+                PlannedMechanism::NoisySelection { sensitivity: 0.5 * range, candidates },
+                Allotment::AsPrinted(laplace),
+            ),
+        };
+        let mut releases = vec![PlannedRelease {
+            label: VERTEX,
+            what: "which public record receives weight, one in each round".to_owned(),
+            mechanism,
+            count: rounds,
+            noise,
             adjacency: Adjacency::ReplaceOne,
-        });
-    }
-    let mut warnings = Vec::new();
-    if !printed && settings.whole("rounds")? > 20 * suitable {
-        warnings.push(format!(
-            "in {rounds} rounds the noise of each will hide which record is better; about \
+        }];
+        let best = returned == Returned::Best;
+        if best {
+            releases.push(PlannedRelease {
+                label: ITERATE,
+                what: "which round's weights come closest to a stationary point".to_owned(),
+                mechanism: PlannedMechanism::Selection { range: gap_range, candidates: rounds },
+                count: 1,
+                // Twice the range at the scale of the rounds costs as much as four of them.
+                noise: match noise {
+                    Allotment::Share(_) => Allotment::Share(4.0),
+                    printed @ Allotment::AsPrinted(_) => printed,
+                },
+                adjacency: Adjacency::ReplaceOne,
+            });
+        }
+        let mut warnings = Vec::new();
+        if !printed && rounds > 20 * suitable {
+            warnings.push(format!(
+                "in {rounds} rounds the noise of each will hide which record is better; about \
              {suitable} would suit {} private records at this ε",
-            shape.private_records
-        ));
+                shape.private_records
+            ));
+        }
+        let plan = Plan {
+            releases,
+            steps: rounds + u64::from(best),
+            // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
+            signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
+            warnings,
+            explained: None,
+        };
+        let start: Start = Box::new(move |private, noise| {
+            let ends = (radius, ridge);
+            let reweighting = Reweighting::new(problem, private, objective, temperature, ends);
+            Ok(Box::new(Search {
+                state: reweighting.start()?,
+                reweighting,
+                rounds,
+                classic: printed || self.schedule == Schedule::Classic,
+                best_model,
+                returned,
+                shortfall: noise.scale(VERTEX)? * (candidates.max(2) as f64).ln(),
+                index: 0,
+                iterates: Vec::new(),
+                sum: None,
+                result: None,
+            }))
+        });
+        Ok((plan, start))
     }
-    Ok(Plan {
-        releases,
-        steps: rounds + u64::from(best),
-        // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
-        signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
-        warnings,
-        explained: None,
-    })
-}
-
-fn start(
-    problem: Problem,
-    settings: &Settings,
-    noise: &Calibrated,
-    objective: Objective,
-) -> Result<Box<dyn Run>> {
-    problem.check(Task::Regression, false)?;
-    let rounds = noise.events.iter().find(|event| event.label == VERTEX).map(|event| event.count);
-    let shape = &problem.shape;
-    let plan = plan(shape, &problem.public, noise.target, settings, objective, rounds)?;
-    let scale = plan.scale(noise, VERTEX)?;
-    let returned = Returned::of(settings)?;
-    let rounds = plan.steps - u64::from(returned == Returned::Best);
-    let printed = settings.text("mode")? == AS_PRINTED;
-    let candidates = (problem.public.len().max(2) as f64).ln();
-    let best_model =
-        objective == Objective::SingleStage && !printed && settings.text("model_step")? == "best";
-    let reweighting = Reweighting::new(problem, settings, objective)?;
-    Ok(Box::new(Search {
-        state: reweighting.start()?,
-        reweighting,
-        rounds,
-        classic: printed || settings.text("schedule")? == "classic",
-        best_model,
-        returned,
-        shortfall: scale * candidates,
-        index: 0,
-        iterates: Vec::new(),
-        sum: None,
-        result: None,
-    }))
 }
 
 struct Search {
@@ -431,14 +426,13 @@ mod tests {
         public.features = Matrix::from_fn(1, 60, |_, i| length * (0.4 + 0.01 * i as f64));
         (shape.dimension, shape.private_records) = (1, n);
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
-        let settings = SINGLE_STAGE.check(&given).unwrap();
         let objective = Objective::SingleStage;
-        let plan = plan(&shape, &public, example::TARGET, &settings, objective, None).unwrap();
+        let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
         let PlannedMechanism::Selection { range, .. } = plan.releases[0].mechanism else {
             panic!()
         };
         let square = largest_square(&public.features).unwrap();
-        let temperature = temperature(&settings, 1.0, objective).unwrap();
+        let temperature = temperature(Mode::Rigorous, None, 1.0, objective);
         let exact = objective.weight(radius) * Sensitivity::of(&shape, square, temperature).range;
         let problem = Reweighting {
             features: public.features,

@@ -19,27 +19,27 @@
 //! before clipping, and gradients very much longer than S₁ + S₂ are shortened first, so that
 //! no sum cancels numbers far larger than its result.
 
+use super::plan::GRADIENT;
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, batch, model, steps,
+    AVERAGE, BATCH, CHANNELS, Course, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, batch,
+    model, part, steps,
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::{GradientSource, Look, Training, seen};
-use super::sampled::{Objective, Records, rounding};
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec};
-use crate::adapt::plan::GRADIENT;
+use super::sampled::{Loss, Objective, Records, Trained, rounding};
+use super::spec::{Setting, automatic_whole, choices, real, settings, whole};
+use super::{Method, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
-use crate::model::{Classifier, Gradients};
+use crate::model::{Architecture, Classifier, Gradients};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector, symmetric};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, Contributions, PlannedRelease, Private, Released, Spender,
-    Target,
+    Adjacency, Allotment, Contributions, PlannedRelease, Private, Released, Spender, Target,
 };
 use rand::RngExt;
 
@@ -56,6 +56,10 @@ const RESIDUAL_SLACK: f64 = 1e-10;
 /// Gradients longer than this many times S₁ + S₂ are shortened before they are split.
 const LONGEST: f64 = 100.0;
 
+choices! {
+    pub enum AnchorLabels { Random = "random", Own = "own" }
+}
+
 static SPEC: Spec = Spec {
     id: "gep",
     name: "Gradient embedding (GEP)",
@@ -64,70 +68,67 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: false,
-    fields: &[
-        model("softmax"),
-        UNITS,
-        CHANNELS,
-        HEIGHT,
-        Field {
-            key: "basis",
+    fields: GepSettings::FIELDS,
+};
+
+settings! {
+    pub struct GepSettings {
+        model: Network = model(Network::Softmax),
+        units: u64 = UNITS,
+        channels: u64 = CHANNELS,
+        height: Option<u64> = HEIGHT,
+        basis: Option<u64> = Setting {
             name: "basis dimension k",
             unit: "directions",
             help: "Of the anchor subspace. More keep more of the gradients and cost more noise. \
                    Automatic takes 100, or as many as public records and parameters allow.",
-            kind: FieldKind::Automatic { whole: true, max: 2000.0 },
+            kind: automatic_whole(2000.0),
         },
-        Field {
-            key: "anchors",
+        anchors: Option<u64> = Setting {
             name: "anchors",
             unit: "records",
             help: "Public records whose gradients span the anchor subspace; at least as many as \
                    directions. Automatic takes 400, or all if there are fewer.",
-            kind: FieldKind::Automatic { whole: true, max: 10_000.0 },
+            kind: automatic_whole(10_000.0),
         },
-        Field {
-            key: "anchor_labels",
+        anchor_labels: AnchorLabels = Setting {
             name: "anchor labels",
             unit: "",
             help: "Labels of the public records there: drawn at random, or their own where they \
                    have the private classes.",
-            kind: FieldKind::Choice { options: &["random", "own"], default: "random" },
+            kind: AnchorLabels::or(AnchorLabels::Random),
         },
-        Field {
-            key: "refresh",
+        refresh: u64 = Setting {
             name: "refresh",
             unit: "steps",
             help: "The subspace is computed anew after so many steps.",
-            kind: FieldKind::Whole { min: 1, max: 1000, default: 1 },
+            kind: whole(1, 1000, 1),
         },
-        Field {
-            key: "clip_embedding",
+        clip_embedding: f64 = Setting {
             name: "clip S₁",
             unit: "norm of embedding",
             help: "What a gradient says inside the subspace is clipped to this norm.",
-            kind: FieldKind::Real { min: 1e-6, max: 1e6, default: 0.5 },
+            kind: real(1e-6, 1e6, 0.5),
         },
-        Field {
-            key: "clip_residual",
+        clip_residual: f64 = Setting {
             name: "clip S₂",
             unit: "norm of residual",
             help: "What it says outside is clipped to this norm; 0 leaves it out.",
-            kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.25 },
+            kind: real(0.0, 1e6, 0.25),
         },
-        Field {
-            key: "share",
+        share: f64 = Setting {
             name: "share of S₁",
             unit: "share of budget",
             help: "Part of the budget for the embedding; the rest is for the residual.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.5 },
+            kind: real(0.01, 0.99, 0.5),
         },
-        steps(30),
-        BATCH,
-        LEARNING_RATE,
-        MOMENTUM,
-        AVERAGE,
-    ],
-};
+        steps: u64 = steps(30),
+        batch: Option<u64> = BATCH,
+        learning_rate: Option<f64> = LEARNING_RATE,
+        momentum: f64 = MOMENTUM,
+        average: f64 = AVERAGE,
+    }
+}
 
 pub struct Gep;
 
@@ -146,79 +147,73 @@ impl Method for Gep {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check_for(&SPEC, public)?;
-        own_labels(shape, public, settings)?;
-        plan(shape, settings)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check_for(&SPEC)?;
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = GepSettings::of(settings)?;
         let shape = &problem.shape;
-        let sigma = plan(shape, settings)?.scale(noise, GRADIENT)?;
-        let design = design(shape, &problem.public, settings, problem.seed)?;
-        let source = Embedded {
-            objective: design.objective,
-            anchors: anchors(&problem, &design, settings)?,
-            split: Split::new(settings)?,
-            directions: sizes(shape, settings)?.0,
-            refresh: settings.whole("refresh")?,
-            batch: batch(shape, settings)? as f64,
-            drawn: 0,
-            basis: Anchor::default(),
-        };
-        let trained = design.model.parameters().len();
-        let length = sigma * source.split.noise_length(source.directions, trained) / source.batch;
-        let pace = Pace::of(design.model.architecture());
-        let motion = pace.motion(settings, length, trained)?;
-        Ok(Box::new(Training::new(problem, design, Box::new(source), motion)?))
+        let labels = settings.anchor_labels;
+        check_labels(labels, shape, &problem.public)?;
+        let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
+        let sizes = sizes(shape, network.parameters(), settings.anchors, settings.basis)?;
+        let split = Split::new(settings.clip_embedding, settings.clip_residual, settings.share);
+        let course = part!(settings, Course);
+        let plan = plan(shape, course, sizes.directions, split, design::planned(&network))?;
+        let start: Start = Box::new(move |private, noise| {
+            let design = design(&problem, network)?;
+            let trained = design.model.parameters().len();
+            let source = Embedded {
+                objective: design.objective,
+                anchors: anchors(&problem, &design, labels, sizes.anchors)?,
+                split,
+                directions: sizes.directions,
+                refresh: settings.refresh,
+                batch: batch(&problem.shape, course.batch)? as f64,
+                drawn: 0,
+                basis: Anchor::default(),
+            };
+            let length = noise.scale(GRADIENT)? * split.noise_length(sizes.directions, trained);
+            let pace = Pace::of(design.model.architecture());
+            let motion = pace.motion(course, length / source.batch, trained);
+            Ok(Box::new(Training::new(&problem, private, design, Box::new(source), motion)?))
+        });
+        Ok((plan, start))
     }
 }
 
-fn design(
-    shape: &ProblemShape,
-    public: &Dataset,
-    settings: &Settings,
-    seed: u64,
-) -> Result<Design> {
-    let network = design::network(shape, settings, shape.dimension)?;
+fn design(problem: &Problem, network: Architecture) -> Result<Design> {
     Ok(Design {
-        scale: design::scale(public, &network),
+        scale: design::scale(&problem.public, &network),
         frozen: None,
-        model: design::first(network, seed)?,
-        objective: Objective {
-            loss: super::sampled::Loss::CrossEntropy,
-            trained: super::sampled::Trained::Everything,
-        },
+        model: design::first(network, problem.seed)?,
+        objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
     })
 }
 
-fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let network = design::network(shape, settings, shape.dimension)?;
-    Ok(PlannedDesign { trained: network.parameters(), remarks: design::remarks(&network) })
+/// How many directions the subspace has, and how many public records anchor it.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    directions: usize,
+    anchors: usize,
 }
 
-/// How many directions the subspace has, and how many public records anchor it.
-fn sizes(shape: &ProblemShape, settings: &Settings) -> Result<(usize, usize)> {
-    let parameters = planned(shape, settings)?.trained;
-    let (wanted, all) = (settings.whole("anchors")? as usize, shape.public_records);
-    if wanted > all {
+fn sizes(
+    shape: &ProblemShape,
+    parameters: usize,
+    anchors: Option<u64>,
+    basis: Option<u64>,
+) -> Result<Sizes> {
+    let all = shape.public_records;
+    let wanted = anchors.map(|anchors| anchors as usize);
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > all) {
         return Err(Error::usage(format!("{wanted} anchors are wanted of {all} public records"))
             .cure(format!("choose at most {all}, or 0 for automatic")));
     }
-    let most = if wanted == 0 { all } else { wanted };
-    let chosen = settings.whole("basis")? as usize;
-    let directions = if chosen == 0 { USUAL_BASIS.min(most).min(parameters) } else { chosen };
-    let anchors = if wanted == 0 { all.min(USUAL_ANCHORS.max(directions)) } else { wanted };
+    let most = wanted.unwrap_or(all);
+    let directions =
+        basis.map_or(USUAL_BASIS.min(most).min(parameters), |directions| directions as usize);
+    let anchors = wanted.unwrap_or(all.min(USUAL_ANCHORS.max(directions)));
     if directions > anchors {
         return Err(Error::usage(format!(
             "a basis of {directions} directions is wanted of the gradients of {anchors} public \
@@ -232,37 +227,43 @@ fn sizes(shape: &ProblemShape, settings: &Settings) -> Result<(usize, usize)> {
         ))
         .cure(format!("choose at most {parameters}")));
     }
-    Ok((directions, anchors))
+    Ok(Sizes { directions, anchors })
 }
 
-/// Whether the anchors have their own labels, which must then be of the private classes.
-fn own_labels(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<bool> {
-    if settings.text("anchor_labels")? != "own" {
-        return Ok(false);
+/// Where the anchors have their own labels, these must be of the private classes.
+fn check_labels(labels: AnchorLabels, shape: &ProblemShape, public: &Dataset) -> Result<()> {
+    let same = public.classes.as_ref().is_some_and(|classes| classes.names == shape.classes);
+    if labels == AnchorLabels::Random || same {
+        return Ok(());
     }
-    match &public.classes {
-        Some(classes) if classes.names == shape.classes => Ok(true),
-        found => Err(Error::usage(format!(
-            "the anchors are to have their own labels, but '{}' has {} classes of its own where \
-             the private records have {}",
-            public.name,
-            found.as_ref().map_or(0, |classes| classes.names.len()),
-            shape.classes.len()
-        ))
-        .cure("take random labels, or public records with the private classes")),
-    }
+    Err(Error::usage(format!(
+        "the anchors are to have their own labels, but '{}' has {} classes of its own where \
+         the private records have {}",
+        public.name,
+        public.classes.as_ref().map_or(0, |classes| classes.names.len()),
+        shape.classes.len()
+    ))
+    .cure("take random labels, or public records with the private classes"))
 }
 
-fn anchors(problem: &Problem, design: &Design, settings: &Settings) -> Result<Records> {
+fn anchors(
+    problem: &Problem,
+    design: &Design,
+    labels: AnchorLabels,
+    count: usize,
+) -> Result<Records> {
     let Problem { shape, public, seed, .. } = problem;
     let known = shape.classes.len();
-    let own = own_labels(shape, public, settings)?;
-    let unlabelled = Dataset { classes: None, ..public.clone() };
-    let records = Records::new(if own { public } else { &unlabelled }, known)?;
+    let records = match labels {
+        AnchorLabels::Own => Records::new(public, known)?,
+        AnchorLabels::Random => {
+            Records::new(&Dataset { classes: None, ..Dataset::clone(public) }, known)?
+        }
+    };
     let mut generator = generator(*seed, ANCHORS);
     let mut at: Vec<usize> = (0..records.len()).collect();
     rand::seq::SliceRandom::shuffle(at.as_mut_slice(), &mut generator);
-    at.truncate(sizes(shape, settings)?.1);
+    at.truncate(count);
     let class = |i: &usize| match records.classes.get(*i) {
         Some(class) => *class,
         None => generator.random_range(0..known as u32),
@@ -271,12 +272,16 @@ fn anchors(problem: &Problem, design: &Design, settings: &Settings) -> Result<Re
     seen(design, &Records { features: records.features.select_columns(&at), classes })
 }
 
-fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let design = planned(shape, settings)?;
-    let (directions, _) = sizes(shape, settings)?;
-    let (split, parameters) = (Split::new(settings)?, design.trained);
-    let (batch, n) = (batch(shape, settings)?, shape.private_records);
-    let steps = settings.whole("steps")?;
+fn plan(
+    shape: &ProblemShape,
+    course: Course,
+    directions: usize,
+    split: Split,
+    design: PlannedDesign,
+) -> Result<Plan> {
+    let parameters = design.trained;
+    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
+    let steps = course.steps;
     let residual = if split.residual > 0.0 { parameters } else { 0 };
     let release = PlannedRelease {
         label: GRADIENT,
@@ -316,16 +321,14 @@ struct Split {
 }
 
 impl Split {
-    fn new(settings: &Settings) -> Result<Self> {
-        let (embedding, residual) =
-            (settings.number("clip_embedding")?, settings.number("clip_residual")?);
-        let share = settings.number("share")?;
-        Ok(if residual > 0.0 {
+    /// S₁, S₂ and s.
+    fn new(embedding: f64, residual: f64, share: f64) -> Self {
+        if residual > 0.0 {
             let residual_unit = (1.0 - share).sqrt() / residual;
             Self { embedding, residual, embedding_unit: share.sqrt() / embedding, residual_unit }
         } else {
             Self { embedding, residual, embedding_unit: 1.0 / embedding, residual_unit: 0.0 }
-        })
+        }
     }
 
     fn longest(&self) -> f64 {
@@ -581,8 +584,7 @@ mod tests {
         let projector = &anchor.basis * anchor.basis.transpose();
         golden::assert_close(&projector, &golden.rows("gep_step.projector"), 1e-9);
         let (s1, s2) = (golden.number("gep_step.S1"), golden.number("gep_step.S2"));
-        let given = settings(&[("clip_embedding", s1), ("clip_residual", s2)]);
-        let split = Split::new(&SPEC.check(&given).unwrap()).unwrap();
+        let split = Split::new(s1, s2, 0.5);
         let inside = private.project(&anchor.basis);
         let squares = private.squared_norms();
         for (i, square) in squares.iter().enumerate() {
@@ -626,8 +628,7 @@ mod tests {
             let gradients = of_rows(&rows);
             let anchor = Anchor::of(&gradients, 6, Anchor::default()).unwrap();
             for residual in [0.0, 0.3] {
-                let given = settings(&[("clip_embedding", 0.8), ("clip_residual", residual)]);
-                let split = Split::new(&SPEC.check(&given).unwrap()).unwrap();
+                let split = Split::new(0.8, residual, 0.5);
                 for i in 0..40 {
                     let one = of_rows(&rows.rows(i, 1).into_owned());
                     // The mechanism clips at 1 in a run; here nothing does but the method.
@@ -651,8 +652,7 @@ mod tests {
     fn the_plan_announces_vectors_of_length_one() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
-        let given = SPEC.check(&given).unwrap();
-        let plan = Gep.plan(&shape, &public, example::TARGET, &given).unwrap();
+        let plan = example::plan(&Gep, &given, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
         let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
         else {
@@ -733,8 +733,7 @@ mod tests {
         let refusal = |pairs: &[(&str, f64)], labels: &str, public: &Dataset| {
             let mut given = settings(pairs);
             given.insert("anchor_labels".to_owned(), Value::Text(labels.to_owned()));
-            let settings = SPEC.check(&given).unwrap();
-            Gep.plan(&shape, public, example::TARGET, &settings).unwrap_err().to_string()
+            example::plan(&Gep, &given, &shape, public).unwrap_err().to_string()
         };
         let error = refusal(&[("basis", 13.0)], "random", &public);
         assert!(error.contains("13 directions") && error.contains("12 numbers"), "{error}");

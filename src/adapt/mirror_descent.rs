@@ -26,11 +26,11 @@
 use super::discrepancy::{Sensitivity, Smoothed, largest_square};
 use super::matching::gram_curvature;
 use super::reweighting::{
-    AS_PRINTED, MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Returned, Reweighting, State,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
+    MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE, WEIGHT_RIDGE,
+    no_model, radius, released_model, released_weights, temperature,
 };
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Step};
+use super::spec::{Setting, automatic, choices, settings};
+use super::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::model::Model;
@@ -39,7 +39,7 @@ use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::{PlannedMechanism, gaussian};
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Reach, Released, Spender, Target, Watch,
+    Adjacency, Allotment, PlannedRelease, Reach, Released, Spender, Target, Watch,
 };
 
 const SLOPE: &str = "slope";
@@ -51,6 +51,10 @@ const LONGER: f64 = 15.0;
 /// Least and most rounds that are chosen automatically: more would cost time and gain little.
 const ROUNDS_BETWEEN: (f64, f64) = (20.0, 400.0);
 
+choices! {
+    pub enum Averaged { Average = "average", Last = "last" }
+}
+
 static SPEC: Spec = Spec {
     id: "mirror_descent",
     name: "Two-stage mirror descent",
@@ -60,29 +64,31 @@ static SPEC: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: false,
     needs_public_labels: true,
-    fields: &[
-        MODE,
-        ROUNDS,
-        TEMPERATURE,
-        Field {
-            key: "step_size",
+    fields: MirrorDescentSettings::FIELDS,
+};
+
+settings! {
+    pub struct MirrorDescentSettings {
+        mode: Mode = MODE,
+        rounds: Option<u64> = ROUNDS,
+        temperature: Option<f64> = TEMPERATURE,
+        step_size: Option<f64> = Setting {
             name: "step size η",
             unit: "",
             help: "Length of a mirror step; automatic goes by the rounds and their noise.",
-            kind: FieldKind::Automatic { whole: false, max: 1e6 },
+            kind: automatic(1e6),
         },
-        WEIGHT_RIDGE,
-        Field {
-            key: "returned",
+        weight_ridge: f64 = WEIGHT_RIDGE,
+        returned: Averaged = Setting {
             name: "returned iterate",
             unit: "",
             help: "The average of the second half of the iterates, or the last.",
-            kind: FieldKind::Choice { options: &["average", "last"], default: "average" },
+            kind: Averaged::or(Averaged::Average),
         },
-        radius(10.0),
-        RIDGE,
-    ],
-};
+        lambda: f64 = radius(10.0),
+        ridge: f64 = RIDGE,
+    }
+}
 
 /// Algorithm 3 of the paper.
 pub struct MirrorDescent;
@@ -92,68 +98,58 @@ impl Method for MirrorDescent {
         &SPEC
     }
 
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        plan(shape, public, target, settings, None)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let rounds = noise.events.iter().find(|event| event.label == SLOPE);
-        let rounds = rounds.map(|event| event.count);
-        let shape = &problem.shape;
-        let plan = plan(shape, &problem.public, noise.target, settings, rounds)?;
-        let sigma = plan.scale(noise, SLOPE)?;
-        let printed = settings.text("mode")? == AS_PRINTED;
-        let (square, sensitivity) = sensitivity(shape, &problem.public, settings)?;
-        let records = (problem.public.len().max(2) as f64).ln();
-        let noise = if printed { sigma } else { square * sigma };
-        let signal = square * if printed { 1.0 } else { sensitivity.largest_slope };
-        let largest = (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt();
-        let step_size = match settings.number("step_size")? {
-            0.0 if printed => (records / plan.steps as f64).sqrt() / largest,
-            0.0 => LONGER * (records / plan.steps as f64).sqrt() / largest,
-            given => given,
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = MirrorDescentSettings::of(settings)?;
+        let Problem { shape, public, .. } = &problem;
+        let printed = settings.mode == Mode::AsPrinted;
+        let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
+        let norm = shape.bounds.feature_norm;
+        let temperature = temperature(settings.mode, settings.temperature, norm, objective);
+        let square = largest_square(&public.features)?;
+        let sensitivity = Sensitivity::of(shape, square, temperature);
+        let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
+            Mode::AsPrinted => PRINTED_ROUNDS,
+            Mode::Rigorous => automatic_rounds(shape, public, sensitivity, target),
+        });
+        let release = match settings.mode {
+            Mode::AsPrinted => {
+                printed_release(shape, public, (square, temperature), sensitivity, rounds, target)
+            }
+            Mode::Rigorous => rigorous_release(shape, sensitivity, rounds),
         };
-        let reweighting = Reweighting::new(problem, settings, objective(settings)?)?;
-        Ok(Box::new(Descent {
-            state: reweighting.start()?,
-            reweighting,
-            rounds: plan.steps,
-            printed,
-            average: Returned::of(settings)? == Returned::Average,
-            step_size,
-            index: 0,
-            sum: None,
-            result: None,
-        }))
+        let plan = Plan {
+            releases: vec![release],
+            steps: rounds,
+            // Every entry of the gradient is at most r̂²·‖E‖.
+            signal: sensitivity.largest_slope
+                * if printed { square * (public.len() as f64).sqrt() } else { 1.0 },
+            warnings: Vec::new(),
+            explained: None,
+        };
+        let start: Start = Box::new(move |private, noise| {
+            let sigma = noise.scale(SLOPE)?;
+            let records = (problem.public.len().max(2) as f64).ln();
+            let noise = if printed { sigma } else { square * sigma };
+            let signal = square * if printed { 1.0 } else { sensitivity.largest_slope };
+            let largest = (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt();
+            let longer = if printed { 1.0 } else { LONGER };
+            let usual = longer * (records / rounds as f64).sqrt() / largest;
+            let ends = (settings.lambda, settings.ridge);
+            let reweighting = Reweighting::new(problem, private, objective, temperature, ends);
+            Ok(Box::new(Descent {
+                state: reweighting.start()?,
+                reweighting,
+                rounds,
+                printed,
+                average: settings.returned == Averaged::Average,
+                step_size: settings.step_size.unwrap_or(usual),
+                index: 0,
+                sum: None,
+                result: None,
+            }))
+        });
+        Ok((plan, start))
     }
-}
-
-fn objective(settings: &Settings) -> Result<Objective> {
-    Ok(Objective::TwoStage { weight_ridge: settings.number("weight_ridge")? })
-}
-
-/// r̂², and how far a neighbour moves E.
-fn sensitivity(
-    shape: &ProblemShape,
-    public: &Dataset,
-    settings: &Settings,
-) -> Result<(f64, Sensitivity)> {
-    let square = largest_square(&public.features)?;
-    let temperature = temperature(settings, shape.bounds.feature_norm, objective(settings)?)?;
-    Ok((square, Sensitivity::of(shape, square, temperature)))
 }
 
 /// K for a target: see the module.
@@ -170,66 +166,49 @@ fn automatic_rounds(
     rounds.round().clamp(least, ROUNDS_BETWEEN.1) as u64
 }
 
-fn plan(
+fn rigorous_release(shape: &ProblemShape, sensitivity: Sensitivity, rounds: u64) -> PlannedRelease {
+    let numbers = packed_length(shape.dimension);
+    PlannedRelease {
+        label: SLOPE,
+        what: format!("the slope of the smoothed discrepancy, {numbers} numbers in each round"),
+        mechanism: PlannedMechanism::Gaussian {
+            l2_sensitivity: sensitivity.slope,
+            coordinates: numbers as u64,
+        },
+        count: rounds,
+        noise: Allotment::Share(1.0),
+        adjacency: Adjacency::ReplaceOne,
+    }
+}
+
+fn printed_release(
     shape: &ProblemShape,
     public: &Dataset,
+    (square, temperature): (f64, f64),
+    sensitivity: Sensitivity,
+    rounds: u64,
     target: Target,
-    settings: &Settings,
-    rounds: Option<u64>,
-) -> Result<Plan> {
-    let printed = settings.text("mode")? == AS_PRINTED;
-    let (square, sensitivity) = sensitivity(shape, public, settings)?;
-    let rounds = match (settings.whole("rounds")?, rounds) {
-        (0, Some(known)) => known,
-        (0, None) if printed => PRINTED_ROUNDS,
-        (0, None) => automatic_rounds(shape, public, sensitivity, target),
-        (given, _) => given,
-    };
-    let release = if printed {
-        let m = public.len() as f64;
-        let norm = shape.bounds.feature_norm;
-        let temperature = temperature(settings, norm, objective(settings)?)?;
-        let tau = 2.0 * temperature * norm.powi(2) * square / shape.private_records as f64;
-        let sigma = 2.0 * tau * (2.0 * m * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
-            / target.epsilon;
-        // Every entry errs by its own rounding, which the range counts.
-        let curvature = gram_curvature(&public.features) * (1.0 + 1e-9);
-        let together = (m * square.powi(2)).min(curvature).sqrt() * sensitivity.slope
-            + m.sqrt() * sensitivity.score_rounding;
-        PlannedRelease {
-            label: SLOPE,
-            what: format!("the gradient in the weights of {m} public records"),
-            mechanism: PlannedMechanism::Gaussian {
-                l2_sensitivity: together,
-                coordinates: public.len() as u64,
-            },
-            count: rounds,
-            noise: Allotment::AsPrinted(sigma),
-            adjacency: Adjacency::ReplaceOne,
-        }
-    } else {
-        let numbers = packed_length(shape.dimension);
-        PlannedRelease {
-            label: SLOPE,
-            what: format!("the slope of the smoothed discrepancy, {numbers} numbers in each round"),
-            mechanism: PlannedMechanism::Gaussian {
-                l2_sensitivity: sensitivity.slope,
-                coordinates: numbers as u64,
-            },
-            count: rounds,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ReplaceOne,
-        }
-    };
-    Ok(Plan {
-        releases: vec![release],
-        steps: rounds,
-        // Every entry of the gradient is at most r̂²·‖E‖.
-        signal: sensitivity.largest_slope
-            * if printed { square * (public.len() as f64).sqrt() } else { 1.0 },
-        warnings: Vec::new(),
-        explained: None,
-    })
+) -> PlannedRelease {
+    let m = public.len() as f64;
+    let norm = shape.bounds.feature_norm;
+    let tau = 2.0 * temperature * norm.powi(2) * square / shape.private_records as f64;
+    let sigma =
+        2.0 * tau * (2.0 * m * rounds as f64 * (1.0 / target.delta).ln()).sqrt() / target.epsilon;
+    // Every entry errs by its own rounding, which the range counts.
+    let curvature = gram_curvature(&public.features) * (1.0 + 1e-9);
+    let together = (m * square.powi(2)).min(curvature).sqrt() * sensitivity.slope
+        + m.sqrt() * sensitivity.score_rounding;
+    PlannedRelease {
+        label: SLOPE,
+        what: format!("the gradient in the weights of {m} public records"),
+        mechanism: PlannedMechanism::Gaussian {
+            l2_sensitivity: together,
+            coordinates: public.len() as u64,
+        },
+        count: rounds,
+        noise: Allotment::AsPrinted(sigma),
+        adjacency: Adjacency::ReplaceOne,
+    }
 }
 
 struct Descent {
@@ -348,8 +327,7 @@ mod tests {
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("temperature".to_owned(), Value::Number(0.03)),
             ];
-            let settings = SPEC.check(&given.into()).unwrap();
-            let plan = plan(&shape, &public, example::TARGET, &settings, Some(5)).unwrap();
+            let plan = example::plan(&MirrorDescent, &given.into(), &shape, &public).unwrap();
             let PlannedMechanism::Gaussian { l2_sensitivity, .. } = plan.releases[0].mechanism
             else {
                 panic!()

@@ -21,13 +21,13 @@ use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{bounded_moment, difference, frobenius_sensitivity};
-use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, given_temperature, no_model};
-use super::spec::{Field, FieldKind};
+use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, no_model};
+use super::spec::{Setting, automatic, choices, real, settings, whole};
 use super::{
-    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Step,
+    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
     effective_sample,
 };
-use crate::data::{Dataset, Task};
+use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::accelerated::{Accelerated, simplex_gap};
@@ -36,8 +36,7 @@ use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
-    Watch,
+    Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender, Target, Watch,
 };
 
 const MOMENT: &str = "moment";
@@ -49,6 +48,14 @@ pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
 /// An iteration of the kernel form is a move of weight for so many public records.
 const RECORDS_PER_MOVE: u64 = 100;
 
+choices! {
+    pub enum Goal { TwoStage = "two_stage", Joint = "joint" }
+}
+
+choices! {
+    pub enum WantedForm { Automatic = "automatic", Dense = "dense", Kernel = "kernel" }
+}
+
 static SPEC: Spec = Spec {
     id: "moment_release",
     name: "Moment release",
@@ -57,71 +64,65 @@ static SPEC: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: false,
     needs_public_labels: true,
-    fields: &[
-        Field {
-            key: "goal",
+    fields: MomentReleaseSettings::FIELDS,
+};
+
+settings! {
+    pub struct MomentReleaseSettings {
+        goal: Goal = Setting {
             name: "goal",
             unit: "",
             help: "two_stage matches the moment, then fits the model. joint minimises the \
                    model's loss plus 4Λ² times the discrepancy over both: set Λ to the size \
                    that the model may have.",
-            kind: FieldKind::Choice { options: &["two_stage", "joint"], default: "two_stage" },
+            kind: Goal::or(Goal::TwoStage),
         },
-        Field {
-            key: "form",
+        form: WantedForm = Setting {
             name: "form",
             unit: "",
             help: "dense releases the moment; kernel what the public records see of it, which \
                    is less with more than √m features. automatic takes the smaller.",
-            kind: FieldKind::Choice {
-                options: &["automatic", "dense", "kernel"],
-                default: "automatic",
-            },
+            kind: WantedForm::or(WantedForm::Automatic),
         },
-        Field {
-            key: "regularisation",
+        regularisation: f64 = Setting {
             name: "regularisation c",
             unit: "times noise sd",
             help: "How strongly the weights are held at uniform, in units of the noise times \
                    the number of public records. Higher keeps more records in use and fits \
                    less of the noise.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.03 },
+            kind: real(0.0, 100.0, 0.03),
         },
-        Field {
-            key: "iterations",
+        iterations: u64 = Setting {
             name: "iterations",
             unit: "",
             help: "Most iterations of the weight search: gradient steps, or in the kernel form \
                    one move of weight between two records for every hundred of them. They cost \
                    time, not privacy.",
-            kind: FieldKind::Whole { min: 1, max: 100_000, default: 2000 },
+            kind: whole(1, 100_000, 2000),
         },
-        Field {
-            key: "tolerance",
+        tolerance: Option<f64> = Setting {
             name: "tolerance",
             unit: "share of first gap",
             help: "The search ends when the stationarity gap has fallen to this share of its \
                    first value. automatic takes 1e-5 in two stages and 1e-3 jointly, where an \
                    early end keeps more records in use.",
-            kind: FieldKind::Automatic { whole: false, max: 1.0 },
+            kind: automatic(1.0),
         },
-        TEMPERATURE,
-        Field {
-            key: "lambda",
+        temperature: Option<f64> = TEMPERATURE,
+        lambda: f64 = Setting {
             name: "radius Λ",
             unit: "norm of weights",
             help: "The model's weights stay in the ball of this radius.",
-            kind: FieldKind::Real { min: 1e-3, max: 1e6, default: 10.0 },
+            kind: real(1e-3, 1e6, 10.0),
         },
-        Field {
-            key: "ridge",
+        ridge: f64 = Setting {
             name: "ridge",
             unit: "squared loss",
             help: "Ridge of the weighted least squares that makes the model.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: DEFAULT_RIDGE },
+            kind: real(0.0, 1.0, DEFAULT_RIDGE),
         },
-    ],
-};
+    }
+}
 
 pub struct MomentRelease;
 
@@ -132,59 +133,47 @@ impl Method for MomentRelease {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        largest_square(&public.features)?;
-        plan(shape, settings)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let Problem { shape, public, private, .. } = problem;
-        let plan = plan(&shape, settings)?;
-        let sigma = plan.scale(noise, MOMENT)?;
-        let strength = settings.number("regularisation")?;
-        let regularisation = regularisation(strength, shape.public_records, sigma);
-        let norm = shape.bounds.feature_norm;
-        let radius = settings.number("lambda")?;
-        let ridge = settings.number("ridge")?;
-        let kernel = match form(&shape, settings)? {
-            Form::Dense => None,
-            Form::Kernel => Some(Arc::new(Kernel::new(&public.features)?)),
-        };
-        let joint = is_joint(settings)?
-            .then(|| given_temperature(settings))
-            .transpose()?
-            .map(|given| given.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2))
-            .map(|temperature| Joint { temperature, radius, ridge });
-        Ok(Box::new(Adaptation {
-            steps: plan.steps,
-            iterations: settings.whole("iterations")?,
-            tolerance: match settings.number("tolerance")? {
-                0.0 if joint.is_some() => 1e-3,
-                0.0 => 1e-5,
-                given => given,
-            },
-            radius,
-            norm,
-            ridge,
-            matching: Matching { features: public.features, regularisation },
-            kernel,
-            joint,
-            target: public.target.unwrap_or_default(),
-            moment: private.map(|data| bounded_moment(&data.features, norm)),
-            search: None,
-            index: 0,
-        }))
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = MomentReleaseSettings::of(settings)?;
+        largest_square(&problem.public.features)?;
+        let form = form(&problem.shape, settings)?;
+        let plan = plan(&problem.shape, form, settings.iterations);
+        let steps = plan.steps;
+        let start: Start = Box::new(move |private, noise| {
+            let (records, norm) = (problem.public.len(), problem.shape.bounds.feature_norm);
+            let regularisation =
+                regularisation(settings.regularisation, records, noise.scale(MOMENT)?);
+            let (radius, ridge) = (settings.lambda, settings.ridge);
+            let kernel = match form {
+                Form::Dense => None,
+                Form::Kernel => Some(Arc::new(Kernel::new(&problem.public.features)?)),
+            };
+            let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
+            let (joint, usual_tolerance) = match settings.goal {
+                Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),
+                Goal::TwoStage => (None, 1e-5),
+            };
+            let public = problem.into_public();
+            Ok(Box::new(Adaptation {
+                steps,
+                iterations: settings.iterations,
+                tolerance: settings.tolerance.unwrap_or(usual_tolerance),
+                radius,
+                norm,
+                ridge,
+                matching: Matching { features: public.features, regularisation },
+                kernel,
+                joint,
+                target: public.target.unwrap_or_default(),
+                moment: private.map(|data| bounded_moment(&data.features, norm)),
+                search: None,
+                index: 0,
+            }))
+        });
+        Ok((plan, start))
     }
 }
 
@@ -195,26 +184,21 @@ enum Form {
     Kernel,
 }
 
-fn is_joint(settings: &Settings) -> Result<bool> {
-    Ok(settings.text("goal")? == "joint")
-}
-
-fn form(shape: &ProblemShape, settings: &Settings) -> Result<Form> {
-    let joint = is_joint(settings)?;
-    match settings.text("form")? {
-        "kernel" if joint => Err(Error::usage(
+fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<Form> {
+    match (settings.form, settings.goal) {
+        (WantedForm::Kernel, Goal::Joint) => Err(Error::usage(
             "the joint goal needs the eigenvalues of the moment, which the kernel form does not \
              release",
         )
         .cure("choose form: \"dense\", or goal: \"two_stage\"")),
-        "kernel" => Ok(Form::Kernel),
-        "automatic" if !joint && kernel::pays(shape) => Ok(Form::Kernel),
-        _ => Ok(Form::Dense),
+        (WantedForm::Kernel, Goal::TwoStage) => Ok(Form::Kernel),
+        (WantedForm::Automatic, Goal::TwoStage) if kernel::pays(shape) => Ok(Form::Kernel),
+        (WantedForm::Automatic | WantedForm::Dense, _) => Ok(Form::Dense),
     }
 }
 
-fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let (numbers, sensitivity, of) = match form(shape, settings)? {
+fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> Plan {
+    let (numbers, sensitivity, of) = match form {
         Form::Dense => {
             (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
         }
@@ -246,13 +230,13 @@ fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
             shape.private_records, shape.dimension
         ));
     }
-    Ok(Plan {
+    Plan {
         releases: vec![release],
-        steps: 1 + settings.whole("iterations")?.div_ceil(ITERATIONS_PER_STEP),
+        steps: 1 + iterations.div_ceil(ITERATIONS_PER_STEP),
         signal: shape.bounds.feature_norm.powi(2),
         warnings,
         explained: None,
-    })
+    }
 }
 
 /// Everything in it comes from the released moment and public data.
@@ -415,23 +399,21 @@ mod tests {
     use crate::adapt::example;
     use crate::adapt::spec::Value;
 
-    fn settings(given: &[(&str, f64)]) -> Settings {
-        let given: BTreeMap<_, _> =
-            given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect();
-        SPEC.check(&given).unwrap()
+    fn settings(given: &[(&str, f64)]) -> BTreeMap<String, Value> {
+        given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
     }
 
-    fn chosen(choices: &[(&str, &str)]) -> Settings {
+    fn chosen(choices: &[(&str, &str)]) -> BTreeMap<String, Value> {
         let given =
             choices.iter().map(|(key, x)| ((*key).to_owned(), Value::Text((*x).to_owned())));
-        SPEC.check(&given.collect()).unwrap()
+        given.collect()
     }
 
     #[test]
     fn the_plan_announces_one_release_and_counts_batches_as_steps() {
         let (shape, public, _) = example::shifted(4, 50, 100, 4);
         let settings = settings(&[("iterations", 50.0)]);
-        let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
+        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
         let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
             panic!()
@@ -440,7 +422,7 @@ mod tests {
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
         let (shape, public, _) = example::shifted(40, 2000, 20, 4);
-        let plan = MomentRelease.plan(&shape, &public, example::TARGET, &settings).unwrap();
+        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 1);
     }
 
@@ -448,8 +430,7 @@ mod tests {
     fn the_smaller_form_is_released_unless_another_is_asked_for() {
         let numbers = |dimension, choices: &[(&str, &str)]| {
             let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
-            let plan =
-                MomentRelease.plan(&shape, &public, example::TARGET, &chosen(choices)).unwrap();
+            let plan = example::plan(&MomentRelease, &chosen(choices), &shape, &public).unwrap();
             let PlannedMechanism::Gaussian { coordinates, .. } = plan.releases[0].mechanism else {
                 panic!()
             };
@@ -462,7 +443,7 @@ mod tests {
         assert_eq!(numbers(8, &[("goal", "joint")]), 36);
         let (shape, public, _) = example::shifted(8, 50, 100, 4);
         let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
-        let error = MomentRelease.plan(&shape, &public, example::TARGET, &both).unwrap_err();
+        let error = example::plan(&MomentRelease, &both, &shape, &public).unwrap_err();
         assert!(error.cure_text().unwrap().contains("dense"), "{error}");
     }
 }

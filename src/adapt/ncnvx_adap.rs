@@ -11,24 +11,27 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use super::plan::GRADIENT;
-use super::spec::{Field, FieldKind};
-use super::weighted::descent::{Descent, Pace, WEIGHTS, releases};
-use super::weighted::learner::{Largest, Learner, Records};
+use super::spec::{Setting, choices, real, settings, whole};
+use super::weighted::descent::{Descent, Pace, releases};
+use super::weighted::learner::{Largest, Learner, Records, two_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{MODE_FIELD, Mode, WEIGHTS_SHARE_FIELD};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::data::{Dataset, Task};
+use super::weighted::{MODE_FIELD, WEIGHTS_SHARE_FIELD, noise};
+use super::{Method, Mode, Plan, Problem, Settings, Spec, Start};
+use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::{logistic, network};
 use crate::numeric::Vector;
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 /// Ridge of the public logistic solution that a linear run starts from.
 const RIDGE: f64 = 1e-4;
 
 /// Public gradient steps that a network starts with.
 const WARM_UP: usize = 200;
+
+choices! {
+    pub enum ModelKind { Linear = "linear", Network = "network" }
+}
 
 static SPEC: Spec = Spec {
     id: "ncnvx_adap",
@@ -38,140 +41,119 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[
-        MODE_FIELD,
-        Field {
-            key: "model",
+    fields: NcnvxAdapSettings::FIELDS,
+};
+
+settings! {
+    pub struct NcnvxAdapSettings {
+        mode: Mode = MODE_FIELD,
+        model: ModelKind = Setting {
             name: "model",
             unit: "",
             help: "linear: a weighted sum of the features. network: one hidden layer of tanh \
                    units.",
-            kind: FieldKind::Choice { options: &["linear", "network"], default: "linear" },
+            kind: ModelKind::or(ModelKind::Linear),
         },
-        Field {
-            key: "units",
+        units: u64 = Setting {
             name: "hidden units",
             unit: "",
             help: "Units of the network's hidden layer. Each adds as many numbers to be noised \
                    as there are features.",
-            kind: FieldKind::Whole { min: 1, max: 1000, default: 4 },
+            kind: whole(1, 1000, 4),
         },
-        Field {
-            key: "alpha",
+        alpha: f64 = Setting {
             name: "public share α",
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
                    rest.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.3 },
+            kind: real(0.01, 0.99, 0.3),
         },
-        Field {
-            key: "lambda_1",
+        lambda_1: f64 = Setting {
             name: "λ₁",
             unit: "loss",
             help: "Price of taking weight from a record.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 1.0 },
+            kind: real(0.0, 100.0, 1.0),
         },
-        Field {
-            key: "lambda_2",
+        lambda_2: f64 = Setting {
             name: "λ₂",
             unit: "loss",
             help: "Price of uneven weights: strength of their Euclidean norm.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "lambda_inf",
+        lambda_inf: f64 = Setting {
             name: "λ∞",
             unit: "loss",
             help: "Price of the largest weight, smoothed.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "sharpness",
+        sharpness: f64 = Setting {
             name: "sharpness μ",
             unit: "",
             help: "How closely the smoothed maximum of the weights follows the true one.",
-            kind: FieldKind::Real { min: 1e-3, max: 1e6, default: 10.0 },
+            kind: real(1e-3, 1e6, 10.0),
         },
-        Field {
-            key: "public_penalty",
+        public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "loss",
             help: "Added to the loss of every public record. It must be known without looking \
                    at the private data.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "radius",
+        radius: f64 = Setting {
             name: "radius Λ",
             unit: "norm of weights",
             help: "The model's parameters stay in the ball of this radius.",
-            kind: FieldKind::Real { min: 1e-3, max: 1e3, default: 10.0 },
+            kind: real(1e-3, 1e3, 10.0),
         },
-        Field {
-            key: "steps",
+        steps: u64 = Setting {
             name: "steps T",
             unit: "gradients",
             help: "Noisy gradient steps. The noise per step grows with the square root of \
                    their number.",
-            kind: FieldKind::Whole { min: 1, max: 10_000, default: 60 },
+            kind: whole(1, 10_000, 60),
         },
-        Field {
-            key: "beta",
+        beta: f64 = Setting {
             name: "smoothness β̄",
             unit: "",
             help: "Scale of the gradient mapping that is watched, and one over the printed \
                    step.",
-            kind: FieldKind::Real { min: 1e-3, max: 1e6, default: 1.0 },
+            kind: real(1e-3, 1e6, 1.0),
         },
-        Field {
-            key: "step_size",
+        step_size: f64 = Setting {
             name: "step size",
             unit: "over curvature",
             help: "Step of the model in rigorous mode, in units of 4/r².",
-            kind: FieldKind::Real { min: 1e-4, max: 10.0, default: 0.5 },
+            kind: real(1e-4, 10.0, 0.5),
         },
-        Field {
-            key: "weight_step",
+        weight_step: f64 = Setting {
             name: "weight step",
             unit: "over curvature",
             help: "Step of the weights in rigorous mode, in units of 1/(2c(B + λ₁)).",
-            kind: FieldKind::Real { min: 0.0, max: 2.0, default: 0.01 },
+            kind: real(0.0, 2.0, 0.01),
         },
-        WEIGHTS_SHARE_FIELD,
-    ],
-};
+        weights_share: f64 = WEIGHTS_SHARE_FIELD,
+    }
+}
 
 pub struct NcnvxAdap;
 
-struct Setup {
-    mode: Mode,
-    learner: Learner,
-    pulls: Pulls,
-    largest: Largest,
-    caps: Caps,
-    steps: u64,
-    plan: Plan,
-}
+impl Method for NcnvxAdap {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
 
-impl Setup {
-    fn new(shape: &ProblemShape, target: Target, settings: &Settings) -> Result<Self> {
-        let mode = Mode::of(settings)?;
-        let learner = match settings.text("model")? {
-            "network" => Learner::Network { units: settings.whole("units")? as usize },
-            _ => Learner::Logistic,
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = NcnvxAdapSettings::of(settings)?;
+        let NcnvxAdapSettings { mode, alpha, steps, .. } = settings;
+        let shape = &problem.shape;
+        two_classes(&problem.public)?;
+        let learner = match settings.model {
+            ModelKind::Linear => Learner::Logistic,
+            ModelKind::Network => Learner::Network { units: settings.units as usize },
         };
-        let alpha = settings.number("alpha")?;
-        let radius = settings.number("radius")?;
-        let largest = learner.largest(shape.bounds, radius);
+        let largest = learner.largest(shape.bounds, settings.radius);
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
-        let steps = settings.whole("steps")?;
-        let noise = mode.noise(settings, target, largest, caps, steps)?;
-        let pulls = Pulls::Smooth {
-            total: settings.number("lambda_1")?,
-            square: settings.number("lambda_2")?,
-            largest: settings.number("lambda_inf")?,
-            sharpness: settings.number("sharpness")?,
-        };
+        let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
         let plan = Plan {
             releases: releases(learner, shape, largest, alpha, steps, noise),
             steps,
@@ -183,105 +165,89 @@ impl Setup {
             ],
             explained: None,
         };
-        Ok(Self { mode, learner, pulls, largest, caps, steps, plan })
+        let pulls = Pulls::Smooth {
+            total: settings.lambda_1,
+            square: settings.lambda_2,
+            largest: settings.lambda_inf,
+            sharpness: settings.sharpness,
+        };
+        let start: Start = Box::new(move |private, _| {
+            let norm = problem.shape.bounds.feature_norm;
+            let seed = problem.seed;
+            let public = Records::of(learner, problem.into_public())?;
+            let first = first(learner, &public, largest.radius, seed)?;
+            Ok(Box::new(Descent {
+                learner,
+                pulls,
+                penalty: settings.public_penalty,
+                largest,
+                pace: pace(settings, largest, pulls, caps, norm),
+                steps,
+                // Networks are not averaged: the mean of two good ones may be a bad one.
+                average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
+                public,
+                private: private.into_usable(|data| Records::private(learner, data))?,
+                weights: Weights::largest(caps),
+                iterates: vec![first],
+                model: None,
+            }))
+        });
+        Ok((plan, start))
     }
+}
 
-    fn pace(&self, settings: &Settings, norm: f64) -> Result<Pace> {
-        let beta = settings.number("beta")?;
-        Ok(match self.mode {
-            Mode::AsPrinted => {
-                Pace { model: 1.0 / beta, public: 1.0 / beta, private: 1.0 / beta, beta }
+fn pace(
+    settings: NcnvxAdapSettings,
+    largest: Largest,
+    pulls: Pulls,
+    caps: Caps,
+    norm: f64,
+) -> Pace {
+    let beta = settings.beta;
+    match settings.mode {
+        Mode::AsPrinted => {
+            Pace { model: 1.0 / beta, public: 1.0 / beta, private: 1.0 / beta, beta }
+        }
+        Mode::Rigorous => {
+            let weight = settings.weight_step / (2.0 * (largest.loss + pulls.strength()));
+            Pace {
+                model: settings.step_size * 4.0 / norm.powi(2),
+                public: weight / caps.public,
+                private: weight / caps.private,
+                beta,
             }
-            Mode::Rigorous => {
-                let curvature = 2.0 * (self.largest.loss + self.pulls.strength());
-                let weight = settings.number("weight_step")? / curvature;
-                Pace {
-                    model: settings.number("step_size")? * 4.0 / norm.powi(2),
-                    public: weight / self.caps.public,
-                    private: weight / self.caps.private,
-                    beta,
-                }
-            }
-        })
+        }
     }
+}
 
-    /// A model of the public data alone, inside the ball.
-    fn start(&self, public: &Records, seed: u64) -> Result<Vector> {
-        let features = &public.data.features;
-        let mut start = match self.learner {
-            Learner::Network { units } => {
-                let mut generator = ChaCha20Rng::seed_from_u64(seed);
-                let mut theta = network::initial(features.nrows(), units, &mut generator);
-                let share = 1.0 / features.ncols() as f64;
-                for _ in 0..WARM_UP {
-                    let weights = std::iter::repeat(share);
-                    let slope = public.gradient(self.learner, &theta, weights, f64::INFINITY);
-                    theta -= slope;
-                    into_ball(&mut theta, self.largest.radius);
-                }
-                theta
+/// A model of the public data alone, inside the ball.
+fn first(learner: Learner, public: &Records, radius: f64, seed: u64) -> Result<Vector> {
+    let features = &public.data.features;
+    let mut first = match learner {
+        Learner::Network { units } => {
+            let mut generator = ChaCha20Rng::seed_from_u64(seed);
+            let mut theta = network::initial(features.nrows(), units, &mut generator);
+            let share = 1.0 / features.ncols() as f64;
+            for _ in 0..WARM_UP {
+                let weights = std::iter::repeat(share);
+                let slope = public.gradient(learner, &theta, weights, f64::INFINITY);
+                theta -= slope;
+                into_ball(&mut theta, radius);
             }
-            _ => logistic::ridge_solution(features, &public.labels, RIDGE).ok_or_else(|| {
+            theta
+        }
+        Learner::Squared | Learner::Logistic => {
+            logistic::ridge_solution(features, &public.labels, RIDGE).ok_or_else(|| {
                 Error::failed(format!(
                     "the public dataset '{}' determines no logistic model",
                     public.data.name
                 ))
                 .cure("drop columns that say the same")
-            })?,
-        };
-        into_ball(&mut start, self.largest.radius);
-        Ok(start)
-    }
-}
-
-impl Method for NcnvxAdap {
-    fn spec(&self) -> &'static Spec {
-        &SPEC
-    }
-
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        let setup = Setup::new(shape, target, settings)?;
-        super::weighted::learner::two_classes(public)?;
-        Ok(setup.plan)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let Problem { shape, public, private, seed } = problem;
-        let setup = Setup::new(&shape, noise.target, settings)?;
-        setup.plan.scale(noise, GRADIENT)?;
-        setup.plan.scale(noise, WEIGHTS)?;
-        let learner = setup.learner;
-        let public = Records::of(learner, public)?;
-        let start = setup.start(&public, seed)?;
-        Ok(Box::new(Descent {
-            learner,
-            pulls: setup.pulls,
-            penalty: settings.number("public_penalty")?,
-            largest: setup.largest,
-            pace: setup.pace(settings, shape.bounds.feature_norm)?,
-            steps: setup.steps,
-            // Networks are not averaged: the mean of two good ones may be a bad one.
-            average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
-            public,
-            private: private.into_usable(|data| Records::private(learner, data))?,
-            weights: Weights::largest(setup.caps),
-            iterates: vec![start],
-            model: None,
-        }))
-    }
+            })?
+        }
+    };
+    into_ball(&mut first, radius);
+    Ok(first)
 }
 
 #[cfg(test)]
@@ -291,6 +257,7 @@ mod tests {
     use super::*;
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
+    use crate::data::Dataset;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
     fn rehearse(settings: &[(&str, &str)], noise: Noise) -> (Rehearsed, Dataset, Dataset) {
@@ -345,8 +312,7 @@ mod tests {
     #[test]
     fn three_classes_and_a_single_one_are_refused() {
         let (shape, mut public, _) = example::two_classes(4, 60, 60, 3);
-        let settings = SPEC.check(&BTreeMap::new()).unwrap();
-        let plan = |public: &Dataset| NcnvxAdap.plan(&shape, public, example::TARGET, &settings);
+        let plan = |public: &Dataset| example::plan(&NcnvxAdap, &BTreeMap::new(), &shape, public);
         plan(&public).unwrap();
         let classes = public.classes.as_mut().unwrap();
         classes.of.fill(1);

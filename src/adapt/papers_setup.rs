@@ -7,7 +7,7 @@ use super::discrepancy::{Sensitivity, largest_square};
 use super::minimum_discrepancy::MinimumDiscrepancy;
 use super::moment::{bounded_moment, difference};
 use super::spec::Value;
-use super::{Method, Problem, ProblemShape};
+use super::{Method, ProblemShape, example};
 use crate::data::Dataset;
 use crate::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use crate::model::Model;
@@ -61,7 +61,7 @@ impl Setup {
     /// ‖M(q)‖₂ and target error of a run.
     fn run(
         &self,
-        method: &dyn Method,
+        method: &'static dyn Method,
         given: &[(&str, Value)],
         target: Target,
         noisy: bool,
@@ -70,16 +70,15 @@ impl Setup {
         let given: BTreeMap<_, _> =
             given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         let settings = method.spec().check(&given).unwrap();
-        let plan = method.plan(&self.shape, &self.public, target, &settings).unwrap();
+        let problem = example::problem(&self.shape, &self.public);
+        let prepared = method.prepare(&settings, problem, target).unwrap();
         let noise = if noisy {
-            plan.calibrate(target).unwrap()
+            prepared.plan().calibrate(target).unwrap()
         } else {
-            Calibrated::noiseless(&plan.releases, DELTA)
+            Calibrated::noiseless(&prepared.plan().releases, DELTA)
         };
         let private = Private::new(self.private.clone().into());
-        let problem =
-            Problem { shape: self.shape.clone(), public: self.public.clone(), private, seed: 0 };
-        let mut run = method.start(problem, &settings, &noise).unwrap();
+        let mut run = prepared.start(private, &noise).unwrap();
         let mut spender = Spender::rehearsal(&noise, seed);
         let watch = Watch::sealed();
         while !run.step(&mut spender, &watch).unwrap().done {}
@@ -97,7 +96,7 @@ const ALL: &[usize] = &[0, 1, 2, 3, 4, 5];
 const CORNERS: &[usize] = &[0, 5];
 
 /// Means over seeds of ‖M(q)‖₂ and of the target error, by cell.
-fn means(method: &dyn Method, given: &[(&str, Value)], cells: &[usize]) -> Vec<(f64, f64)> {
+fn means(method: &'static dyn Method, given: &[(&str, Value)], cells: &[usize]) -> Vec<(f64, f64)> {
     let seeds: u64 =
         std::env::var("HALFLIGHT_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(2);
     let mean = |(n, epsilon): (usize, f64)| {
@@ -215,9 +214,8 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let mut given = words(&[("returned", "best")]);
     given.push(("rounds", Value::Number(30.0)));
     let method = &super::frank_wolfe::TwoStageFrankWolfe;
-    let settings =
-        method.spec().check(&given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect());
-    let plan = method.plan(&setup.shape, &setup.public, target, &settings.unwrap()).unwrap();
+    let settings = given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    let plan = example::plan_for(method, &settings, &setup.shape, &setup.public, target).unwrap();
     let noise = plan.calibrate(target).unwrap();
     let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
@@ -249,9 +247,9 @@ fn impossible_settings_and_problems_are_refused() {
             let given = BTreeMap::from([(key.to_owned(), Value::Number(bad))]);
             assert!(spec.check(&given).is_err(), "{} {key} {bad}", spec.id);
         }
-        let settings = spec.check(&BTreeMap::new()).unwrap();
-        let plan =
-            |shape: &ProblemShape, public: &Dataset| method.plan(shape, public, target, &settings);
+        let plan = |shape: &ProblemShape, public: &Dataset| {
+            example::plan_for(*method, &BTreeMap::new(), shape, public, target)
+        };
         plan(&setup.shape, &setup.public).unwrap();
         let mut flat = setup.public.clone();
         flat.features.fill(0.0);

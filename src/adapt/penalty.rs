@@ -3,7 +3,7 @@
 use super::ProblemShape;
 use super::labelled_discrepancy::{Risk, discrepancy, largest_loss, sensitivity};
 use super::profiled::Records;
-use super::spec::{Field, FieldKind, Settings};
+use super::spec::{Setting, choices, real};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
 use crate::privacy::accountant::PlannedMechanism;
@@ -21,50 +21,47 @@ pub(super) enum PenaltySource {
     Released { radius: f64, share: f64 },
 }
 
-/// The fields that [`PenaltySource::of`] reads, for a method's spec.
-pub(super) const SOURCE_FIELD: Field = Field {
-    key: "penalty_from",
+choices! {
+    pub enum PenaltyFrom { Declared = "declared", Released = "released" }
+}
+
+/// The settings that [`PenaltySource::of`] takes.
+pub(super) const SOURCE_FIELD: Setting<PenaltyFrom> = Setting {
     name: "penalty from",
     unit: "",
     help: "Where the public penalty d̂ comes from: declared (the number given here), or \
            released (the labelled discrepancy of the data around the public solution, under \
            Laplace noise, for a share of the budget).",
-    kind: FieldKind::Choice { options: &["declared", "released"], default: "declared" },
+    kind: PenaltyFrom::or(PenaltyFrom::Declared),
 };
-pub(super) const PENALTY_FIELD: Field = Field {
-    key: "public_penalty",
+pub(super) const PENALTY_FIELD: Setting<f64> = Setting {
     name: "public penalty d̂",
     unit: "squared loss",
     help: "Added to the loss of every public record before it is weighted, where it is \
            declared: a known discrepancy between public and private data. It must be known \
            without looking at the private data.",
-    kind: FieldKind::Real { min: 0.0, max: 4.0, default: 0.0 },
+    kind: real(0.0, 4.0, 0.0),
 };
-pub(super) const RADIUS_FIELD: Field = Field {
-    key: "penalty_radius",
+pub(super) const RADIUS_FIELD: Setting<f64> = Setting {
     name: "discrepancy radius",
     unit: "norm of weights",
     help: "A released penalty is the largest difference of losses this close to the public \
            solution. Far away it is dominated by models that nobody would use.",
-    kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.1 },
+    kind: real(0.0, 100.0, 0.1),
 };
-pub(super) const SHARE_FIELD: Field = Field {
-    key: "penalty_share",
+pub(super) const SHARE_FIELD: Setting<f64> = Setting {
     name: "discrepancy's share",
     unit: "share of budget",
     help: "What a released penalty may cost of the budget.",
-    kind: FieldKind::Real { min: 0.001, max: 0.9, default: 0.05 },
+    kind: real(0.001, 0.9, 0.05),
 };
 
 impl PenaltySource {
-    pub(super) fn of(settings: &Settings) -> Result<Self> {
-        Ok(match settings.text(SOURCE_FIELD.key)? {
-            "released" => Self::Released {
-                radius: settings.number(RADIUS_FIELD.key)?,
-                share: settings.number(SHARE_FIELD.key)?,
-            },
-            _ => Self::Declared(settings.number(PENALTY_FIELD.key)?),
-        })
+    pub(super) fn of(from: PenaltyFrom, declared: f64, radius: f64, share: f64) -> Self {
+        match from {
+            PenaltyFrom::Declared => Self::Declared(declared),
+            PenaltyFrom::Released => Self::Released { radius, share },
+        }
     }
 
     /// The release that the plan has to announce, if any.

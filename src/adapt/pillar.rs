@@ -12,19 +12,18 @@
 
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PlannedDesign};
-use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, plan, steps};
+use super::sampled::fields::{AVERAGE, BATCH, CLIP, LEARNING_RATE, MOMENTUM, part, plan, steps};
 use super::sampled::pace::Pace;
 use super::sampled::{Loss, Objective, Trained};
-use super::spec::{Field, FieldKind};
-use super::{Explained, Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::plan::GRADIENT;
+use super::spec::{Setting, automatic_whole, choices, flag, real, settings};
+use super::{Explained, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::{Dense, Layer};
 use crate::model::{Architecture, Classifier};
 use crate::numeric::principal::Principal;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 /// Directions where nothing else is said.
 const USUAL_COMPONENTS: usize = 40;
@@ -32,6 +31,10 @@ const USUAL_COMPONENTS: usize = 40;
 /// The rate for the hinge loss is that for the logistic times this, ζ² and the number of classes: its scores
 /// have to grow to ζ, and its slopes are 1/ζ, divided by the number of classes.
 const HINGE_RATE: f64 = 0.1;
+
+choices! {
+    pub enum LossKind { Logistic = "logistic", Hinge = "hinge" }
+}
 
 static SPEC: Spec = Spec {
     id: "pillar",
@@ -41,46 +44,46 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: false,
-    fields: &[
-        Field {
-            key: "components",
+    fields: PillarSettings::FIELDS,
+};
+
+settings! {
+    pub struct PillarSettings {
+        components: Option<u64> = Setting {
             name: "components k",
             unit: "directions",
             help: "Principal directions of the public records that are kept. Fewer need less \
                    noise and say less; the smaller n·ε, the fewer. Automatic takes 40, or all if \
                    there are fewer.",
-            kind: FieldKind::Automatic { whole: true, max: 1e5 },
+            kind: automatic_whole(1e5),
         },
-        Field {
-            key: "centre",
+        centre: bool = Setting {
             name: "centre",
             unit: "",
             help: "Subtract the public mean first. Without it the first direction is mostly the \
                    mean.",
-            kind: FieldKind::Flag { default: true },
+            kind: flag(true),
         },
-        Field {
-            key: "loss",
+        loss: LossKind = Setting {
             name: "loss",
             unit: "",
             help: "Multinomial logistic loss, or hinge losses of every class against the rest.",
-            kind: FieldKind::Choice { options: &["logistic", "hinge"], default: "logistic" },
+            kind: LossKind::or(LossKind::Logistic),
         },
-        Field {
-            key: "margin",
+        margin: f64 = Setting {
             name: "margin ζ",
             unit: "score",
             help: "Of the hinge loss: nothing is lost on scores beyond it.",
-            kind: FieldKind::Real { min: 1e-3, max: 10.0, default: 0.5 },
+            kind: real(1e-3, 10.0, 0.5),
         },
-        steps(400),
-        BATCH,
-        CLIP,
-        LEARNING_RATE,
-        MOMENTUM,
-        AVERAGE,
-    ],
-};
+        steps: u64 = steps(400),
+        batch: Option<u64> = BATCH,
+        clip: f64 = CLIP,
+        learning_rate: Option<f64> = LEARNING_RATE,
+        momentum: f64 = MOMENTUM,
+        average: f64 = AVERAGE,
+    }
+}
 
 pub struct Pillar;
 
@@ -99,44 +102,53 @@ impl Method for Pillar {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check_for(&SPEC, public)?;
-        let explained = explained(public, components(shape, settings)?, settings)?;
-        let mut plan = plan(shape, settings, &planned(shape, settings)?)?;
+        problem: Problem,
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = PillarSettings::of(settings)?;
+        let shape = &problem.shape;
+        let components = components(shape, settings.components)?;
+        let loss = match settings.loss {
+            LossKind::Logistic => Loss::CrossEntropy,
+            LossKind::Hinge => Loss::Hinge(settings.margin),
+        };
+        let head = head(components, shape, loss)?;
+        let (_, all) = directions(&problem.public, 0, settings.centre)?;
+        let explained = Explained { chosen: components, shares: all.shares() };
+        let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
+        let course = part!(settings, Course);
+        let mut plan = plan(shape, course, settings.clip, design)?;
         plan.warnings.push(explained.words());
         plan.explained = Some(explained);
-        Ok(plan)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check_for(&SPEC)?;
-        let shape = &problem.shape;
-        let plan = plan(shape, settings, &planned(shape, settings)?)?;
-        let sigma = plan.scale(noise, GRADIENT)?;
-        let design = design(shape, &problem.public, settings)?;
-        let factor = match design.objective.loss {
-            Loss::CrossEntropy => 1.0,
-            Loss::Hinge(margin) => HINGE_RATE * margin * margin * shape.classes.len() as f64,
-        };
-        let pace = Pace::of(design.model.architecture()).times(factor);
-        train(problem, settings, design, pace, sigma)
+        let start: Start = Box::new(move |private, noise| {
+            let factor = match loss {
+                Loss::CrossEntropy => 1.0,
+                Loss::Hinge(margin) => {
+                    HINGE_RATE * margin * margin * problem.shape.classes.len() as f64
+                }
+            };
+            let pace = Pace::of(&head).times(factor);
+            let (mean, principal) = directions(&problem.public, components, settings.centre)?;
+            // Public records that do not vary enough leave the last directions empty.
+            let directions = principal.directions.resize_horizontally(components, 0.0);
+            let design = Design {
+                scale: 1.0,
+                frozen: Some(projection(&directions, &mean)?),
+                model: design::first(head, 0)?,
+                objective: Objective { loss, trained: Trained::Everything },
+            };
+            train(&problem, private, design, pace, (course, settings.clip), noise)
+        });
+        Ok((plan, start))
     }
 }
 
-fn components(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
-    let (wanted, dimension) = (settings.whole("components")? as usize, shape.dimension);
-    if wanted == 0 {
+fn components(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
+    let dimension = shape.dimension;
+    let Some(wanted) = wanted.map(|wanted| wanted as usize) else {
         return Ok(USUAL_COMPONENTS.min(dimension).min(shape.public_records));
-    }
+    };
     if wanted > dimension {
         return Err(Error::usage(format!(
             "{wanted} components are wanted of records with {dimension} features"
@@ -153,25 +165,19 @@ fn components(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
     Ok(wanted)
 }
 
-fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let head = head(components(shape, settings)?, shape, settings)?;
-    Ok(PlannedDesign { trained: head.parameters(), remarks: Vec::new() })
-}
-
 /// Softmax regression needs no bias on centred records; one class against the rest does, for
 /// there are fewer of the class.
-fn head(inputs: usize, shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
+fn head(inputs: usize, shape: &ProblemShape, loss: Loss) -> Result<Architecture> {
     let classes = design::classes(shape)?;
-    if settings.text("loss")? == "hinge" {
-        Architecture::linear(inputs, classes)
-    } else {
-        Architecture::unbiased(inputs, classes)
+    match loss {
+        Loss::CrossEntropy => Architecture::unbiased(inputs, classes),
+        Loss::Hinge(_) => Architecture::linear(inputs, classes),
     }
 }
 
 /// The mean that is subtracted, and the directions.
-fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Vector, Principal)> {
-    let found = if settings.flag("centre")? {
+fn directions(public: &Dataset, count: usize, centre: bool) -> Result<(Vector, Principal)> {
+    let found = if centre {
         Principal::centred(&public.features, count)
     } else {
         let nothing = Vector::zeros(public.dimension());
@@ -180,31 +186,6 @@ fn directions(public: &Dataset, count: usize, settings: &Settings) -> Result<(Ve
     found.ok_or_else(|| {
         Error::failed(format!("'{}' has no principal directions", public.name))
             .cure("check its features for values that are not numbers")
-    })
-}
-
-/// What the choice of k keeps.
-fn explained(public: &Dataset, chosen: usize, settings: &Settings) -> Result<Explained> {
-    let (_, principal) = directions(public, 0, settings)?;
-    Ok(Explained { chosen, shares: principal.shares() })
-}
-
-/// Project, bring to unit length, then the classes.
-fn design(shape: &ProblemShape, public: &Dataset, settings: &Settings) -> Result<Design> {
-    let wanted = components(shape, settings)?;
-    let (mean, principal) = directions(public, wanted, settings)?;
-    let directions = principal.directions;
-    // Public records that do not vary enough leave the last directions empty.
-    let directions = directions.resize_horizontally(wanted, 0.0);
-    let loss = match settings.text("loss")? {
-        "hinge" => Loss::Hinge(settings.number("margin")?),
-        _ => Loss::CrossEntropy,
-    };
-    Ok(Design {
-        scale: 1.0,
-        frozen: Some(projection(&directions, &mean)?),
-        model: design::first(head(wanted, shape, settings)?, 0)?,
-        objective: Objective { loss, trained: Trained::Everything },
     })
 }
 
@@ -296,8 +277,7 @@ mod tests {
     fn the_plan_tells_what_is_kept_and_refuses_more_components_than_there_are() {
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let plan = |shape: &ProblemShape, public: &Dataset, count: f64| {
-            let settings = SPEC.check(&given(&[("components", count)])).unwrap();
-            Pillar.plan(shape, public, example::TARGET, &settings)
+            example::plan(&Pillar, &given(&[("components", count)]), shape, public)
         };
         let found = plan(&shape, &public, 3.0).unwrap();
         assert!(found.warnings[0].contains("3 components keep"), "{:?}", found.warnings);

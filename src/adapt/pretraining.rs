@@ -11,20 +11,20 @@ use rand::seq::SliceRandom;
 use super::dp_sgd::train;
 use super::sampled::design::{self, Design, PUBLIC_BATCHES, PlannedDesign, generator, remarks};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, UNITS, model, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, Chosen, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, model,
+    part, plan, steps,
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::seen;
 use super::sampled::{Loss, Objective, Records, Trained};
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::adapt::plan::GRADIENT;
+use super::spec::{Setting, choices, real, settings, whole};
+use super::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Classes, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Architecture, Classifier};
 use crate::numeric::Vector;
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 const PUBLIC_BATCH: usize = 64;
 const PUBLIC_MOMENTUM: f64 = 0.9;
@@ -37,41 +37,42 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: false,
-    fields: &[
-        model("hidden_layer"),
-        UNITS,
-        CHANNELS,
-        HEIGHT,
-        Field {
-            key: "epochs",
+    fields: PretrainingSettings::FIELDS,
+};
+
+settings! {
+    pub struct PretrainingSettings {
+        model: Network = model(Network::HiddenLayer),
+        units: u64 = UNITS,
+        channels: u64 = CHANNELS,
+        height: Option<u64> = HEIGHT,
+        epochs: u64 = Setting {
             name: "public epochs",
             unit: "passes",
             help: "Passes over the public records, without noise.",
-            kind: FieldKind::Whole { min: 1, max: 1000, default: 20 },
+            kind: whole(1, 1000, 20),
         },
-        Field {
-            key: "public_rate",
+        public_rate: f64 = Setting {
             name: "public learning rate",
             unit: "",
             help: "Of the passes over the public records, with a momentum of 0.9.",
-            kind: FieldKind::Real { min: 1e-6, max: 100.0, default: 0.02 },
+            kind: real(1e-6, 100.0, 0.02),
         },
-        Field {
-            key: "trained",
+        trained: Part = Setting {
             name: "trained layers",
             unit: "",
             help: "What private records change: all layers, the last alone, or the biases of all \
                    together with the last.",
-            kind: FieldKind::Choice { options: &["last", "biases", "all"], default: "last" },
+            kind: Part::or(Part::Last),
         },
-        steps(200),
-        BATCH,
-        CLIP,
-        LEARNING_RATE,
-        MOMENTUM,
-        AVERAGE,
-    ],
-};
+        steps: u64 = steps(200),
+        batch: Option<u64> = BATCH,
+        clip: f64 = CLIP,
+        learning_rate: Option<f64> = LEARNING_RATE,
+        momentum: f64 = MOMENTUM,
+        average: f64 = AVERAGE,
+    }
+}
 
 pub struct Pretraining;
 
@@ -101,58 +102,41 @@ impl Method for Pretraining {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check_for(&SPEC, public)?;
-        if shape.start.is_none() {
-            public_classes(public)?;
-        }
-        plan(shape, settings, &planned(shape, settings)?)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check_for(&SPEC)?;
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = PretrainingSettings::of(settings)?;
         let shape = &problem.shape;
-        let plan = plan(shape, settings, &planned(shape, settings)?)?;
-        let sigma = plan.scale(noise, GRADIENT)?;
-        let (known, classes, scale) = if let Some(start) = &shape.start {
-            let scale = design::scale(&problem.public, start.model.architecture());
-            (without_scale(&start.model, scale)?, &start.classes, scale)
-        } else {
-            let known = pretrained(shape, &problem.public, settings, problem.seed)?;
-            let scale = design::scale(&problem.public, known.architecture());
-            (known, &public_classes(&problem.public)?.names, scale)
-        };
-        let network = network(shape, settings)?;
-        let model = if *classes == shape.classes { known } else { with_new_head(&known, network)? };
-        let design = freeze(model, trained(settings)?, scale)?;
-        let pace = pace(&design, &problem.public)?;
-        train(problem, settings, design, pace, sigma)
+        if shape.start.is_none() {
+            public_classes(&problem.public)?;
+        }
+        let network = network(shape, part!(settings, Chosen))?;
+        let course = part!(settings, Course);
+        let plan = plan(shape, course, settings.clip, planned(&network, settings.trained))?;
+        let start: Start = Box::new(move |private, noise| {
+            let Problem { shape, public, .. } = &problem;
+            let (known, classes, scale) = if let Some(start) = &shape.start {
+                let scale = design::scale(public, start.model.architecture());
+                (without_scale(&start.model, scale)?, &start.classes, scale)
+            } else {
+                let known = pretrained(&problem, settings)?;
+                let scale = design::scale(public, known.architecture());
+                (known, &public_classes(public)?.names, scale)
+            };
+            let model =
+                if *classes == shape.classes { known } else { with_new_head(&known, network)? };
+            let design = freeze(model, settings.trained, scale)?;
+            let pace = pace(&design, public)?;
+            train(&problem, private, design, pace, (course, settings.clip), noise)
+        });
+        Ok((plan, start))
     }
 }
 
-/// The part of a network that private records change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    All,
-    Last,
-    Biases,
-}
-
-fn trained(settings: &Settings) -> Result<Part> {
-    Ok(match settings.text("trained")? {
-        "all" => Part::All,
-        "last" => Part::Last,
-        _ => Part::Biases,
-    })
+choices! {
+    /// The part of a network that private records change.
+    pub enum Part { Last = "last", Biases = "biases", All = "all" }
 }
 
 fn public_classes(public: &Dataset) -> Result<&Classes> {
@@ -165,9 +149,9 @@ fn public_classes(public: &Dataset) -> Result<&Classes> {
 
 /// The network that is fine-tuned: the chosen one, or that of the model to start from with as
 /// many outputs as there are classes.
-fn network(shape: &ProblemShape, settings: &Settings) -> Result<Architecture> {
+fn network(shape: &ProblemShape, chosen: Chosen) -> Result<Architecture> {
     let Some(start) = &shape.start else {
-        return design::network(shape, settings, shape.dimension);
+        return design::network(shape, chosen, shape.dimension);
     };
     let known = start.model.architecture();
     if known.inputs() != shape.dimension {
@@ -206,39 +190,34 @@ fn without_scale(model: &Classifier, scale: f64) -> Result<Classifier> {
     Ok(model)
 }
 
-fn planned(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let network = network(shape, settings)?;
-    let numbers = match trained(settings)? {
+fn planned(network: &Architecture, part: Part) -> PlannedDesign {
+    let trained = match part {
         Part::All => network.parameters(),
         Part::Last => network.layers().last().map_or(0, Layer::parameters),
         Part::Biases => network.fine_positions().len(),
     };
-    Ok(PlannedDesign { trained: numbers, remarks: remarks(&network) })
+    PlannedDesign { trained, remarks: remarks(network) }
 }
 
 /// What the public records teach.
-fn pretrained(
-    shape: &ProblemShape,
-    public: &Dataset,
-    settings: &Settings,
-    seed: u64,
-) -> Result<Classifier> {
+fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
+    let Problem { shape, public, seed } = problem;
     let names = public_classes(public)?.names.clone();
     let records = Records::new(public, names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
-    let network = design::network(&public_shape, settings, shape.dimension)?;
+    let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
     let design = Design {
         scale: design::scale(public, &network),
         frozen: None,
-        model: design::first(network, seed)?,
+        model: design::first(network, *seed)?,
         objective: EVERYTHING,
     };
     let records = seen(&design, &records)?;
-    let (epochs, rate) = (settings.whole("epochs")?, settings.number("public_rate")?);
+    let (epochs, rate) = (settings.epochs, settings.public_rate);
     let mut model = design.model;
     let mut velocity = Vector::zeros(model.parameters().len());
     let mut order: Vec<usize> = (0..records.len()).collect();
-    let mut generator = generator(seed, PUBLIC_BATCHES);
+    let mut generator = generator(*seed, PUBLIC_BATCHES);
     for _ in 0..epochs {
         order.shuffle(&mut generator);
         for members in order.chunks(PUBLIC_BATCH) {
@@ -302,7 +281,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::adapt::{Start, Value, example};
+    use crate::adapt::{StartingModel, Value, example, method};
     use crate::model::Model;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
@@ -339,14 +318,16 @@ mod tests {
             let done = run(&public, &private, settings.clone());
             assert!(right(&done.model, &private) > 1050, "{trained} {model}");
             let Model::Classifier(tuned) = &done.model else { panic!() };
-            let settings = SPEC.check(&settings).unwrap();
-            let known = pretrained(&shape, &public, &settings, 1).unwrap();
+            let settings = PretrainingSettings::of(&SPEC.check(&settings).unwrap()).unwrap();
+            let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
+            let known = pretrained(&problem, settings).unwrap();
             let scale = design::scale(&public, known.architecture());
             let design = freeze(known, Part::All, scale).unwrap();
             let known = design.whole(design.model.parameters().to_vec()).unwrap();
             let moved = known.parameters().iter().zip(tuned.parameters());
             let moved = moved.filter(|(before, after)| before != after).count();
-            let numbers = planned(&shape, &settings).unwrap().trained;
+            let network = network(&shape, part!(settings, Chosen)).unwrap();
+            let numbers = planned(&network, settings.trained).trained;
             assert_eq!(moved, numbers, "{trained} {model}");
         }
     }
@@ -355,12 +336,14 @@ mod tests {
     fn a_model_of_an_earlier_run_is_where_training_starts() {
         let (shape, public, private) = example::two_classes(6, 600, 1500, 2);
         let settings = SPEC.check(&given("last", "hidden_layer")).unwrap();
-        let known = pretrained(&shape, &public, &settings, 1).unwrap();
+        let settings = PretrainingSettings::of(&settings).unwrap();
+        let problem = Problem { seed: 1, ..example::problem(&shape, &public) };
+        let known = pretrained(&problem, settings).unwrap();
         let scale = design::scale(&public, known.architecture());
         let known = freeze(known, Part::All, scale).unwrap();
         let known = known.whole(known.model.parameters().to_vec()).unwrap();
         for (classes, steps) in [(shape.classes.clone(), 1), (vec!["a".into(), "b".into()], 30)] {
-            let start = Start { model: known.clone(), classes };
+            let start = StartingModel { model: known.clone(), classes };
             let shape = ProblemShape { start: Some(start), ..shape.clone() };
             let numbers = [("steps", f64::from(steps)), ("learning_rate", 1e-4)];
             let numbers = numbers.map(|(key, x)| (key.to_owned(), Value::Number(x)));
@@ -368,16 +351,12 @@ mod tests {
             let settings = SPEC.check(&given).unwrap();
             let unlabelled = Dataset { classes: None, ..public.clone() };
             let target = Target { epsilon: 1.0, delta: 1e-5 };
-            let noise = Pretraining.plan(&shape, &unlabelled, target, &settings).unwrap();
-            let noise = noise.calibrate(target).unwrap();
+            let problem = Problem { seed: 1, ..example::problem(&shape, &unlabelled) };
+            let prepared = method(SPEC.id).unwrap().prepare(&settings, problem, target).unwrap();
+            let noise = prepared.plan().calibrate(target).unwrap();
             let same = shape.start.as_ref().unwrap().classes == shape.classes;
-            let problem = Problem {
-                shape,
-                public: unlabelled,
-                private: crate::privacy::Private::new(private.clone().into()),
-                seed: 1,
-            };
-            let mut run = Pretraining.start(problem, &settings, &noise).unwrap();
+            let private = crate::privacy::Private::new(private.clone().into());
+            let mut run = prepared.start(private, &noise).unwrap();
             let mut spender = crate::privacy::Spender::rehearsal(&noise, 1);
             run.step(&mut spender, &crate::privacy::Watch::sealed()).unwrap();
             let Model::Classifier(tuned) = run.finish().unwrap().into_inner() else { panic!() };
@@ -386,9 +365,9 @@ mod tests {
             let far = moved.filter(|(a, b)| (*a - *b).abs() > 0.01).count();
             assert!(if same { far == 0 } else { far > 0 && far <= 18 }, "{same} {far}");
         }
-        let start = Start { model: known, classes: shape.classes.clone() };
+        let start = StartingModel { model: known, classes: shape.classes.clone() };
         let wide = ProblemShape { dimension: 7, start: Some(start), ..shape };
-        let error = planned(&wide, &settings).unwrap_err().to_string();
+        let error = network(&wide, part!(settings, Chosen)).unwrap_err().to_string();
         assert!(error.contains("takes 6 features") && error.contains("records have 7"), "{error}");
     }
 
@@ -405,8 +384,7 @@ mod tests {
         }
         let unlabelled = Dataset { classes: None, ..public };
         let (shape, ..) = example::two_classes(6, 600, 1500, 2);
-        let settings = SPEC.check(&BTreeMap::new()).unwrap();
-        let error = Pretraining.plan(&shape, &unlabelled, example::TARGET, &settings).unwrap_err();
+        let error = example::plan(&Pretraining, &BTreeMap::new(), &shape, &unlabelled).unwrap_err();
         assert!(error.to_string().contains("no classes to pre-train on"), "{error}");
     }
 }

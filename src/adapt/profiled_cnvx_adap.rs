@@ -8,19 +8,21 @@
 //! well on them) wind and gas were looked at, which are to that extent no blind check.
 
 use super::baseline::{DEFAULT_RIDGE, ridge_solution};
-use super::penalty::{PENALTY_FIELD, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD};
+use super::penalty::{
+    PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
+};
 use super::plan::GRADIENT;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use super::spec::{Setting, automatic, automatic_whole, choices, real, settings};
+use super::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
@@ -30,91 +32,90 @@ static SPEC: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[
-        Field {
-            key: "alpha",
+    fields: ProfiledCnvxAdapSettings::FIELDS,
+};
+
+settings! {
+    pub struct ProfiledCnvxAdapSettings {
+        alpha: Option<f64> = Setting {
             name: "public share α",
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
                    rest. Lower trusts the private data more, and needs more noise for it. \
                    Automatic takes d/(d + n) for n private records of d features, the fewer \
                    they are, the more, and at most 0.1.",
-            kind: FieldKind::Automatic { whole: false, max: 0.99 },
+            kind: automatic(0.99),
         },
-        Field {
-            key: "kappa_scale",
+        kappa_scale: f64 = Setting {
             name: "outlier threshold",
             unit: "public residual sd",
             help: "Records whose residual is larger than this many standard deviations of \
                    the public residual lose weight (κ₁ is the square of the product). Lower \
                    bounds each record's influence more tightly, so less noise is needed.",
-            kind: FieldKind::Real { min: 0.1, max: 10.0, default: 0.5 },
+            kind: real(0.1, 10.0, 0.5),
         },
-        Field {
-            key: "steps",
+        steps: Option<u64> = Setting {
             name: "steps T",
             unit: "gradients",
             help: "Noisy gradient steps; automatic takes 60, and up to 120 for a larger ε. The noise per \
                    step grows with the square root of their number.",
-            kind: FieldKind::Automatic { whole: true, max: 2000.0 },
+            kind: automatic_whole(2000.0),
         },
-        BATCH,
-        Field {
-            key: "step_size",
+        batch: Option<u64> = BATCH,
+        step_size: f64 = Setting {
             name: "step size η",
             unit: "",
             help: "Share of the preconditioned (Newton-like) step that is taken.",
-            kind: FieldKind::Real { min: 0.01, max: 2.0, default: 0.5 },
+            kind: real(0.01, 2.0, 0.5),
         },
-        Field {
-            key: "pull",
+        pull: f64 = Setting {
             name: "pull ρ",
             unit: "times usual",
             help: "How strongly the model is held at the public solution. The usual pull grows \
                    with the gradient's noise, and with its square where that is large against \
                    the public residual.",
-            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 1.0 },
+            kind: real(0.0, 1000.0, 1.0),
         },
-        DAMPING_FIELD,
-        WEIGHTING_FIELD,
-        SOURCE_FIELD,
-        PENALTY_FIELD,
-        RADIUS_FIELD,
-        SHARE_FIELD,
-        Field {
-            key: "ridge",
+        damping: f64 = DAMPING_FIELD,
+        weighting: Weighting = WEIGHTING_FIELD,
+        penalty_from: PenaltyFrom = SOURCE_FIELD,
+        public_penalty: f64 = PENALTY_FIELD,
+        penalty_radius: f64 = RADIUS_FIELD,
+        penalty_share: f64 = SHARE_FIELD,
+        ridge: f64 = Setting {
             name: "ridge",
             unit: "squared loss",
             help: "Ridge of the public solution that the run starts from.",
-            kind: FieldKind::Real { min: 1e-9, max: 1.0, default: DEFAULT_RIDGE },
+            kind: real(1e-9, 1.0, DEFAULT_RIDGE),
         },
-        Field {
-            key: "average",
+        average: f64 = Setting {
             name: "averaged tail",
             unit: "share of steps",
             help: "The model is the mean of this share of the steps, counted from the last; \
                    0 takes the last step alone.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.5 },
+            kind: real(0.0, 1.0, 0.5),
         },
-    ],
-};
+    }
+}
+
+choices! {
+    pub enum Weighting { Learned = "learned", Pooled = "pooled" }
+}
 
 /// Also of the logistic method.
-pub(super) const WEIGHTING_FIELD: Field = Field {
-    key: "weighting",
+pub(super) const WEIGHTING_FIELD: Setting<Weighting> = Setting {
     name: "weights",
     unit: "",
     help: "learned: public records lose weight with their loss. pooled: they all keep the \
            largest (what learning the weights is worth can be seen from the difference).",
-    kind: FieldKind::Choice { options: &["learned", "pooled"], default: "learned" },
+    kind: Weighting::or(Weighting::Learned),
 };
-pub(super) const DAMPING_FIELD: Field = Field {
-    key: "damping",
+pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
     name: "damping",
     unit: "curvature",
     help: "Added to the public curvature that scales the steps. Private data may curve where \
            the public ones are flat; without it, steps overshoot there.",
-    kind: FieldKind::Real { min: 0.0, max: 10.0, default: 0.06 },
+    kind: real(0.0, 10.0, 0.06),
 };
 
 /// The largest α that is taken where nothing is said.
@@ -127,88 +128,72 @@ impl Method for ProfiledCnvxAdap {
         &SPEC
     }
 
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        let start = ridge_solution(public, settings.number("ridge")?)?;
-        let profile = profile(shape, public_residual(public, &start)?, settings)?;
-        let steps = match settings.whole("steps")? {
-            0 => automatic_steps(target),
-            given => given,
-        };
-        plan(shape, &profile, &start, steps, settings)
-    }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let Problem { shape, public, private, .. } = problem;
-        let start = ridge_solution(&public, settings.number("ridge")?)?;
-        let residual = public_residual(&public, &start)?;
-        let profile = profile(&shape, residual, settings)?;
-        // As many steps as were calibrated for.
-        let gradient = noise.events.iter().find(|event| event.label == GRADIENT);
-        let steps = gradient.map_or(0, |event| event.count);
-        let sigma = plan(&shape, &profile, &start, steps, settings)?.scale(noise, GRADIENT)?;
-        let twice = vec![2.0 / public.len() as f64; public.len()];
-        let curvature = weighted_outer_sum(&public.features, &twice);
-        let damping = settings.number("damping")?;
-        let noise = sigma.powi(2) / steps as f64 * degrees_of_freedom(&curvature, damping);
-        let motion = Motion {
-            pull: settings.number("pull")? * usual_pull(sigma, noise, residual),
-            damping,
-            step_size: settings.number("step_size")?,
-        };
-        let records = |data: Dataset| -> Records {
-            // That there are labels was checked.
-            let labels = data.target.clone().unwrap_or_default();
-            Records::new(data, labels)
-        };
-        Ok(Box::new(Adaptation {
-            steps,
-            average: settings.number("average")?,
-            batches: Batches::of(&shape, settings)?,
-            profile,
-            penalty: Some(PenaltySource::of(settings)?),
-            public: records(public),
-            private: private.into_usable(|data| Ok(records(data.into_dataset())))?,
-            shape,
-            descent: Descent::new(start, &curvature, motion)?,
-            model: None,
-        }))
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
+        let settings = ProfiledCnvxAdapSettings::of(settings)?;
+        let (shape, public) = (&problem.shape, &problem.public);
+        let centre = ridge_solution(public, settings.ridge)?;
+        let residual = public_residual(public, &centre)?;
+        let penalty = settings.penalty();
+        let profile = profile(shape, residual, settings);
+        let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
+        let batches = Batches::of(shape, settings.batch)?;
+        let mut plan = batches.plan(&profile, shape, steps, penalty.remaining_share());
+        plan.warnings.splice(0..0, few_public_records(shape));
+        plan.releases.extend(penalty.release(shape, &centre));
+        let start: Start = Box::new(move |private, noise| {
+            let sigma = noise.scale(GRADIENT)?;
+            let shape = problem.shape.clone();
+            let public = problem.into_public();
+            let twice = vec![2.0 / public.len() as f64; public.len()];
+            let curvature = weighted_outer_sum(&public.features, &twice);
+            let damping = settings.damping;
+            let noise = sigma.powi(2) / steps as f64 * degrees_of_freedom(&curvature, damping);
+            let motion = Motion {
+                pull: settings.pull * usual_pull(sigma, noise, residual),
+                damping,
+                step_size: settings.step_size,
+            };
+            let records = |data: Dataset| -> Records {
+                // That there are labels was checked.
+                let labels = data.target.clone().unwrap_or_default();
+                Records::new(data, labels)
+            };
+            Ok(Box::new(Adaptation {
+                steps,
+                average: settings.average,
+                batches,
+                profile,
+                penalty: Some(penalty),
+                public: records(public),
+                private: private.into_usable(|data| Ok(records(data.into_dataset())))?,
+                shape,
+                descent: Descent::new(centre, &curvature, motion)?,
+                model: None,
+            }))
+        });
+        Ok((plan, start))
     }
 }
 
-fn plan(
-    shape: &ProblemShape,
-    profile: &Profile,
-    start: &Vector,
-    steps: u64,
-    settings: &Settings,
-) -> Result<Plan> {
-    let penalty = PenaltySource::of(settings)?;
-    let batches = Batches::of(shape, settings)?;
-    let mut plan = batches.plan(profile, shape, steps, penalty.remaining_share());
-    let dimension = shape.dimension;
-    if shape.public_records <= 2 * dimension {
-        let warning = format!(
-            "{} public records for {dimension} features: the public residual is too small a \
-             guide to the outlier threshold; raise it, or use more public records",
-            shape.public_records
-        );
-        plan.warnings.insert(0, warning);
+impl ProfiledCnvxAdapSettings {
+    fn penalty(&self) -> PenaltySource {
+        PenaltySource::of(
+            self.penalty_from,
+            self.public_penalty,
+            self.penalty_radius,
+            self.penalty_share,
+        )
     }
-    plan.releases.extend(penalty.release(shape, start));
-    Ok(plan)
+}
+
+fn few_public_records(shape: &ProblemShape) -> Option<String> {
+    let ProblemShape { public_records, dimension, .. } = shape;
+    (*public_records <= 2 * dimension).then(|| {
+        format!(
+            "{public_records} public records for {dimension} features: the public residual is \
+             too small a guide to the outlier threshold; raise it, or use more public records"
+        )
+    })
 }
 
 /// λ of λ/2·‖w − w_pub‖², for a gradient that has noise of scale σ in every step and of energy
@@ -255,24 +240,23 @@ fn public_residual(public: &Dataset, start: &Vector) -> Result<f64> {
     Ok(residual)
 }
 
-fn profile(shape: &ProblemShape, residual: f64, settings: &Settings) -> Result<Profile> {
-    let root = settings.number("kappa_scale")? * residual;
-    let penalty = match PenaltySource::of(settings)? {
+fn profile(shape: &ProblemShape, residual: f64, settings: ProfiledCnvxAdapSettings) -> Profile {
+    let root = settings.kappa_scale * residual;
+    let penalty = match settings.penalty() {
         PenaltySource::Declared(penalty) => penalty,
         // Known once it is drawn.
         PenaltySource::Released { .. } => 0.0,
     };
-    let alpha = settings.number("alpha")?;
     let unknowns = shape.dimension as f64;
     let usual = unknowns / (unknowns + shape.private_records as f64);
-    Ok(Profile {
+    Profile {
         loss: Loss::Squared,
-        alpha: if alpha > 0.0 { alpha } else { usual.min(MOST_USUAL_SHARE) },
+        alpha: settings.alpha.unwrap_or_else(|| usual.min(MOST_USUAL_SHARE)),
         kappa: root.powi(2),
         penalty,
         clip: 2.0 * root * shape.bounds.feature_norm,
-        pooled: settings.text("weighting")? == "pooled",
-    })
+        pooled: settings.weighting == Weighting::Pooled,
+    }
 }
 
 #[cfg(test)]
@@ -290,10 +274,12 @@ mod tests {
     use crate::privacy::Adjacency;
     use crate::privacy::accountant::PlannedMechanism;
 
-    fn settings(given: &[(&str, f64)]) -> Settings {
-        let given: BTreeMap<_, _> =
-            given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect();
-        SPEC.check(&given).unwrap()
+    fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
+        pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
+    }
+
+    fn settings(pairs: &[(&str, f64)]) -> ProfiledCnvxAdapSettings {
+        ProfiledCnvxAdapSettings::of(&SPEC.check(&given(pairs)).unwrap()).unwrap()
     }
 
     fn profile(alpha: f64, kappa: f64, penalty: f64, norm: f64) -> Profile {
@@ -498,8 +484,8 @@ mod tests {
     #[test]
     fn the_plan_announces_one_gradient_per_step_with_the_derived_sensitivity() {
         let (shape, public, _) = example::shifted(5, 300, 200, 1);
-        let settings = settings(&[("steps", 7.0), ("alpha", 0.25), ("kappa_scale", 2.0)]);
-        let plan = ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap();
+        let given = given(&[("steps", 7.0), ("alpha", 0.25), ("kappa_scale", 2.0)]);
+        let plan = example::plan(&ProfiledCnvxAdap, &given, &shape, &public).unwrap();
         let w = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
         let errors = public.features.tr_mul(&w) - Vector::from_vec(public.target.clone().unwrap());
         let kappa = 4.0 * errors.norm_squared() / 300.0;
@@ -515,8 +501,9 @@ mod tests {
         assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
         for (epsilon, steps) in [(0.1, 60), (1.0, 60), (2.25, 90), (4.0, 120), (50.0, 120)] {
             let target = Target { epsilon, delta: 1e-6 };
-            let defaults = SPEC.check(&BTreeMap::new()).unwrap();
-            let plan = ProfiledCnvxAdap.plan(&shape, &public, target, &defaults).unwrap();
+            let defaults = BTreeMap::new();
+            let method = &ProfiledCnvxAdap;
+            let plan = example::plan_for(method, &defaults, &shape, &public, target).unwrap();
             assert_eq!((plan.steps, plan.releases[0].count), (steps, steps));
         }
     }
@@ -524,17 +511,13 @@ mod tests {
     #[test]
     fn where_nothing_is_said_public_records_weigh_what_as_many_features_would() {
         let (shape, public, _) = example::shifted(5, 300, 95, 1);
-        let alpha = |given: f64| {
-            let profile = super::profile(&shape, 1.0, &settings(&[("alpha", given)])).unwrap();
-            profile.alpha
-        };
+        let alpha = |given: f64| super::profile(&shape, 1.0, settings(&[("alpha", given)])).alpha;
         assert_eq!((alpha(0.0), alpha(0.3)), (0.05, 0.3));
         let few = ProblemShape { private_records: 5, ..shape.clone() };
-        assert_eq!(super::profile(&few, 1.0, &settings(&[])).unwrap().alpha, 0.1);
-        // The plan and the run have to agree about it.
-        let plan = |given: f64| {
-            let settings = settings(&[("alpha", given), ("steps", 7.0)]);
-            ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings).unwrap()
+        assert_eq!(super::profile(&few, 1.0, settings(&[])).alpha, 0.1);
+        let plan = |alpha: f64| {
+            let given = given(&[("alpha", alpha), ("steps", 7.0)]);
+            example::plan(&ProfiledCnvxAdap, &given, &shape, &public).unwrap()
         };
         assert_eq!(plan(0.0), plan(0.05));
     }
@@ -553,11 +536,10 @@ mod tests {
     #[test]
     fn hopeless_plans_are_warned_of_and_a_public_fit_without_residual_is_refused() {
         let (shape, public, _) = example::shifted(5, 9, 20, 1);
-        let plan = ProfiledCnvxAdap.plan(&shape, &public, example::TARGET, &settings(&[])).unwrap();
+        let plan = example::plan(&ProfiledCnvxAdap, &given(&[]), &shape, &public).unwrap();
         assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
         let constant = Dataset { target: Some(vec![0.0; 9]), ..public };
-        let error =
-            ProfiledCnvxAdap.plan(&shape, &constant, example::TARGET, &settings(&[])).unwrap_err();
+        let error = example::plan(&ProfiledCnvxAdap, &given(&[]), &shape, &constant).unwrap_err();
         assert!(error.what().contains("without any residual"), "{error}");
     }
 
@@ -570,7 +552,7 @@ mod tests {
             let (shape, public, private) = example::shifted(dimension, 2000, n, seed);
             let start = ridge_solution(&public, DEFAULT_RIDGE).unwrap();
             let residual = public_residual(&public, &start).unwrap();
-            let profile = super::profile(&shape, residual, &settings).unwrap();
+            let profile = super::profile(&shape, residual, settings);
             let sigma = profile.sensitivity(&shape) * steps.sqrt() / 0.268;
             let moment = weighted_outer_sum(&public.features, &vec![2.0 / 2000.0; 2000]);
             let energy = sigma.powi(2) / 60.0 * degrees_of_freedom(&moment, 0.06);

@@ -12,14 +12,14 @@ use super::problem::UNLABELLED;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
-use super::profiled_cnvx_adap::WEIGHTING_FIELD;
-use super::spec::{Field, FieldKind};
+use super::profiled_cnvx_adap::{WEIGHTING_FIELD, Weighting};
+use super::spec::{Setting, real, settings, whole};
 use super::weighted::learner::{signs, two_classes};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
-use crate::data::{Dataset, Task};
+use super::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::logistic;
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "profiled_logistic",
@@ -29,89 +29,83 @@ static SPEC: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[
-        Field {
-            key: "alpha",
+    fields: ProfiledLogisticSettings::FIELDS,
+};
+
+settings! {
+    pub struct ProfiledLogisticSettings {
+        alpha: f64 = Setting {
             name: "public share α",
             unit: "share of weight",
             help: "Largest total weight of the public records; the private records have the \
                    rest. Lower trusts the private data more, and needs more noise for it.",
-            kind: FieldKind::Real { min: 0.01, max: 0.99, default: 0.1 },
+            kind: real(0.01, 0.99, 0.1),
         },
-        Field {
-            key: "threshold",
+        threshold: f64 = Setting {
             name: "outlier threshold κ₁",
             unit: "loss",
             help: "Records whose logistic loss is larger lose weight. A record on the wrong side \
                    of the boundary has more than 0.69.",
-            kind: FieldKind::Real { min: 0.01, max: 100.0, default: 2.0 },
+            kind: real(0.01, 100.0, 2.0),
         },
-        Field {
-            key: "clip",
+        clip: f64 = Setting {
             name: "clip",
             unit: "share of largest",
             help: "A private record's gradient is clipped to this share of the largest possible. \
                    Lower needs less noise and listens less to records that are badly wrong.",
-            kind: FieldKind::Real { min: 0.01, max: 1.0, default: 0.5 },
+            kind: real(0.01, 1.0, 0.5),
         },
-        Field {
-            key: "steps",
+        steps: u64 = Setting {
             name: "steps T",
             unit: "gradients",
             help: "Noisy gradient steps. The noise per step grows with the square root of \
                    their number.",
-            kind: FieldKind::Whole { min: 1, max: 2000, default: 50 },
+            kind: whole(1, 2000, 50),
         },
-        BATCH,
-        Field {
-            key: "step_size",
+        batch: Option<u64> = BATCH,
+        step_size: f64 = Setting {
             name: "step size η",
             unit: "",
             help: "Share of the preconditioned (Newton-like) step that is taken.",
-            kind: FieldKind::Real { min: 0.01, max: 2.0, default: 0.5 },
+            kind: real(0.01, 2.0, 0.5),
         },
-        Field {
-            key: "pull",
+        pull: f64 = Setting {
             name: "pull ρ",
             unit: "times noise sd",
             help: "How strongly the model is held at the public solution, in units of the \
                    gradient's noise: the noisier the gradient, the stronger the pull.",
-            kind: FieldKind::Real { min: 0.0, max: 1000.0, default: 0.3 },
+            kind: real(0.0, 1000.0, 0.3),
         },
-        Field {
-            key: "damping",
+        damping: f64 = Setting {
             name: "damping",
             unit: "curvature",
             help: "Added to the public curvature that scales the steps. Private data may curve \
                    where the public ones are flat; without it, steps overshoot there.",
-            kind: FieldKind::Real { min: 0.0, max: 10.0, default: 0.01 },
+            kind: real(0.0, 10.0, 0.01),
         },
-        WEIGHTING_FIELD,
-        Field {
-            key: "public_penalty",
+        weighting: Weighting = WEIGHTING_FIELD,
+        public_penalty: f64 = Setting {
             name: "public penalty d̂",
             unit: "loss",
             help: "Added to the loss of every public record before it is weighted. It must be \
                    known without looking at the private data.",
-            kind: FieldKind::Real { min: 0.0, max: 100.0, default: 0.0 },
+            kind: real(0.0, 100.0, 0.0),
         },
-        Field {
-            key: "ridge",
+        ridge: f64 = Setting {
             name: "ridge",
             unit: "loss",
             help: "Ridge of the public solution that the run starts from.",
-            kind: FieldKind::Real { min: 1e-9, max: 1.0, default: 1e-4 },
+            kind: real(1e-9, 1.0, 1e-4),
         },
-        Field {
-            key: "average",
+        average: f64 = Setting {
             name: "averaged tail",
             unit: "share of steps",
             help: "The model is the mean of this share of the steps, counted from the last; \
                    0 takes the last step alone.",
-            kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.5 },
+            kind: real(0.0, 1.0, 0.5),
         },
-    ],
-};
+    }
+}
 
 pub struct ProfiledLogistic;
 
@@ -122,72 +116,62 @@ impl Method for ProfiledLogistic {
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, SPEC.task, SPEC.needs_private_labels)?;
-        two_classes(public)?;
-        plan(shape, settings)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        problem.check(SPEC.task, SPEC.needs_private_labels)?;
-        let Problem { shape, public, private, .. } = problem;
-        let sigma = plan(&shape, settings)?.scale(noise, GRADIENT)?;
-        let labels = signs(&public)?;
-        let ridge = settings.number("ridge")?;
-        let start =
-            logistic::ridge_solution(&public.features, &labels, ridge).ok_or_else(|| {
-                Error::failed(format!("'{}' determines no logistic model", public.name))
-                    .cure("raise the ridge, or drop columns that say the same")
-            })?;
-        let curvature = logistic::hessian(&public.features, &start);
-        let motion = Motion {
-            pull: settings.number("pull")? * sigma,
-            damping: settings.number("damping")?,
-            step_size: settings.number("step_size")?,
-        };
-        let profile = profile(&shape, settings)?;
-        Ok(Box::new(Adaptation {
-            steps: settings.whole("steps")?,
-            average: settings.number("average")?,
-            batches: Batches::of(&shape, settings)?,
-            shape,
-            profile,
-            penalty: None,
-            public: Records::new(public, labels),
-            private: private.into_usable(|data| {
-                let data = data.into_dataset();
-                let signs = signs(&data).map_err(|_| UNLABELLED)?;
-                Ok(Records::new(data, signs))
-            })?,
-            descent: Descent::new(start, &curvature, motion)?,
-            model: None,
-        }))
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = ProfiledLogisticSettings::of(settings)?;
+        let shape = &problem.shape;
+        two_classes(&problem.public)?;
+        let profile = profile(shape, settings);
+        let batches = Batches::of(shape, settings.batch)?;
+        let plan = batches.plan(&profile, shape, settings.steps, 1.0);
+        let start: Start = Box::new(move |private, noise| {
+            let shape = problem.shape.clone();
+            let public = problem.into_public();
+            let labels = signs(&public)?;
+            let ridge = settings.ridge;
+            let centre =
+                logistic::ridge_solution(&public.features, &labels, ridge).ok_or_else(|| {
+                    Error::failed(format!("'{}' determines no logistic model", public.name))
+                        .cure("raise the ridge, or drop columns that say the same")
+                })?;
+            let curvature = logistic::hessian(&public.features, &centre);
+            let motion = Motion {
+                pull: settings.pull * noise.scale(GRADIENT)?,
+                damping: settings.damping,
+                step_size: settings.step_size,
+            };
+            Ok(Box::new(Adaptation {
+                steps: settings.steps,
+                average: settings.average,
+                batches,
+                shape,
+                profile,
+                penalty: None,
+                public: Records::new(public, labels),
+                private: private.into_usable(|data| {
+                    let data = data.into_dataset();
+                    let signs = signs(&data).map_err(|_| UNLABELLED)?;
+                    Ok(Records::new(data, signs))
+                })?,
+                descent: Descent::new(centre, &curvature, motion)?,
+                model: None,
+            }))
+        });
+        Ok((plan, start))
     }
 }
 
-fn profile(shape: &ProblemShape, settings: &Settings) -> Result<Profile> {
-    Ok(Profile {
+fn profile(shape: &ProblemShape, settings: ProfiledLogisticSettings) -> Profile {
+    Profile {
         loss: Loss::Logistic,
-        alpha: settings.number("alpha")?,
-        kappa: settings.number("threshold")?,
-        penalty: settings.number("public_penalty")?,
-        clip: settings.number("clip")? * shape.bounds.feature_norm,
-        pooled: settings.text("weighting")? == "pooled",
-    })
-}
-
-fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let batches = Batches::of(shape, settings)?;
-    Ok(batches.plan(&profile(shape, settings)?, shape, settings.whole("steps")?, 1.0))
+        alpha: settings.alpha,
+        kappa: settings.threshold,
+        penalty: settings.public_penalty,
+        clip: settings.clip * shape.bounds.feature_norm,
+        pooled: settings.weighting == Weighting::Pooled,
+    }
 }
 
 #[cfg(test)]
@@ -201,8 +185,8 @@ mod tests {
     use crate::numeric::Vector;
     use crate::study::{Noise, Rehearsal};
 
-    fn settings() -> Settings {
-        SPEC.check(&BTreeMap::new()).unwrap()
+    fn settings() -> ProfiledLogisticSettings {
+        ProfiledLogisticSettings::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap()
     }
 
     #[test]
@@ -238,7 +222,7 @@ mod tests {
             w in proptest::collection::vec(-9.0..9.0_f64, 3),
         ) {
             let (shape, _, private) = example::two_classes(3, 10, 25, 5);
-            let (profile, w) = (profile(&shape, &settings()).unwrap(), Vector::from_vec(w));
+            let (profile, w) = (profile(&shape, settings()), Vector::from_vec(w));
             let with = |x: &[f64], class: u32| {
                 let mut data = private.clone();
                 data.features.set_column(0, &Vector::from_column_slice(x));

@@ -9,9 +9,9 @@
 
 use super::discrepancy::{Smoothed, largest_square};
 use super::moment::bounded_moment;
-use super::spec::{Field, FieldKind};
-use super::{Measure, Problem, Series, Settings, effective_sample};
-use crate::data::Dataset;
+use super::spec::{Setting, automatic, automatic_whole, choices, real};
+use super::{Measure, Mode, Problem, Series, effective_sample};
+use crate::data::{Bounded, Dataset};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::numeric::least_squares::NormalEquations;
@@ -19,104 +19,82 @@ use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
 
-pub(super) const RIGOROUS: &str = "rigorous";
-pub(super) const AS_PRINTED: &str = "as_printed";
-
 /// Rounds that the papers print.
 pub(super) const PRINTED_ROUNDS: u64 = 1000;
 
-pub(super) const MODE: Field = Field {
-    key: "mode",
+pub(super) const MODE: Setting<Mode> = Setting {
     name: "mode",
     unit: "",
     help: "rigorous calibrates the noise to the target by the accountant. as_printed takes \
            noise and step sizes of the paper, for reproduction; its certificate states the ε \
            that can be proved for them.",
-    kind: FieldKind::Choice { options: &[RIGOROUS, AS_PRINTED], default: RIGOROUS },
+    kind: Mode::or(Mode::Rigorous),
 };
 
-pub(super) const ROUNDS: Field = Field {
-    key: "rounds",
+pub(super) const ROUNDS: Setting<Option<u64>> = Setting {
     name: "rounds K",
     unit: "",
     help: "Looks at the private moment. More rounds follow it further, each with more noise. \
            automatic goes by n, ε, μ and the numbers of features and public records (the \
            printed 1000 in as_printed).",
-    kind: FieldKind::Automatic { whole: true, max: 100_000.0 },
+    kind: automatic_whole(100_000.0),
 };
 
-pub(super) const TEMPERATURE: Field = Field {
-    key: "temperature",
+pub(super) const TEMPERATURE: Setting<Option<f64>> = Setting {
     name: "temperature μ",
     unit: "per squared norm bound",
     help: "How closely the smoothed discrepancy follows the spectral norm; the closer, the \
            further a single record can move its slope. automatic takes 0.5 where noise grows \
            with that (1 in single-stage, where the loss pulls too), and the printed 10 in \
            as_printed and where the moment is released.",
-    kind: FieldKind::Automatic { whole: false, max: 1e6 },
+    kind: automatic(1e6),
 };
 
 /// μ of the papers.
 pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
 
-pub(super) const WEIGHT_RIDGE: Field = Field {
-    key: "weight_ridge",
+pub(super) const WEIGHT_RIDGE: Setting<f64> = Setting {
     name: "weight ridge λ",
     unit: "",
     help: "Coefficient of ½‖q‖²: higher spreads the weights over more public records.",
-    kind: FieldKind::Real { min: 0.0, max: 1e6, default: 0.0 },
+    kind: real(0.0, 1e6, 0.0),
 };
 
 /// Radius of the models' ball: the papers' 1 in single-stage, where it also weighs the
 /// discrepancy against the loss.
-pub(super) const fn radius(default: f64) -> Field {
-    Field {
-        key: "lambda",
+pub(super) const fn radius(default: f64) -> Setting<f64> {
+    Setting {
         name: "radius Λ",
         unit: "norm of weights",
         help: "The model's weights stay in the ball of this radius.",
-        kind: FieldKind::Real { min: 1e-3, max: 1e6, default },
+        kind: real(1e-3, 1e6, default),
     }
 }
 
-pub(super) const RIDGE: Field = Field {
-    key: "ridge",
+pub(super) const RIDGE: Setting<f64> = Setting {
     name: "ridge",
     unit: "squared loss",
     help: "Ridge of the weighted least squares that makes the model.",
-    kind: FieldKind::Real { min: 0.0, max: 1.0, default: super::baseline::DEFAULT_RIDGE },
+    kind: real(0.0, 1.0, super::baseline::DEFAULT_RIDGE),
 };
 
-/// Which iterate becomes the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Returned {
-    Last,
-    Average,
-    /// The one with the least gap, by a fresh exponential mechanism.
-    Best,
-}
-
-impl Returned {
-    pub const fn field(default: &'static str) -> Field {
-        Field {
-            key: "returned",
-            name: "returned iterate",
-            unit: "",
-            help: "The last iterate, their average, or the one whose stationarity gap is \
-                   least, chosen by the exponential mechanism, which costs as much as four \
-                   more rounds.",
-            kind: FieldKind::Choice { options: &["last", "average", "best"], default },
-        }
-    }
-
-    pub fn of(settings: &Settings) -> Result<Self> {
-        Ok(match settings.text("returned")? {
-            "average" => Self::Average,
-            "best" => Self::Best,
-            _ => Self::Last,
-        })
+choices! {
+    /// Which iterate becomes the model.
+    pub enum Returned {
+        Last = "last",
+        Average = "average",
+        /// The one with the least gap, by a fresh exponential mechanism.
+        Best = "best",
     }
 }
+
+pub(super) const RETURNED: Setting<Returned> = Setting {
+    name: "returned iterate",
+    unit: "",
+    help: "The last iterate, their average, or the one whose stationarity gap is least, chosen \
+           by the exponential mechanism, which costs as much as four more rounds.",
+    kind: Returned::or(Returned::Last),
+};
 
 /// Which of the two objectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,18 +133,13 @@ impl Objective {
 /// μ in absolute units, of the methods that look at the slope in every round. Where it is
 /// automatic, noise asks for a small one (see [`super::discrepancy`]) and a loss beside F̃
 /// for one that makes F̃ steeper.
-pub(super) fn temperature(settings: &Settings, norm: f64, objective: Objective) -> Result<f64> {
-    let automatic = match objective {
-        _ if settings.text("mode")? == AS_PRINTED => PRINTED_TEMPERATURE,
-        Objective::SingleStage => 1.0,
-        Objective::TwoStage { .. } => 0.5,
+pub(super) fn temperature(mode: Mode, given: Option<f64>, norm: f64, objective: Objective) -> f64 {
+    let automatic = match (mode, objective) {
+        (Mode::AsPrinted, _) => PRINTED_TEMPERATURE,
+        (Mode::Rigorous, Objective::SingleStage) => 1.0,
+        (Mode::Rigorous, Objective::TwoStage { .. }) => 0.5,
     };
-    Ok(given_temperature(settings)?.unwrap_or(automatic) / norm.powi(2))
-}
-
-/// μ per squared norm bound, unless it is automatic.
-pub(super) fn given_temperature(settings: &Settings) -> Result<Option<f64>> {
-    Ok(Some(settings.number("temperature")?).filter(|given| *given > 0.0))
+    given.unwrap_or(automatic) / norm.powi(2)
 }
 
 /// A started problem.
@@ -204,18 +177,24 @@ pub(super) struct Exact {
 }
 
 impl Reweighting {
-    pub fn new(problem: Problem, settings: &Settings, objective: Objective) -> Result<Self> {
-        let Problem { shape, public, private, .. } = problem;
-        let norm = shape.bounds.feature_norm;
-        Ok(Self {
-            temperature: temperature(settings, norm, objective)?,
-            radius: settings.number("lambda")?,
-            ridge: settings.number("ridge")?,
+    pub fn new(
+        problem: Problem,
+        private: Private<Bounded>,
+        objective: Objective,
+        temperature: f64,
+        (radius, ridge): (f64, f64),
+    ) -> Self {
+        let norm = problem.shape.bounds.feature_norm;
+        let public = problem.into_public();
+        Self {
+            temperature,
+            radius,
+            ridge,
             labels: public.target.unwrap_or_default(),
             features: public.features,
             moment: private.map(|data| bounded_moment(&data.features, norm)),
             objective,
-        })
+        }
     }
 
     /// Uniform weights, model zero.

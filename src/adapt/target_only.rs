@@ -7,48 +7,43 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the
 //! same data: bikeshare, wine and airline.
 
-use super::plan::GRADIENT;
 use super::problem::UNLABELLED;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
-use super::spec::{Field, FieldKind};
+use super::spec::{Setting, real, settings, whole};
 use super::weighted::learner::{signs, two_classes};
-use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec};
+use super::{Method, Plan, Problem, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::{Calibrated, Target};
+use crate::privacy::Target;
 
-const CLIP_FIELD: Field = Field {
-    key: "clip",
+const CLIP_FIELD: Setting<f64> = Setting {
     name: "clip C",
     unit: "norm of gradient",
     help: "Every record's gradient is clipped to this norm. Noise grows with it.",
-    kind: FieldKind::Real { min: 1e-3, max: 10.0, default: 0.2 },
+    kind: real(1e-3, 10.0, 0.2),
 };
-const STEPS_FIELD: Field = Field {
-    key: "steps",
+const STEPS_FIELD: Setting<u64> = Setting {
     name: "steps T",
     unit: "gradients",
     help: "Noisy gradient steps. The noise per step grows with the square root of their number.",
-    kind: FieldKind::Whole { min: 1, max: 10_000, default: 200 },
+    kind: whole(1, 10_000, 200),
 };
-const AVERAGE_FIELD: Field = Field {
-    key: "average",
+const AVERAGE_FIELD: Setting<f64> = Setting {
     name: "averaged tail",
     unit: "share of steps",
     help: "The model is the mean of this share of the steps, counted from the last.",
-    kind: FieldKind::Real { min: 0.0, max: 1.0, default: 0.5 },
+    kind: real(0.0, 1.0, 0.5),
 };
 
-const fn step_size(default: f64) -> Field {
-    Field {
-        key: "step_size",
+const fn step_size(default: f64) -> Setting<f64> {
+    Setting {
         name: "learning rate",
         unit: "",
         help: "Step along the noisy mean gradient.",
-        kind: FieldKind::Real { min: 1e-4, max: 1000.0, default },
+        kind: real(1e-4, 1000.0, default),
     }
 }
 
@@ -60,8 +55,18 @@ static REGRESSION: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[CLIP_FIELD, STEPS_FIELD, BATCH, step_size(2.0), AVERAGE_FIELD],
+    fields: TargetOnlySettings::FIELDS,
 };
+
+settings! {
+    pub struct TargetOnlySettings {
+        clip: f64 = CLIP_FIELD,
+        steps: u64 = STEPS_FIELD,
+        batch: Option<u64> = BATCH,
+        step_size: f64 = step_size(2.0),
+        average: f64 = AVERAGE_FIELD,
+    }
+}
 
 static CLASSIFICATION: Spec = Spec {
     id: "target_only_logistic",
@@ -71,116 +76,84 @@ static CLASSIFICATION: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: &[CLIP_FIELD, STEPS_FIELD, BATCH, step_size(4.0), AVERAGE_FIELD],
+    fields: TargetOnlyLogisticSettings::FIELDS,
 };
 
-pub struct TargetOnly;
-pub struct TargetOnlyLogistic;
+settings! {
+    pub struct TargetOnlyLogisticSettings {
+        clip: f64 = CLIP_FIELD,
+        steps: u64 = STEPS_FIELD,
+        batch: Option<u64> = BATCH,
+        step_size: f64 = step_size(4.0),
+        average: f64 = AVERAGE_FIELD,
+    }
+}
+
+/// One of the two: numbers, or classes.
+pub struct TargetOnly(&'static Spec);
+
+pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
+pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {
     fn spec(&self) -> &'static Spec {
-        &REGRESSION
+        self.0
     }
 
     fn plan(
         &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _target: Target,
         settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, self.spec().task, true)?;
-        plan(shape, settings)
-    }
-
-    fn start(
-        &self,
         problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        start(&REGRESSION, Loss::Squared, problem, settings, noise)
-    }
-}
-
-impl Method for TargetOnlyLogistic {
-    fn spec(&self) -> &'static Spec {
-        &CLASSIFICATION
-    }
-
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
         _target: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, self.spec().task, true)?;
-        two_classes(public)?;
-        plan(shape, settings)
+    ) -> Result<(Plan, Start)> {
+        // The two differ in their defaults alone.
+        let settings = TargetOnlySettings::of(settings)?;
+        let loss = match self.0.task {
+            Task::Regression => Loss::Squared,
+            Task::Classification => Loss::Logistic,
+        };
+        if loss == Loss::Logistic {
+            two_classes(&problem.public)?;
+        }
+        let shape = &problem.shape;
+        // All weight on the private records, none learned.
+        let profile = Profile {
+            loss,
+            alpha: 0.0,
+            kappa: f64::INFINITY,
+            penalty: 0.0,
+            clip: settings.clip,
+            pooled: true,
+        };
+        let batches = Batches::of(shape, settings.batch)?;
+        let plan = batches.plan(&profile, shape, settings.steps, 1.0);
+        let start: Start = Box::new(move |private, _| {
+            let shape = problem.shape.clone();
+            let labels = |data: &Dataset| match loss {
+                // That there are labels was checked.
+                Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
+                Loss::Logistic => signs(data),
+            };
+            let records = |data: Dataset| labels(&data).map(|labels| Records::new(data, labels));
+            // Without a curvature a step of the descent is a plain gradient step.
+            let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.step_size };
+            let flat = Matrix::zeros(shape.dimension, shape.dimension);
+            Ok(Box::new(Adaptation {
+                steps: settings.steps,
+                average: settings.average,
+                profile,
+                penalty: None,
+                public: records(problem.into_public())?,
+                private: private
+                    .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
+                batches,
+                descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
+                shape,
+                model: None,
+            }))
+        });
+        Ok((plan, start))
     }
-
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn Run>> {
-        start(&CLASSIFICATION, Loss::Logistic, problem, settings, noise)
-    }
-}
-
-/// All weight on the private records, none learned.
-fn profile(loss: Loss, settings: &Settings) -> Result<Profile> {
-    Ok(Profile {
-        loss,
-        alpha: 0.0,
-        kappa: f64::INFINITY,
-        penalty: 0.0,
-        clip: settings.number("clip")?,
-        pooled: true,
-    })
-}
-
-fn plan(shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    // The sensitivity is the same for every loss.
-    let profile = profile(Loss::Squared, settings)?;
-    let batches = Batches::of(shape, settings)?;
-    Ok(batches.plan(&profile, shape, settings.whole("steps")?, 1.0))
-}
-
-fn start(
-    spec: &Spec,
-    loss: Loss,
-    problem: Problem,
-    settings: &Settings,
-    noise: &Calibrated,
-) -> Result<Box<dyn Run>> {
-    problem.check(spec.task, true)?;
-    let Problem { shape, public, private, .. } = problem;
-    plan(&shape, settings)?.scale(noise, GRADIENT)?;
-    let labels = |data: &Dataset| match loss {
-        // That there are labels was checked.
-        Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
-        Loss::Logistic => signs(data),
-    };
-    let records = |data: Dataset| labels(&data).map(|labels| Records::new(data, labels));
-    // Without a curvature a step of the descent is a plain gradient step.
-    let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.number("step_size")? };
-    let flat = Matrix::zeros(shape.dimension, shape.dimension);
-    Ok(Box::new(Adaptation {
-        steps: settings.whole("steps")?,
-        average: settings.number("average")?,
-        profile: profile(loss, settings)?,
-        penalty: None,
-        public: records(public)?,
-        private: private
-            .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
-        batches: Batches::of(&shape, settings)?,
-        descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
-        shape,
-        model: None,
-    }))
 }
 
 #[cfg(test)]

@@ -270,17 +270,17 @@ pub(super) fn perform(
     let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
     tell(Moment::Granted {
         run: run.clone(),
-        steps: assembly.plan.steps,
+        steps: assembly.prepared.plan().steps,
         warnings: assembly.warnings.iter().chain(&notes).cloned().collect(),
         cautions: cautions::of(
-            &assembly.problem,
+            &assembly.private,
             private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
             &known,
             &job.watch,
         ),
     });
     let delta = job.plan.target.delta;
-    let Assembly { method, settings, preparation, calibrated, problem, .. } = assembly;
+    let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (lineage, taken_as_public) = (assembly.lineage, assembly.taken_as_public);
     let judge = Judge {
         preparation: &preparation,
@@ -290,7 +290,9 @@ pub(super) fn perform(
     };
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
-    let baselines = judge.baselines(&problem.public, &problem.private);
+    let baselines = judge.baselines(&problem.public, &private);
+    // The run has the only handle then, and need not copy what it changes.
+    drop(problem);
 
     // A panic in a method must not take the interface, the terminal or the
     // ledger's settlement with it.
@@ -302,7 +304,7 @@ pub(super) fn perform(
     let unseen = Watch::sealed();
     let before = recorded.as_ref().map(Recorded::steps);
     let ended = catch_unwind(AssertUnwindSafe(|| -> Result<Outcome> {
-        let mut run = method.start(problem, &settings, &calibrated)?;
+        let mut run = prepared.start(private, &calibrated)?;
         let mut again = true;
         loop {
             // A step that was taken and written down before is only taken to get beyond it.

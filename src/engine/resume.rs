@@ -168,8 +168,7 @@ mod tests {
     ) -> (Vec<u64>, u64) {
         let assembly = assemble(session, plan, loaded).unwrap();
         let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
-        let started =
-            assembly.method.start(assembly.problem, &assembly.settings, &assembly.calibrated);
+        let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
         let mut run = started.unwrap();
         let mut told = Vec::new();
         loop {

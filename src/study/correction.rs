@@ -222,10 +222,12 @@ fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64
         classes: split.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
         start: None,
     };
-    let calibrated = method.plan(&shape, public, target, &settings)?.calibrate(target)?;
+    let records = shape.private_records;
+    let problem = adapt::Problem { shape, public: Arc::new(public.clone()), seed };
+    let calibrated = method.prepare(&settings, problem, target)?.plan().calibrate(target)?;
     let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
     let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut run = public_shape::begin(ground.clone(), shape, private, &settings, &calibrated)?;
+    let mut run = public_shape::begin(ground.clone(), private, records, &settings, &calibrated)?;
     while !run.step(&mut spender, &Watch::sealed())?.done {}
     Ok(run.finish()?.into_inner())
 }

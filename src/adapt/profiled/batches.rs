@@ -11,21 +11,20 @@ use super::Profile;
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::sampled::fields::members_on_average;
 use crate::adapt::sampled::rounding;
-use crate::adapt::spec::{Field, FieldKind};
-use crate::adapt::{Plan, ProblemShape, Settings};
+use crate::adapt::spec::{Setting, automatic_whole};
+use crate::adapt::{Plan, ProblemShape};
 use crate::error::Result;
 use crate::faults::{Fault, planted};
 use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{Adjacency, Allotment, PlannedRelease};
 
-pub const BATCH: Field = Field {
-    key: "batch",
+pub const BATCH: Setting<Option<u64>> = Setting {
     name: "batch",
     unit: "records",
     help: "Private records that a step uses on average: each is drawn with probability batch/n. \
            Steps take less time, and each has more noise. Automatic takes all in every step, \
            which is the better model where there is time for it.",
-    kind: FieldKind::Automatic { whole: true, max: 1e7 },
+    kind: automatic_whole(1e7),
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +35,8 @@ pub enum Batches {
 }
 
 impl Batches {
-    pub fn of(shape: &ProblemShape, settings: &Settings) -> Result<Self> {
-        Ok(match members_on_average(shape, settings)? {
+    pub fn of(shape: &ProblemShape, wanted: Option<u64>) -> Result<Self> {
+        Ok(match members_on_average(shape, wanted)? {
             None => Self::All,
             Some(batch) => Self::Poisson(batch),
         })
@@ -182,8 +181,7 @@ mod tests {
         let (shape, public, _) = example::shifted(4, 40, 30, 1);
         let method = method("profiled_cnvx_adap").unwrap();
         let given = BTreeMap::from([("batch".to_owned(), Value::Number(31.0))]);
-        let settings = method.spec().check(&given).unwrap();
-        let error = method.plan(&shape, &public, example::TARGET, &settings).unwrap_err();
+        let error = example::plan(method, &given, &shape, &public).unwrap_err();
         assert!(error.what().contains("31 records is more than the 30"), "{error}");
     }
 

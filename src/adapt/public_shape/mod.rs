@@ -16,13 +16,13 @@ mod run;
 mod solve;
 mod teaching;
 
-use super::spec::{Field, FieldKind};
-use super::{Method, Plan, Problem, ProblemShape, Settings, Spec};
+use super::spec::{Setting, choices, settings, whole};
+use super::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::shape::Answer;
 use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, Calibrated, PlannedRelease, Target};
+use crate::privacy::{Adjacency, Allotment, PlannedRelease, Target};
 
 pub use features::Ground;
 use labels::Labels;
@@ -34,25 +34,25 @@ pub(super) const STATISTICS: &str = "statistics";
 /// More columns take predictors longer to learn than anybody waits.
 const MOST_FEATURES: usize = 1000;
 
-const FIELDS: &[Field] = &[
-    Field {
-        key: "rounds",
+settings! {
+    pub struct PublicShapeSettings {
+        rounds: u64 = Setting {
         name: "rounds",
         unit: "releases",
         help: "How often the private records are asked, each time under the model of the round \
                before. More rounds mend more of what the first one got wrong, with more noise in \
                each.",
-        kind: FieldKind::Whole { min: 1, max: 20, default: 10 },
+        kind: whole(1, 20, 10),
     },
-    Field {
-        key: "neighbours",
+        neighbours: Neighbours = Setting {
         name: "neighbours",
         unit: "",
         help: "replace_one: a record may be any other one (the stronger promise). zero_out: it may \
                be missing, which takes less noise.",
-        kind: FieldKind::Choice { options: &["replace_one", "zero_out"], default: "replace_one" },
+        kind: Neighbours::or(Neighbours::ReplaceOne),
     },
-];
+    }
+}
 
 static REGRESSION: Spec = Spec {
     id: "public_shape",
@@ -62,7 +62,7 @@ static REGRESSION: Spec = Spec {
     task: Task::Regression,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: FIELDS,
+    fields: PublicShapeSettings::FIELDS,
 };
 
 static CLASSIFICATION: Spec = Spec {
@@ -73,7 +73,7 @@ static CLASSIFICATION: Spec = Spec {
     task: Task::Classification,
     needs_private_labels: true,
     needs_public_labels: true,
-    fields: FIELDS,
+    fields: PublicShapeSettings::FIELDS,
 };
 
 /// One of the two: numbers, or classes.
@@ -91,14 +91,9 @@ impl Method for PublicShape {
         true
     }
 
-    fn plan(
-        &self,
-        shape: &ProblemShape,
-        public: &Dataset,
-        _: Target,
-        settings: &Settings,
-    ) -> Result<Plan> {
-        shape.check(public, self.0.task, self.0.needs_private_labels)?;
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+        let settings = PublicShapeSettings::of(settings)?;
+        let public = &problem.public;
         if public.dimension() > MOST_FEATURES {
             return Err(Error::usage(format!(
                 "the public records have {} features, and this method takes {MOST_FEATURES} at most",
@@ -106,40 +101,38 @@ impl Method for PublicShape {
             ))
             .cure("select fewer columns, or choose pillar, which takes their leading components"));
         }
-        plan_of(&query(public, settings)?, shape, settings)
+        let answer = match &public.classes {
+            None => Answer::Number,
+            Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
+            Some(classes) => Answer::Classes(classes.names.len()),
+        };
+        let count = features::count(&public.features, &public.feature_names, answer.outputs());
+        let adjacency = settings.neighbours.adjacency();
+        let query = Query::new(answer, count, adjacency);
+        let rounds = settings.rounds;
+        let plan = plan(&query, &problem.shape, rounds, adjacency);
+        let start: Start = Box::new(move |private, noise| {
+            let sigma = noise.scale(STATISTICS)?;
+            Ok(Box::new(run::start(query, (rounds, sigma), problem, private)))
+        });
+        Ok((plan, start))
     }
+}
 
-    fn start(
-        &self,
-        problem: Problem,
-        settings: &Settings,
-        noise: &Calibrated,
-    ) -> Result<Box<dyn super::Run>> {
-        problem.check(self.0.task, self.0.needs_private_labels)?;
-        run::start(problem, settings, noise)
+choices! {
+    pub enum Neighbours { ReplaceOne = "replace_one", ZeroOut = "zero_out" }
+}
+
+impl Neighbours {
+    fn adjacency(self) -> Adjacency {
+        match self {
+            Self::ReplaceOne => Adjacency::ReplaceOne,
+            Self::ZeroOut => Adjacency::ZeroOut,
+        }
     }
 }
 
-fn adjacency(settings: &Settings) -> Result<Adjacency> {
-    Ok(match settings.text("neighbours")? {
-        "zero_out" => Adjacency::ZeroOut,
-        _ => Adjacency::ReplaceOne,
-    })
-}
-
-fn query(public: &Dataset, settings: &Settings) -> Result<Query> {
-    let answer = match &public.classes {
-        None => Answer::Number,
-        Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
-        Some(classes) => Answer::Classes(classes.names.len()),
-    };
-    let count = features::count(&public.features, &public.feature_names, answer.outputs());
-    Ok(Query::new(answer, count, adjacency(settings)?))
-}
-
-pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) -> Result<Plan> {
-    let rounds = settings.whole("rounds")?;
-    let adjacency = adjacency(settings)?;
+fn plan(query: &Query, shape: &ProblemShape, rounds: u64, adjacency: Adjacency) -> Plan {
     // The noise is compared with slopes, which are no longer than 1: the second moment, most of
     // the numbers, is taken from public records where noise hides it.
     let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
@@ -159,13 +152,13 @@ pub(super) fn plan_of(query: &Query, shape: &ProblemShape, settings: &Settings) 
         noise: Allotment::Share(1.0),
         adjacency,
     };
-    Ok(Plan {
+    Plan {
         releases: vec![release],
         steps: 1 + rounds,
         signal: slopes.sqrt(),
         warnings: Vec::new(),
         explained: None,
-    })
+    }
 }
 
 /// What public records teach. `seed` decides their folds.

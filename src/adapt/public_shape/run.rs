@@ -4,17 +4,16 @@ use super::features::Ground;
 use super::labels::Labels;
 use super::query::Query;
 use super::rounds::Rounds;
-use super::{STATISTICS, plan_of};
+use super::{PublicShapeSettings, STATISTICS};
 use crate::adapt::problem::UNLABELLED;
-use crate::adapt::{Measure, Problem, ProblemShape, Run, Series, Settings, Step};
-use crate::data::{Bounded, Dataset};
+use crate::adapt::{Measure, Problem, Run, Series, Settings, Step};
+use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::shape::Seen;
 use crate::privacy::{Calibrated, Private, Reach, Released, Spender, Watch};
 
-struct Adaptation {
-    shape: ProblemShape,
+pub(super) struct Adaptation {
     query: Query,
     rounds: u64,
     sigma: f64,
@@ -26,9 +25,8 @@ struct Adaptation {
 }
 
 struct Lesson {
-    public: Dataset,
+    problem: Problem,
     private: Private<Bounded>,
-    seed: u64,
 }
 
 struct State {
@@ -38,45 +36,34 @@ struct State {
 }
 
 pub(super) fn start(
+    query: Query,
+    (rounds, sigma): (u64, f64),
     problem: Problem,
-    settings: &Settings,
-    noise: &Calibrated,
-) -> Result<Box<dyn Run>> {
-    let query = super::query(&problem.public, settings)?;
-    let Problem { shape, public, private, seed } = problem;
-    let mut run = adaptation(query, shape, settings, noise)?;
-    run.lesson = Some(Lesson { public, private, seed });
-    Ok(Box::new(run))
+    private: Private<Bounded>,
+) -> Adaptation {
+    let lesson = Some(Lesson { problem, private });
+    Adaptation { query, rounds, sigma, lesson, state: None, index: 0 }
 }
 
 /// A run on what public records have taught already: they are taught once for many runs.
 pub fn begin(
     ground: Ground,
-    shape: ProblemShape,
     private: Private<Bounded>,
+    private_records: usize,
     settings: &Settings,
     noise: &Calibrated,
 ) -> Result<Box<dyn Run>> {
+    let settings = PublicShapeSettings::of(settings)?;
     let features = ground.shape.feature_count();
-    let query = Query::new(ground.shape.answer, features, super::adjacency(settings)?);
-    let mut run = adaptation(query, shape, settings, noise)?;
-    run.state = Some(run.prepare(ground, private)?);
+    let query = Query::new(ground.shape.answer, features, settings.neighbours.adjacency());
+    let (rounds, sigma) = (settings.rounds, noise.scale(STATISTICS)?);
+    let mut run = Adaptation { query, rounds, sigma, lesson: None, state: None, index: 0 };
+    run.state = Some(run.prepare(ground, private, private_records)?);
     Ok(Box::new(run))
 }
 
-fn adaptation(
-    query: Query,
-    shape: ProblemShape,
-    settings: &Settings,
-    noise: &Calibrated,
-) -> Result<Adaptation> {
-    let sigma = plan_of(&query, &shape, settings)?.scale(noise, STATISTICS)?;
-    let rounds = settings.whole("rounds")?;
-    Ok(Adaptation { shape, query, rounds, sigma, lesson: None, state: None, index: 0 })
-}
-
 impl Adaptation {
-    fn prepare(&self, ground: Ground, private: Private<Bounded>) -> Result<State> {
+    fn prepare(&self, ground: Ground, private: Private<Bounded>, records: usize) -> Result<State> {
         let ground = ground.weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
         let private = private.into_usable(|data| {
@@ -84,14 +71,14 @@ impl Adaptation {
             let labels = Labels::of(&data).map_err(|_| UNLABELLED)?;
             Ok((shape.see(&data.features), labels))
         })?;
-        let rounds = Rounds::new(ground, self.query, self.sigma, self.shape.private_records);
+        let rounds = Rounds::new(ground, self.query, self.sigma, records);
         Ok(State { private, rounds, model: None })
     }
 
     fn learn(&mut self) -> Result<Step> {
-        if let Some(Lesson { public, private, seed }) = self.lesson.take() {
-            let ground = super::learn(&public, seed)?;
-            self.state = Some(self.prepare(ground, private)?);
+        if let Some(Lesson { problem, private }) = self.lesson.take() {
+            let ground = super::learn(&problem.public, problem.seed)?;
+            self.state = Some(self.prepare(ground, private, problem.shape.private_records)?);
         }
         let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
         let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));

@@ -4,8 +4,9 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Loss, Objective, Trained};
-use crate::adapt::{ProblemShape, Settings};
+use super::fields::{Chosen, Network};
+use super::{Loss, Objective};
+use crate::adapt::ProblemShape;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::layer::Dense;
@@ -76,15 +77,14 @@ pub fn generator(seed: u64, purpose: u64) -> ChaCha20Rng {
 }
 
 /// The network that the settings choose, for this many inputs.
-pub fn network(shape: &ProblemShape, settings: &Settings, inputs: usize) -> Result<Architecture> {
+pub fn network(shape: &ProblemShape, chosen: Chosen, inputs: usize) -> Result<Architecture> {
     let outputs = classes(shape)?;
-    match settings.text("model")? {
-        "softmax" => Architecture::unbiased(inputs, outputs),
-        "hidden_layer" => {
-            let units = settings.whole("units")? as usize;
-            Architecture::perceptron(inputs, units, outputs, Activation::Tanh)
+    match chosen.model {
+        Network::Softmax => Architecture::unbiased(inputs, outputs),
+        Network::HiddenLayer => {
+            Architecture::perceptron(inputs, chosen.units as usize, outputs, Activation::Tanh)
         }
-        _ => Architecture::probe(image(settings, inputs)?, outputs),
+        Network::ProbeCnn => Architecture::probe(image(chosen, inputs)?, outputs),
     }
 }
 
@@ -98,12 +98,14 @@ pub fn classes(shape: &ProblemShape) -> Result<usize> {
 }
 
 /// Reads a feature vector as an image.
-fn image(settings: &Settings, features: usize) -> Result<Volume> {
-    let channels = settings.whole("channels")? as usize;
-    let height = settings.whole("height")? as usize;
+fn image(chosen: Chosen, features: usize) -> Result<Volume> {
+    let channels = chosen.channels as usize;
     let plane = features / channels;
     let side = plane.isqrt();
-    let (height, width) = if height > 0 { (height, plane / height) } else { (side, side) };
+    let (height, width) = match chosen.height.map(|height| height as usize) {
+        Some(height) => (height, plane / height),
+        None => (side, side),
+    };
     let volume = Volume { channels, height, width };
     if volume.size() == features && features > 0 {
         return Ok(volume);
@@ -153,45 +155,9 @@ pub fn random_projection(inputs: usize, outputs: usize, seed: u64) -> Result<Cla
     Classifier::new(Architecture::new(vec![layer])?, weights.collect())
 }
 
-/// The design of DP-SGD: a network, after a random projection where one is wanted.
-pub fn plain(
-    shape: &ProblemShape,
-    public: &Dataset,
-    settings: &Settings,
-    seed: u64,
-) -> Result<Design> {
-    let dimension = shape.dimension;
-    let projected = projected(shape, settings)?;
-    let frozen = (projected < dimension)
-        .then(|| random_projection(dimension, projected, seed))
-        .transpose()?;
-    let network = network(shape, settings, projected)?;
-    Ok(Design {
-        scale: scale(public, &network),
-        frozen,
-        model: first(network, seed)?,
-        objective: Objective { loss: Loss::CrossEntropy, trained: Trained::Everything },
-    })
-}
-
-pub fn plan_plain(shape: &ProblemShape, settings: &Settings) -> Result<PlannedDesign> {
-    let network = network(shape, settings, projected(shape, settings)?)?;
-    Ok(PlannedDesign { trained: network.parameters(), remarks: remarks(&network) })
-}
-
-/// Features after the random projection.
-fn projected(shape: &ProblemShape, settings: &Settings) -> Result<usize> {
-    let (wanted, dimension) = (settings.whole("projection")? as usize, shape.dimension);
-    if wanted == 0 {
-        return Ok(dimension);
-    }
-    if wanted >= dimension {
-        return Err(Error::usage(format!(
-            "a random projection to {wanted} features where the records have {dimension}"
-        ))
-        .cure(format!("choose fewer than {dimension}, or 0 for none")));
-    }
-    Ok(wanted)
+/// Of a design that trains a whole network.
+pub fn planned(network: &Architecture) -> PlannedDesign {
+    PlannedDesign { trained: network.parameters(), remarks: remarks(network) }
 }
 
 /// What became of a network on data of this size.

@@ -16,9 +16,8 @@
 //! pixels as well as 40 or 80 principal directions, and stayed within a point of the best rate
 //! on Fashion-MNIST.
 
+use super::fields::Course;
 use super::training::Motion;
-use crate::adapt::Settings;
-use crate::error::Result;
 use crate::model::Architecture;
 
 /// How long the steps of a model may be.
@@ -46,32 +45,31 @@ impl Pace {
 
     /// How the settings want steps to be taken, where noise of root mean square `length` is in
     /// every mean gradient of so many `parameters`.
-    pub fn motion(self, settings: &Settings, length: f64, parameters: usize) -> Result<Motion> {
-        let (steps, momentum) = (settings.whole("steps")?, settings.number("momentum")?);
-        let chosen = settings.number("learning_rate")?;
-        let learning_rate = if chosen > 0.0 {
-            chosen
-        } else {
+    pub fn motion(self, course: Course, length: f64, parameters: usize) -> Motion {
+        let Course { steps, learning_rate, momentum, average, .. } = course;
+        let learning_rate = learning_rate.unwrap_or_else(|| {
             let gathered = (steps as f64).sqrt() * length;
             let steady = self.reach * (parameters as f64).powf(0.25) / gathered;
             (1.0 - momentum) * steady.min(self.largest)
-        };
-        Ok(Motion { steps, learning_rate, momentum, average: settings.number("average")? })
+        });
+        Motion { steps, learning_rate, momentum, average }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::adapt::{Value, method};
 
     fn rate(numbers: &[(&str, f64)], length: f64, parameters: usize) -> f64 {
-        let numbers = numbers.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
-        let given: BTreeMap<_, _> = numbers.collect();
-        let settings = method("dp_sgd").unwrap().spec().check(&given).unwrap();
-        Pace::LINEAR.motion(&settings, length, parameters).unwrap().learning_rate
+        let given = |wanted: &str| numbers.iter().find(|(key, _)| *key == wanted).map(|(_, x)| *x);
+        let course = Course {
+            steps: given("steps").unwrap_or(400.0) as u64,
+            batch: None,
+            learning_rate: given("learning_rate"),
+            momentum: given("momentum").unwrap_or(0.0),
+            average: 0.25,
+        };
+        Pace::LINEAR.motion(course, length, parameters).learning_rate
     }
 
     #[test]

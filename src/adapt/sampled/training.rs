@@ -4,6 +4,7 @@ use super::design::Design;
 use super::{Objective, Records};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
+use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Gradients, Model};
 use crate::numeric::Vector;
@@ -126,12 +127,13 @@ struct Exact {
 impl Training {
     /// Looks at private data through the frozen layers alone.
     pub fn new(
-        problem: Problem,
+        problem: &Problem,
+        private: Private<Bounded>,
         design: Design,
         source: Box<dyn GradientSource>,
         motion: Motion,
     ) -> Result<Self> {
-        let Problem { shape, public, private, .. } = problem;
+        let Problem { shape, public, .. } = problem;
         let known = shape.classes.len();
         let private = private.map_usable(|data| {
             let records = Records::new(data, known).and_then(|records| seen(&design, &records));
@@ -139,7 +141,7 @@ impl Training {
         })?;
         let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
         let public = if same {
-            Some(seen(&design, &Records::new(&public, known)?.some(WATCHED))?)
+            Some(seen(&design, &Records::new(public, known)?.some(WATCHED))?)
         } else {
             None
         };

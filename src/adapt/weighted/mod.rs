@@ -12,66 +12,46 @@ pub mod descent;
 pub mod learner;
 pub mod objective;
 
-use super::spec::{Field, FieldKind, Settings};
-use crate::error::Result;
+use super::Mode;
+use super::spec::{Setting, real};
 use crate::privacy::{Allotment, Target};
 
 use learner::Largest;
 use objective::Caps;
 
-/// Whether noise and steps are those that can be defended or those that are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Rigorous,
-    AsPrinted,
-}
-
-pub(super) const MODE_FIELD: Field = Field {
-    key: "mode",
+pub(super) const MODE_FIELD: Setting<Mode> = Setting {
     name: "mode",
     unit: "",
     help: "rigorous: noise from the accountant, steps of the settings. as_printed: noise and \
            steps of the paper, for reproduction; the certificate states what the accountant \
            proves for that noise.",
-    kind: FieldKind::Choice { options: &["rigorous", "as_printed"], default: "rigorous" },
+    kind: Mode::or(Mode::Rigorous),
 };
-pub(super) const WEIGHTS_SHARE_FIELD: Field = Field {
-    key: "weights_share",
+pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
     name: "weights' share",
     unit: "share of budget",
     help: "What the slopes of the private records' weights get of the budget (rigorous mode); \
            the model's gradient gets the rest.",
-    kind: FieldKind::Real { min: 0.001, max: 0.999, default: 0.05 },
+    kind: real(0.001, 0.999, 0.05),
 };
 
-impl Mode {
-    pub(super) fn of(settings: &Settings) -> Result<Self> {
-        Ok(if settings.text(MODE_FIELD.key)? == "as_printed" {
-            Self::AsPrinted
-        } else {
-            Self::Rigorous
-        })
-    }
-
-    /// Noise of the gradient and of the weights' slopes.
-    pub(super) fn noise(
-        self,
-        settings: &Settings,
-        target: Target,
-        largest: Largest,
-        caps: Caps,
-        steps: u64,
-    ) -> Result<(Allotment, Allotment)> {
-        let share = settings.number(WEIGHTS_SHARE_FIELD.key)?;
-        Ok(match self {
-            Self::Rigorous => (Allotment::Share(1.0 - share), Allotment::Share(share)),
-            Self::AsPrinted => {
-                let multiplier = printed_multiplier(target, steps);
-                let gradient = multiplier * 2.0 * caps.private * largest.gradient;
-                let weights = multiplier * caps.private * largest.loss;
-                (Allotment::AsPrinted(gradient), Allotment::AsPrinted(weights))
-            }
-        })
+/// Noise of the gradient and of the weights' slopes, which get this share where it is calibrated.
+pub(super) fn noise(
+    mode: Mode,
+    share: f64,
+    target: Target,
+    largest: Largest,
+    caps: Caps,
+    steps: u64,
+) -> (Allotment, Allotment) {
+    match mode {
+        Mode::Rigorous => (Allotment::Share(1.0 - share), Allotment::Share(share)),
+        Mode::AsPrinted => {
+            let multiplier = printed_multiplier(target, steps);
+            let gradient = multiplier * 2.0 * caps.private * largest.gradient;
+            let weights = multiplier * caps.private * largest.loss;
+            (Allotment::AsPrinted(gradient), Allotment::AsPrinted(weights))
+        }
     }
 }
 

@@ -80,6 +80,19 @@ impl Calibrated {
         &self.guarantee
     }
 
+    /// The noise of release `label`.
+    pub(crate) fn event(&self, label: &str) -> Option<&Event> {
+        self.events.iter().find(|event| event.label == label)
+    }
+
+    /// Its scale: σ, b, or the scale of a selection.
+    pub(crate) fn scale(&self, label: &str) -> Result<f64> {
+        self.event(label).map(|event| event.mechanism.scale()).ok_or_else(|| {
+            Error::refused(format!("there is no noise for release '{label}'"))
+                .cure("calibrate the plan of this run")
+        })
+    }
+
     /// No noise at all, for rehearsals on public data: no guarantee whatsoever.
     pub(crate) fn noiseless(releases: &[PlannedRelease], delta: f64) -> Self {
         let event = |release: &PlannedRelease| Event {
