@@ -140,8 +140,9 @@ impl Method for CnvxAdap {
         let largest = Learner::Squared.largest(shape.bounds, radius);
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
         let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
+        let (announced, releases) = releases(Learner::Squared, shape, largest, alpha, steps, noise);
         let plan = Plan {
-            releases: releases(Learner::Squared, shape, largest, alpha, steps, noise),
+            releases: announced,
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![
@@ -178,6 +179,7 @@ impl Method for CnvxAdap {
                 }
             };
             Ok(Box::new(Descent {
+                releases,
                 learner: Learner::Squared,
                 pulls,
                 penalty: settings.public_penalty,

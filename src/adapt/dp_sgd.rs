@@ -5,11 +5,10 @@
 //! random projection (Johnson and Lindenstrauss) of the features, from the public seed, makes
 //! the model smaller, and with it the noise.
 
-use super::plan::GRADIENT;
 use super::sampled::design::{self, Design};
 use super::sampled::fields::{
-    AVERAGE, BATCH, CHANNELS, CLIP, Course, HEIGHT, LEARNING_RATE, MOMENTUM, Network, UNITS, batch,
-    model, part, plan, steps,
+    AVERAGE, BATCH, CHANNELS, CLIP, HEIGHT, LEARNING_RATE, MOMENTUM, Network, Sum, UNITS, model,
+    part, plan, steps,
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::{Clipped, Training};
@@ -73,11 +72,11 @@ impl Method for DpSgd {
         let inputs = projected(shape, settings.projection as usize)?;
         let network = design::network(shape, part!(settings, Chosen), inputs)?;
         let course = part!(settings, Course);
-        let plan = plan(shape, course, settings.clip, design::planned(&network))?;
+        let (plan, sum) = plan(shape, course, settings.clip, design::planned(&network))?;
         let start: Start = Box::new(move |private, noise| {
             let design = design(&problem, network)?;
             let pace = Pace::of(design.model.architecture());
-            train(&problem, private, design, pace, (course, settings.clip), noise)
+            train(&problem, private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }
@@ -118,14 +117,13 @@ pub fn train(
     private: Private<Bounded>,
     design: Design,
     pace: Pace,
-    (course, clip): (Course, f64),
+    sum: Sum,
     noise: &Calibrated,
 ) -> Result<Box<dyn Run>> {
-    let batch = batch(&problem.shape, course.batch)? as f64;
-    let source = Clipped { objective: design.objective, clip, batch };
+    let source = Clipped { objective: design.objective, sum };
     let trained = design.objective.parameters(&design.model);
-    let length = noise.scale(GRADIENT)? * (trained as f64).sqrt() / batch;
-    let motion = pace.motion(course, length, trained);
+    let length = noise.scale(&sum.release)? * (trained as f64).sqrt() / sum.batch as f64;
+    let motion = pace.motion(sum.course, length, trained);
     Ok(Box::new(Training::new(problem, private, design, Box::new(source), motion)?))
 }
 
@@ -159,6 +157,8 @@ mod tests {
     ) -> Classifier {
         let chosen = part!(settings, Chosen);
         let network = design::network(shape, chosen, shape.dimension).unwrap();
+        let planned = design::planned(&network);
+        let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
         let records = Records::new(private, 2).unwrap();
@@ -166,13 +166,13 @@ mod tests {
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();
         let mut velocity = Vector::zeros(model.parameters().len());
-        let expected = batch(shape, settings.batch).unwrap() as f64;
+        let expected = sum.batch as f64;
         for _ in 0..settings.steps {
             let members = Mutex::new(Vec::new());
             Private::new(())
                 .release_sampled_sum(
                     &mut spender,
-                    GRADIENT,
+                    sum.release,
                     |()| records.len(),
                     |(), sample, _| *members.lock().unwrap() = sample.members().to_vec(),
                 )

@@ -44,8 +44,10 @@ use crate::data::Task;
 use crate::error::Result;
 use crate::model::Model;
 use crate::numeric::rounding::summation_error;
-use crate::privacy::accountant::{PlannedMechanism, gaussian};
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Released, Spender, Target, Watch};
+use crate::privacy::accountant::gaussian;
+use crate::privacy::{
+    Adjacency, Allotment, Release, Released, Rule, Selection, Spender, Target, Watch,
+};
 
 const VERTEX: &str = "vertex";
 const ITERATE: &str = "iterate";
@@ -219,48 +221,38 @@ impl Wanted {
         let largest = weight * square + objective.largest_public_slope(public, square, radius);
         let range = weight * sensitivity.range + summation_error(8) * largest;
         let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
-        let candidates = public.len() as u64;
+        let candidates = public.len();
         // b of the module's text.
         let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
             / shape.private_records as f64
             * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
             / target.epsilon;
-        let (mechanism, noise) = match (printed, objective) {
-            (false, _) => {
-                (PlannedMechanism::Selection { range, candidates }, Allotment::Share(rounds as f64))
+        let (rule, noise) = match (printed, objective) {
+            (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
+            (true, Objective::SingleStage) => {
+                (Rule::Exponential, Allotment::AsPrinted(2.0 * weight * laplace))
             }
-            (true, Objective::SingleStage) => (
-                PlannedMechanism::Selection { range, candidates },
-                Allotment::AsPrinted(2.0 * weight * laplace),
-            ),
-            (true, Objective::TwoStage { .. }) => (
-                PlannedMechanism::NoisySelection { sensitivity: 0.5 * range, candidates },
-                Allotment::AsPrinted(laplace),
-            ),
+            (true, Objective::TwoStage { .. }) => {
+                (Rule::NoisyMaximum, Allotment::AsPrinted(laplace))
+            }
         };
-        let mut releases = vec![PlannedRelease {
-            label: VERTEX,
-            what: "which public record receives weight, one in each round".to_owned(),
-            mechanism,
-            count: rounds,
-            noise,
-            adjacency: Adjacency::ReplaceOne,
-        }];
-        let best = returned == Returned::Best;
-        if best {
-            releases.push(PlannedRelease {
-                label: ITERATE,
-                what: "which round's weights come closest to a stationary point".to_owned(),
-                mechanism: PlannedMechanism::Selection { range: gap_range, candidates: rounds },
-                count: 1,
-                // Twice the range at the scale of the rounds costs as much as four of them.
-                noise: match noise {
-                    Allotment::Share(_) => Allotment::Share(4.0),
-                    printed @ Allotment::AsPrinted(_) => printed,
-                },
-                adjacency: Adjacency::ReplaceOne,
-            });
-        }
+        let vertex = Release::new(VERTEX, Selection { rule, range, candidates });
+        let what = "which public record receives weight, one in each round";
+        let mut releases =
+            vec![vertex.announced(what.to_owned(), rounds, noise, Adjacency::ReplaceOne)];
+        let best = (returned == Returned::Best).then(|| {
+            let (rule, candidates) = (Rule::Exponential, rounds as usize);
+            Release::new(ITERATE, Selection { rule, range: gap_range, candidates })
+        });
+        releases.extend(best.map(|best| {
+            let what = "which round's weights come closest to a stationary point";
+            // Twice the range at the scale of the rounds costs as much as four of them.
+            let noise = match noise {
+                Allotment::Share(_) => Allotment::Share(4.0),
+                printed @ Allotment::AsPrinted(_) => printed,
+            };
+            best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
+        }));
         let mut warnings = Vec::new();
         if !printed && rounds > 20 * suitable {
             warnings.push(format!(
@@ -271,7 +263,7 @@ impl Wanted {
         }
         let plan = Plan {
             releases,
-            steps: rounds + u64::from(best),
+            steps: rounds + u64::from(best.is_some()),
             // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
             signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
             warnings,
@@ -286,8 +278,10 @@ impl Wanted {
                 rounds,
                 classic: printed || self.schedule == Schedule::Classic,
                 best_model,
-                returned,
-                shortfall: noise.scale(VERTEX)? * (candidates.max(2) as f64).ln(),
+                vertex,
+                best,
+                average: returned == Returned::Average,
+                shortfall: noise.scale(&vertex)? * (candidates.max(2) as f64).ln(),
                 index: 0,
                 iterates: Vec::new(),
                 sum: None,
@@ -305,7 +299,10 @@ struct Search {
     classic: bool,
     /// The model is fitted anew instead of moved.
     best_model: bool,
-    returned: Returned,
+    vertex: Release<Selection>,
+    /// Of the iterate with the least gap, where that is what is delivered.
+    best: Option<Release<Selection>>,
+    average: bool,
     /// By how much a chosen record's score is expected to fall short of the best.
     shortfall: f64,
     index: u64,
@@ -325,7 +322,7 @@ impl Search {
         let public = problem.public_slope(&self.state);
         let state = &self.state;
         let reach = problem.reach(&-&public);
-        let vertex = problem.moment.select(spender, VERTEX, &reach, |moment| {
+        let vertex = problem.moment.select(spender, self.vertex, &reach, |moment| {
             // A bounded moment has no entry that is not a number, and then there are scores.
             let scores = problem.scores(moment, state, &public);
             scores.unwrap_or_else(|| -&public).as_slice().to_vec()
@@ -338,37 +335,35 @@ impl Search {
         if self.best_model {
             self.state.w = problem.fit(&self.state.q)?;
         }
-        let delivered = match self.returned {
-            Returned::Last => self.state.clone(),
-            Returned::Best => {
-                self.iterates.push(self.state.clone());
-                self.state.clone()
-            }
-            Returned::Average => {
-                let sum = match self.sum.take() {
-                    None => self.state.clone(),
-                    Some(mut sum) => {
-                        sum.q += &self.state.q;
-                        sum.w += &self.state.w;
-                        sum
-                    }
-                };
-                let share = 1.0 / (k + 1.0);
-                let q = share * &sum.q;
-                let w = if self.best_model { problem.fit(&q)? } else { share * &sum.w };
-                self.sum = Some(sum);
-                problem.state(q, w)
-            }
+        let delivered = if self.average {
+            let sum = match self.sum.take() {
+                None => self.state.clone(),
+                Some(mut sum) => {
+                    sum.q += &self.state.q;
+                    sum.w += &self.state.w;
+                    sum
+                }
+            };
+            let share = 1.0 / (k + 1.0);
+            let q = share * &sum.q;
+            let w = if self.best_model { problem.fit(&q)? } else { share * &sum.w };
+            self.sum = Some(sum);
+            problem.state(q, w)
+        } else {
+            self.state.clone()
         };
+        if self.best.is_some() {
+            self.iterates.push(self.state.clone());
+        }
         self.result = Some(vertex.and(delivered));
         Ok(())
     }
 
-    fn choose(&mut self, spender: &mut Spender) -> Result<()> {
+    fn choose(&mut self, best: Release<Selection>, spender: &mut Spender) -> Result<()> {
         let problem = &self.reweighting;
         let iterates = &self.iterates;
         let reach = problem.gap_reach(iterates);
-        let chosen = problem.moment.select(spender, ITERATE, &reach, |moment| {
+        let chosen = problem.moment.select(spender, best, &reach, |moment| {
             let gap = |state: &State| {
                 let gap = problem.exact(moment, state).map_or(0.0, |exact| exact.weight_gap);
                 -(gap + problem.model_gap(state))
@@ -382,15 +377,18 @@ impl Search {
 
 impl Run for Search {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
-        let phase = if self.index < self.rounds {
-            self.round(spender)?;
-            "choose a record"
-        } else {
-            self.choose(spender)?;
-            "choose an iterate"
+        let phase = match self.best {
+            Some(best) if self.index == self.rounds => {
+                self.choose(best, spender)?;
+                "choose an iterate"
+            }
+            _ => {
+                self.round(spender)?;
+                "choose a record"
+            }
         };
         self.index += 1;
-        let total = self.rounds + u64::from(self.returned == Returned::Best);
+        let total = self.rounds + u64::from(self.best.is_some());
         let delivered = self.result.as_ref().ok_or_else(no_model)?;
         let measures = self.reweighting.measures(delivered, watch, Some(self.shortfall));
         Ok(Step { index: self.index, total, phase, measures, done: self.index == total })
@@ -416,6 +414,7 @@ mod tests {
     use crate::adapt::example;
     use crate::numeric::{Matrix, Vector};
     use crate::privacy::Private;
+    use crate::privacy::accountant::PlannedMechanism;
 
     #[test]
     fn scores_that_are_mostly_public_stay_within_the_range_rounding_included() {

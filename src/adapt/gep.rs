@@ -37,9 +37,8 @@ use crate::model::{Architecture, Classifier, Gradients};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector, symmetric};
-use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, Contributions, PlannedRelease, Private, Released, Spender, Target,
+    Adjacency, Allotment, Contributions, Private, Release, Released, SampledSum, Spender, Target,
 };
 use rand::RngExt;
 
@@ -159,11 +158,13 @@ impl Method for Gep {
         let sizes = sizes(shape, network.parameters(), settings.anchors, settings.basis)?;
         let split = Split::new(settings.clip_embedding, settings.clip_residual, settings.share);
         let course = part!(settings, Course);
-        let plan = plan(shape, course, sizes.directions, split, design::planned(&network))?;
+        let planned = design::planned(&network);
+        let (plan, release) = plan(shape, course, sizes.directions, split, planned)?;
         let start: Start = Box::new(move |private, noise| {
             let design = design(&problem, network)?;
             let trained = design.model.parameters().len();
             let source = Embedded {
+                release,
                 objective: design.objective,
                 anchors: anchors(&problem, &design, labels, sizes.anchors)?,
                 split,
@@ -173,7 +174,7 @@ impl Method for Gep {
                 drawn: 0,
                 basis: Anchor::default(),
             };
-            let length = noise.scale(GRADIENT)? * split.noise_length(sizes.directions, trained);
+            let length = noise.scale(&release)? * split.noise_length(sizes.directions, trained);
             let pace = Pace::of(design.model.architecture());
             let motion = pace.motion(course, length / source.batch, trained);
             Ok(Box::new(Training::new(&problem, private, design, Box::new(source), motion)?))
@@ -278,33 +279,31 @@ fn plan(
     directions: usize,
     split: Split,
     design: PlannedDesign,
-) -> Result<Plan> {
+) -> Result<(Plan, Release<SampledSum>)> {
     let parameters = design.trained;
     let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
     let steps = course.steps;
     let residual = if split.residual > 0.0 { parameters } else { 0 };
-    let release = PlannedRelease {
-        label: GRADIENT,
-        what: format!(
-            "the sum of clipped gradient embeddings ({directions} numbers) and residuals \
-             ({residual} numbers) over one Poisson sample of about {batch} records, in each step"
-        ),
-        mechanism: PlannedMechanism::SubsampledGaussian {
-            l2_sensitivity: 1.0 + split.longest_in_units() * rounding(n, directions + parameters),
-            coordinates: (directions + residual) as u64,
+    let release = Release::new(
+        GRADIENT,
+        SampledSum {
+            sensitivity: 1.0 + split.longest_in_units() * rounding(n, directions + parameters),
+            numbers: directions + residual,
             rate: batch as f64 / n as f64,
         },
-        count: steps,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ZeroOut,
-    };
-    Ok(Plan {
-        releases: vec![release],
+    );
+    let what = format!(
+        "the sum of clipped gradient embeddings ({directions} numbers) and residuals \
+         ({residual} numbers) over one Poisson sample of about {batch} records, in each step"
+    );
+    let plan = Plan {
+        releases: vec![release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut)],
         steps,
         signal: batch as f64,
         warnings: design.remarks,
         explained: None,
-    })
+    };
+    Ok((plan, release))
 }
 
 /// How a record's contribution of length 1 is divided.
@@ -483,6 +482,7 @@ fn orthonormal(basis: &Matrix) -> Option<Matrix> {
 struct Embedded {
     objective: Objective,
     anchors: Records,
+    release: Release<SampledSum>,
     split: Split,
     directions: usize,
     refresh: u64,
@@ -509,7 +509,7 @@ impl GradientSource for Embedded {
         let directions = self.directions;
         let noisy = private.release_sampled_sum(
             spender,
-            GRADIENT,
+            self.release,
             Records::len,
             |records, sample, sum| {
                 // That shapes fit was checked at the start; chunks that do not add nothing.
@@ -557,6 +557,7 @@ mod tests {
     use crate::model::gradients::Contribution;
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;
+    use crate::privacy::accountant::PlannedMechanism;
     use crate::study::{Noise, Rehearsal};
 
     fn of_rows(rows: &Matrix) -> Gradients {

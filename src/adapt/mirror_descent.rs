@@ -37,9 +37,9 @@ use crate::model::Model;
 use crate::numeric::prox::{bregman, displacement};
 use crate::numeric::symmetric::{pack, packed_length, quadratic_forms, unpack};
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::accountant::{PlannedMechanism, gaussian};
+use crate::privacy::accountant::gaussian;
 use crate::privacy::{
-    Adjacency, Allotment, PlannedRelease, Reach, Released, Spender, Target, Watch,
+    Adjacency, Allotment, Gaussian, Reach, Release, Released, Spender, Target, Watch,
 };
 
 const SLOPE: &str = "slope";
@@ -111,14 +111,21 @@ impl Method for MirrorDescent {
             Mode::AsPrinted => PRINTED_ROUNDS,
             Mode::Rigorous => automatic_rounds(shape, public, sensitivity, target),
         });
-        let release = match settings.mode {
+        let (release, what, noise) = match settings.mode {
             Mode::AsPrinted => {
                 printed_release(shape, public, (square, temperature), sensitivity, rounds, target)
             }
-            Mode::Rigorous => rigorous_release(shape, sensitivity, rounds),
+            Mode::Rigorous => {
+                let numbers = packed_length(shape.dimension);
+                let what = format!(
+                    "the slope of the smoothed discrepancy, {numbers} numbers in each round"
+                );
+                let slope = Gaussian { sensitivity: sensitivity.slope, numbers };
+                (Release::new(SLOPE, slope), what, Allotment::Share(1.0))
+            }
         };
         let plan = Plan {
-            releases: vec![release],
+            releases: vec![release.announced(what, rounds, noise, Adjacency::ReplaceOne)],
             steps: rounds,
             // Every entry of the gradient is at most r̂²·‖E‖.
             signal: sensitivity.largest_slope
@@ -127,7 +134,7 @@ impl Method for MirrorDescent {
             explained: None,
         };
         let start: Start = Box::new(move |private, noise| {
-            let sigma = noise.scale(SLOPE)?;
+            let sigma = noise.scale(&release)?;
             let records = (problem.public.len().max(2) as f64).ln();
             let noise = if printed { sigma } else { square * sigma };
             let signal = square * if printed { 1.0 } else { sensitivity.largest_slope };
@@ -139,6 +146,7 @@ impl Method for MirrorDescent {
             Ok(Box::new(Descent {
                 state: reweighting.start()?,
                 reweighting,
+                release,
                 rounds,
                 printed,
                 average: settings.returned == Averaged::Average,
@@ -166,21 +174,7 @@ fn automatic_rounds(
     rounds.round().clamp(least, ROUNDS_BETWEEN.1) as u64
 }
 
-fn rigorous_release(shape: &ProblemShape, sensitivity: Sensitivity, rounds: u64) -> PlannedRelease {
-    let numbers = packed_length(shape.dimension);
-    PlannedRelease {
-        label: SLOPE,
-        what: format!("the slope of the smoothed discrepancy, {numbers} numbers in each round"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: sensitivity.slope,
-            coordinates: numbers as u64,
-        },
-        count: rounds,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ReplaceOne,
-    }
-}
-
+/// The release of the gradient's entries, in words, with the noise that the paper prints.
 fn printed_release(
     shape: &ProblemShape,
     public: &Dataset,
@@ -188,7 +182,7 @@ fn printed_release(
     sensitivity: Sensitivity,
     rounds: u64,
     target: Target,
-) -> PlannedRelease {
+) -> (Release<Gaussian>, String, Allotment) {
     let m = public.len() as f64;
     let norm = shape.bounds.feature_norm;
     let tau = 2.0 * temperature * norm.powi(2) * square / shape.private_records as f64;
@@ -198,21 +192,14 @@ fn printed_release(
     let curvature = gram_curvature(&public.features) * (1.0 + 1e-9);
     let together = (m * square.powi(2)).min(curvature).sqrt() * sensitivity.slope
         + m.sqrt() * sensitivity.score_rounding;
-    PlannedRelease {
-        label: SLOPE,
-        what: format!("the gradient in the weights of {m} public records"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: together,
-            coordinates: public.len() as u64,
-        },
-        count: rounds,
-        noise: Allotment::AsPrinted(sigma),
-        adjacency: Adjacency::ReplaceOne,
-    }
+    let slope = Gaussian { sensitivity: together, numbers: public.len() };
+    let what = format!("the gradient in the weights of {m} public records");
+    (Release::new(SLOPE, slope), what, Allotment::AsPrinted(sigma))
 }
 
 struct Descent {
     reweighting: Reweighting,
+    release: Release<Gaussian>,
     rounds: u64,
     printed: bool,
     average: bool,
@@ -239,16 +226,19 @@ impl Descent {
         if self.printed {
             let query = |moment: &Matrix| quadratic_forms(&problem.features, &slope(moment));
             let reach = problem.reach(&Vector::zeros(problem.features.ncols()));
-            let released = problem.moment.release_gaussian(spender, SLOPE, &reach, |moment| {
-                query(moment).as_slice().to_vec()
-            })?;
+            let released =
+                problem.moment.release_gaussian(spender, self.release, &reach, |moment| {
+                    query(moment).as_slice().to_vec()
+                })?;
             Ok(released.map(Vector::from_vec))
         } else {
             // The absolute eigenvalues of E add up to 1 at most.
-            let released =
-                problem.moment.release_gaussian(spender, SLOPE, &Reach::Ball(1.0), |moment| {
-                    pack(&slope(moment))
-                })?;
+            let released = problem.moment.release_gaussian(
+                spender,
+                self.release,
+                &Reach::Ball(1.0),
+                |moment| pack(&slope(moment)),
+            )?;
             Ok(released.map(|packed| quadratic_forms(&problem.features, &unpack(&packed, d))))
         }
     }
@@ -304,6 +294,7 @@ mod tests {
     use super::*;
     use crate::adapt::Value;
     use crate::adapt::example;
+    use crate::privacy::accountant::PlannedMechanism;
 
     #[test]
     fn both_releases_attain_their_sensitivity() {

@@ -34,9 +34,8 @@ use crate::numeric::accelerated::{Accelerated, simplex_gap};
 use crate::numeric::least_squares::NormalEquations;
 use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender, Target, Watch,
+    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
 };
 
 const MOMENT: &str = "moment";
@@ -140,12 +139,12 @@ impl Method for MomentRelease {
         let settings = MomentReleaseSettings::of(settings)?;
         largest_square(&problem.public.features)?;
         let form = form(&problem.shape, settings)?;
-        let plan = plan(&problem.shape, form, settings.iterations);
+        let (plan, release) = plan(&problem.shape, form, settings.iterations);
         let steps = plan.steps;
         let start: Start = Box::new(move |private, noise| {
             let (records, norm) = (problem.public.len(), problem.shape.bounds.feature_norm);
             let regularisation =
-                regularisation(settings.regularisation, records, noise.scale(MOMENT)?);
+                regularisation(settings.regularisation, records, noise.scale(&release)?);
             let (radius, ridge) = (settings.lambda, settings.ridge);
             let kernel = match form {
                 Form::Dense => None,
@@ -158,6 +157,7 @@ impl Method for MomentRelease {
             };
             let public = problem.into_public();
             Ok(Box::new(Adaptation {
+                release,
                 steps,
                 iterations: settings.iterations,
                 tolerance: settings.tolerance.unwrap_or(usual_tolerance),
@@ -197,7 +197,7 @@ fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<Form> {
     }
 }
 
-fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> Plan {
+fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> (Plan, Release<Gaussian>) {
     let (numbers, sensitivity, of) = match form {
         Form::Dense => {
             (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
@@ -208,17 +208,10 @@ fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> Plan {
             "private features, as the public records see it",
         ),
     };
-    let release = PlannedRelease {
-        label: MOMENT,
-        what: format!("the second moment of the {of}, {numbers} numbers once"),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: sensitivity,
-            coordinates: numbers as u64,
-        },
-        count: 1,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ReplaceOne,
-    };
+    let release = Release::new(MOMENT, Gaussian { sensitivity, numbers });
+    let what = format!("the second moment of the {of}, {numbers} numbers once");
+    let share = Allotment::Share(1.0);
+    let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
     let mut warnings = Vec::new();
     // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise has length √(2·numbers)·r²/n, and the
     // moment at most r².
@@ -230,13 +223,14 @@ fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> Plan {
             shape.private_records, shape.dimension
         ));
     }
-    Plan {
-        releases: vec![release],
+    let plan = Plan {
+        releases: vec![announced],
         steps: 1 + iterations.div_ceil(ITERATIONS_PER_STEP),
         signal: shape.bounds.feature_norm.powi(2),
         warnings,
         explained: None,
-    }
+    };
+    (plan, release)
 }
 
 /// Everything in it comes from the released moment and public data.
@@ -258,6 +252,7 @@ impl Search {
 }
 
 struct Adaptation {
+    release: Release<Gaussian>,
     steps: u64,
     iterations: u64,
     tolerance: f64,
@@ -286,14 +281,15 @@ impl Adaptation {
         // A mean of matrices xxᵀ, as such or seen through an orthonormal basis.
         let reach = Reach::Ball(self.norm.powi(2));
         if let Some(kernel) = &self.kernel {
-            let released = self.moment.release_gaussian(spender, MOMENT, &reach, |moment| {
-                kernel.coordinates(features, moment)
-            })?;
+            let released =
+                self.moment.release_gaussian(spender, self.release, &reach, |moment| {
+                    kernel.coordinates(features, moment)
+                })?;
             return Ok(released
                 .map(|coordinates| Search::Kernel(kernel.search(coordinates, *regularisation))));
         }
         let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature());
-        let packed = self.moment.release_gaussian(spender, MOMENT, &reach, pack)?;
+        let packed = self.moment.release_gaussian(spender, self.release, &reach, pack)?;
         Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
     }
 
@@ -398,6 +394,7 @@ mod tests {
     use super::*;
     use crate::adapt::example;
     use crate::adapt::spec::Value;
+    use crate::privacy::accountant::PlannedMechanism;
 
     fn settings(given: &[(&str, f64)]) -> BTreeMap<String, Value> {
         given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()

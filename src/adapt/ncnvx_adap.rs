@@ -154,8 +154,9 @@ impl Method for NcnvxAdap {
         let largest = learner.largest(shape.bounds, settings.radius);
         let caps = Caps::new(alpha, shape.public_records, shape.private_records);
         let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
+        let (announced, releases) = releases(learner, shape, largest, alpha, steps, noise);
         let plan = Plan {
-            releases: releases(learner, shape, largest, alpha, steps, noise),
+            releases: announced,
             steps,
             signal: (1.0 - alpha) * largest.gradient,
             warnings: vec![
@@ -177,6 +178,7 @@ impl Method for NcnvxAdap {
             let public = Records::of(learner, problem.into_public())?;
             let first = first(learner, &public, largest.radius, seed)?;
             Ok(Box::new(Descent {
+                releases,
                 learner,
                 pulls,
                 penalty: settings.public_penalty,

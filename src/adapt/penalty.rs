@@ -6,8 +6,9 @@ use super::profiled::Records;
 use super::spec::{Setting, choices, real};
 use crate::error::{Error, Result};
 use crate::numeric::Vector;
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
+use crate::privacy::{
+    Adjacency, Allotment, Laplace, PlannedRelease, Private, Reach, Release, Released, Spender,
+};
 
 const DISCREPANCY: &str = "discrepancy";
 
@@ -64,20 +65,19 @@ impl PenaltySource {
         }
     }
 
-    /// The release that the plan has to announce, if any.
-    pub(super) fn release(self, shape: &ProblemShape, centre: &Vector) -> Option<PlannedRelease> {
+    /// The release, if any, and its place in the plan.
+    pub(super) fn release(
+        self,
+        shape: &ProblemShape,
+        centre: &Vector,
+    ) -> Option<(PlannedRelease, ReleasedPenalty)> {
         let Self::Released { radius, share } = self else { return None };
-        Some(PlannedRelease {
-            label: DISCREPANCY,
-            what: format!("the labelled discrepancy within {radius} of the public solution, once"),
-            mechanism: PlannedMechanism::Laplace {
-                l1_sensitivity: sensitivity(shape, centre, radius),
-                coordinates: 1,
-            },
-            count: 1,
-            noise: Allotment::Share(share),
-            adjacency: Adjacency::ReplaceOne,
-        })
+        let sensitivity = sensitivity(shape, centre, radius);
+        let release = Release::new(DISCREPANCY, Laplace { sensitivity, numbers: 1 });
+        let what = format!("the labelled discrepancy within {radius} of the public solution, once");
+        let share = Allotment::Share(share);
+        let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
+        Some((announced, ReleasedPenalty { release, radius }))
     }
 
     /// What of the budget is left for the method's other releases.
@@ -87,8 +87,16 @@ impl PenaltySource {
             Self::Released { share, .. } => 1.0 - share,
         }
     }
+}
 
-    /// Draws the release, if one is planned. `None` where there is nothing to draw.
+/// A penalty that is still to be drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReleasedPenalty {
+    release: Release<Laplace>,
+    radius: f64,
+}
+
+impl ReleasedPenalty {
     pub(super) fn draw(
         self,
         spender: &mut Spender,
@@ -96,8 +104,8 @@ impl PenaltySource {
         public: &Records,
         private: &Private<Records>,
         centre: &Vector,
-    ) -> Result<Option<Released<f64>>> {
-        let Self::Released { radius, .. } = self else { return Ok(None) };
+    ) -> Result<Released<f64>> {
+        let Self { release, radius } = self;
         let Some(theirs) = Risk::of(public.data()) else { return Err(unlabelled()) };
         let largest = largest_loss(shape.bounds, centre, radius);
         let query = |records: &Records| {
@@ -106,9 +114,9 @@ impl PenaltySource {
             vec![value.unwrap_or(0.0).clamp(0.0, largest)]
         };
         let reach = Reach::between(0.0, largest, 1);
-        let noisy = private.release_laplace(spender, DISCREPANCY, &reach, query)?;
+        let noisy = private.release_laplace(spender, release, &reach, query)?;
         // A penalty cannot be negative, nor larger than any loss.
-        Ok(Some(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest)))))
+        Ok(noisy.map(|noisy| noisy.first().map_or(0.0, |d| d.clamp(0.0, largest))))
     }
 }
 

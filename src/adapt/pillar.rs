@@ -118,7 +118,7 @@ impl Method for Pillar {
         let explained = Explained { chosen: components, shares: all.shares() };
         let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
         let course = part!(settings, Course);
-        let mut plan = plan(shape, course, settings.clip, design)?;
+        let (mut plan, sum) = plan(shape, course, settings.clip, design)?;
         plan.warnings.push(explained.words());
         plan.explained = Some(explained);
         let start: Start = Box::new(move |private, noise| {
@@ -138,7 +138,7 @@ impl Method for Pillar {
                 model: design::first(head, 0)?,
                 objective: Objective { loss, trained: Trained::Everything },
             };
-            train(&problem, private, design, pace, (course, settings.clip), noise)
+            train(&problem, private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }

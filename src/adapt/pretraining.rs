@@ -113,7 +113,8 @@ impl Method for Pretraining {
         }
         let network = network(shape, part!(settings, Chosen))?;
         let course = part!(settings, Course);
-        let plan = plan(shape, course, settings.clip, planned(&network, settings.trained))?;
+        let design = planned(&network, settings.trained);
+        let (plan, sum) = plan(shape, course, settings.clip, design)?;
         let start: Start = Box::new(move |private, noise| {
             let Problem { shape, public, .. } = &problem;
             let (known, classes, scale) = if let Some(start) = &shape.start {
@@ -128,7 +129,7 @@ impl Method for Pretraining {
                 if *classes == shape.classes { known } else { with_new_head(&known, network)? };
             let design = freeze(model, settings.trained, scale)?;
             let pace = pace(&design, public)?;
-            train(&problem, private, design, pace, (course, settings.clip), noise)
+            train(&problem, private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }

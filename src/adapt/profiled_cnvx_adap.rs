@@ -11,7 +11,6 @@ use super::baseline::{DEFAULT_RIDGE, ridge_solution};
 use super::penalty::{
     PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
 };
-use super::plan::GRADIENT;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -137,11 +136,12 @@ impl Method for ProfiledCnvxAdap {
         let profile = profile(shape, residual, settings);
         let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
         let batches = Batches::of(shape, settings.batch)?;
-        let mut plan = batches.plan(&profile, shape, steps, penalty.remaining_share());
+        let (mut plan, gradient) = batches.plan(&profile, shape, steps, penalty.remaining_share());
         plan.warnings.splice(0..0, few_public_records(shape));
-        plan.releases.extend(penalty.release(shape, &centre));
+        let (announced, penalty) = penalty.release(shape, &centre).unzip();
+        plan.releases.extend(announced);
         let start: Start = Box::new(move |private, noise| {
-            let sigma = noise.scale(GRADIENT)?;
+            let sigma = gradient.scale(noise)?;
             let shape = problem.shape.clone();
             let public = problem.into_public();
             let twice = vec![2.0 / public.len() as f64; public.len()];
@@ -161,9 +161,9 @@ impl Method for ProfiledCnvxAdap {
             Ok(Box::new(Adaptation {
                 steps,
                 average: settings.average,
-                batches,
+                gradient,
                 profile,
-                penalty: Some(penalty),
+                penalty,
                 public: records(public),
                 private: private.into_usable(|data| Ok(records(data.into_dataset())))?,
                 shape,

@@ -7,7 +7,6 @@
 //! The defaults were chosen on bikeshare, wine and airline, their labels cut in two; no
 //! other data were looked at.
 
-use super::plan::GRADIENT;
 use super::problem::UNLABELLED;
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
@@ -125,7 +124,7 @@ impl Method for ProfiledLogistic {
         two_classes(&problem.public)?;
         let profile = profile(shape, settings);
         let batches = Batches::of(shape, settings.batch)?;
-        let plan = batches.plan(&profile, shape, settings.steps, 1.0);
+        let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
         let start: Start = Box::new(move |private, noise| {
             let shape = problem.shape.clone();
             let public = problem.into_public();
@@ -138,14 +137,14 @@ impl Method for ProfiledLogistic {
                 })?;
             let curvature = logistic::hessian(&public.features, &centre);
             let motion = Motion {
-                pull: settings.pull * noise.scale(GRADIENT)?,
+                pull: settings.pull * gradient.scale(noise)?,
                 damping: settings.damping,
                 step_size: settings.step_size,
             };
             Ok(Box::new(Adaptation {
                 steps: settings.steps,
                 average: settings.average,
-                batches,
+                gradient,
                 shape,
                 profile,
                 penalty: None,

@@ -126,7 +126,7 @@ impl Method for TargetOnly {
             pooled: true,
         };
         let batches = Batches::of(shape, settings.batch)?;
-        let plan = batches.plan(&profile, shape, settings.steps, 1.0);
+        let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
         let start: Start = Box::new(move |private, _| {
             let shape = problem.shape.clone();
             let labels = |data: &Dataset| match loss {
@@ -146,7 +146,7 @@ impl Method for TargetOnly {
                 public: records(problem.into_public())?,
                 private: private
                     .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
-                batches,
+                gradient,
                 descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
                 shape,
                 model: None,

@@ -619,8 +619,8 @@ pub(super) fn new_run_id(method: &str) -> RunId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{PlannedMechanism, calibrate};
-    use crate::privacy::{Adjacency, Allotment, PlannedRelease};
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
@@ -635,23 +635,15 @@ mod tests {
 
     #[test]
     fn what_is_spent_so_far_grows_to_what_the_whole_plan_costs_and_not_beyond() {
-        let sum = PlannedRelease {
-            label: "sum",
-            what: String::new(),
-            mechanism: PlannedMechanism::SubsampledGaussian {
-                l2_sensitivity: 1.0,
-                coordinates: 1,
-                rate: 0.2,
-            },
-            count: 40,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ZeroOut,
-        };
-        let calibrated = calibrate(&[sum], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
+        let kind = SampledSum { sensitivity: 1.0, numbers: 1, rate: 0.2 };
+        let sum = Release::new("sum", kind);
+        let what = "a sum".to_owned();
+        let plan = sum.announced(what, 40, Allotment::Share(1.0), Adjacency::ZeroOut);
+        let calibrated = calibrate(&[plan], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let (mut before, data) = (0.0, Private::new(()));
         for _ in 0..40 {
-            data.release_sampled_sum(&mut spender, "sum", |()| 9, |(), _, _| ()).unwrap();
+            data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
             let epsilon = epsilon_of(&spender, &calibrated).unwrap();
             assert!(epsilon >= before);
             before = epsilon;

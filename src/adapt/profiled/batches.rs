@@ -15,8 +15,7 @@ use crate::adapt::spec::{Setting, automatic_whole};
 use crate::adapt::{Plan, ProblemShape};
 use crate::error::Result;
 use crate::faults::{Fault, planted};
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease};
+use crate::privacy::{Adjacency, Allotment, Calibrated, Gaussian, Release, SampledSum};
 
 pub const BATCH: Setting<Option<u64>> = Setting {
     name: "batch",
@@ -43,44 +42,63 @@ impl Batches {
     }
 
     /// The plan of one gradient in each of `steps` steps, by this share of the budget.
-    pub fn plan(self, profile: &Profile, shape: &ProblemShape, steps: u64, share: f64) -> Plan {
-        let (dimension, records) = (shape.dimension, shape.private_records);
-        let coordinates = dimension as u64;
-        let (over, mechanism, adjacency) = match self {
-            Self::All => (
-                String::new(),
-                PlannedMechanism::Gaussian {
-                    l2_sensitivity: profile.sensitivity(shape),
-                    coordinates,
-                },
-                Adjacency::ReplaceOne,
-            ),
-            Self::Poisson(batch) => (
-                format!(" over a Poisson sample of about {batch} records"),
-                PlannedMechanism::SubsampledGaussian {
-                    l2_sensitivity: profile.influence(batch) * (1.0 + rounding(records, dimension)),
-                    coordinates,
-                    rate: batch as f64 / records as f64,
-                },
-                Adjacency::ZeroOut,
-            ),
+    pub fn plan(
+        self,
+        profile: &Profile,
+        shape: &ProblemShape,
+        steps: u64,
+        share: f64,
+    ) -> (Plan, Gradient) {
+        let (numbers, records) = (shape.dimension, shape.private_records);
+        let count = if planted(Fault::WrongCountOfDraws) { steps - 1 } else { steps };
+        let share = Allotment::Share(share);
+        let what = |over: String| {
+            format!("the private part of the gradient{over}, {numbers} numbers in each step")
         };
-        let gradient = PlannedRelease {
-            label: GRADIENT,
-            what: format!(
-                "the private part of the gradient{over}, {dimension} numbers in each step"
-            ),
-            mechanism,
-            count: if planted(Fault::WrongCountOfDraws) { steps - 1 } else { steps },
-            noise: Allotment::Share(share),
-            adjacency,
+        let (announced, gradient) = match self {
+            Self::All => {
+                let sensitivity = profile.sensitivity(shape);
+                let release = Release::new(GRADIENT, Gaussian { sensitivity, numbers });
+                let what = what(String::new());
+                let announced = release.announced(what, count, share, Adjacency::ReplaceOne);
+                (announced, Gradient::All(release))
+            }
+            Self::Poisson(batch) => {
+                let sensitivity = profile.influence(batch) * (1.0 + rounding(records, numbers));
+                let rate = batch as f64 / records as f64;
+                let release = Release::new(GRADIENT, SampledSum { sensitivity, numbers, rate });
+                let what = what(format!(" over a Poisson sample of about {batch} records"));
+                let announced = release.announced(what, count, share, Adjacency::ZeroOut);
+                (announced, Gradient::Sampled { release, batch })
+            }
         };
-        Plan {
-            releases: vec![gradient],
+        let plan = Plan {
+            releases: vec![announced],
             steps,
             signal: (1.0 - profile.alpha) * profile.clip,
             warnings: few_records(shape, steps).into_iter().collect(),
             explained: None,
+        };
+        (plan, gradient)
+    }
+}
+
+/// The gradient of each step, as it is released.
+#[derive(Debug, Clone, Copy)]
+pub enum Gradient {
+    All(Release<Gaussian>),
+    /// Of so many records on average.
+    Sampled {
+        release: Release<SampledSum>,
+        batch: usize,
+    },
+}
+
+impl Gradient {
+    pub fn scale(&self, noise: &Calibrated) -> Result<f64> {
+        match self {
+            Self::All(release) => noise.scale(release),
+            Self::Sampled { release, .. } => noise.scale(release),
         }
     }
 }
@@ -113,6 +131,7 @@ mod tests {
     use crate::data::Dataset;
     use crate::numeric::Vector;
     use crate::privacy::Target;
+    use crate::privacy::accountant::PlannedMechanism;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
     const PROFILE: Profile = Profile {
@@ -193,7 +212,7 @@ mod tests {
             w in proptest::collection::vec(-4.0..4.0_f64, 3),
         ) {
             let (shape, _, mut private) = example::shifted(3, 10, 20, 5);
-            let plan = Batches::Poisson(5).plan(&PROFILE, &shape, 7, 1.0);
+            let (plan, _) = Batches::Poisson(5).plan(&PROFILE, &shape, 7, 1.0);
             let w = Vector::from_vec(w);
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));

@@ -2,10 +2,9 @@
 
 use nalgebra::{Cholesky, Dyn};
 
-use super::batches::Batches;
+use super::batches::Gradient;
 use super::{Loss, Profile, Records};
-use crate::adapt::penalty::PenaltySource;
-use crate::adapt::plan::GRADIENT;
+use crate::adapt::penalty::ReleasedPenalty;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
@@ -92,11 +91,11 @@ pub struct Adaptation {
     pub steps: u64,
     /// The model is the mean of this share of the steps.
     pub average: f64,
-    pub batches: Batches,
+    pub gradient: Gradient,
     pub shape: ProblemShape,
     pub profile: Profile,
-    /// Until it is settled.
-    pub penalty: Option<PenaltySource>,
+    /// Where the penalty is released, until it is.
+    pub penalty: Option<ReleasedPenalty>,
     pub public: Records,
     pub private: Private<Records>,
     pub descent: Descent,
@@ -118,9 +117,7 @@ impl Adaptation {
         let Some(penalty) = self.penalty.take() else { return Ok(()) };
         let start = self.descent.start();
         let drawn = penalty.draw(spender, &self.shape, &self.public, &self.private, start)?;
-        if let Some(drawn) = drawn {
-            self.profile.penalty = *drawn.get();
-        }
+        self.profile.penalty = *drawn.get();
         Ok(())
     }
 }
@@ -151,20 +148,20 @@ impl Run for Adaptation {
             };
             (here.gradient, exact)
         };
-        let (noisy, exact) = match self.batches {
-            Batches::All => {
+        let (noisy, exact) = match self.gradient {
+            Gradient::All(release) => {
                 // One pass for the release and for the curator.
                 let here = self.private.map(pass);
                 let slope = |(slope, _): &(Vector, Exact)| slope.as_slice().to_vec();
                 let whole = Reach::Ball(count as f64 * profile.influence(count));
-                let noisy = here.release_gaussian(spender, GRADIENT, &whole, slope)?;
+                let noisy = here.release_gaussian(spender, release, &whole, slope)?;
                 (noisy, here.curator(watch, |(_, exact)| *exact))
             }
-            Batches::Poisson(batch) => {
+            Gradient::Sampled { release, batch } => {
                 let private = &self.private;
                 let noisy = private.release_sampled_sum(
                     spender,
-                    GRADIENT,
+                    release,
                     Records::len,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());

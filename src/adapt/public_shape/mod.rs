@@ -21,15 +21,14 @@ use super::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::shape::Answer;
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Target};
+use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
 
 pub use features::Ground;
 use labels::Labels;
 use query::Query;
 pub use run::begin;
 
-pub(super) const STATISTICS: &str = "statistics";
+const STATISTICS: &str = "statistics";
 
 /// More columns take predictors longer to learn than anybody waits.
 const MOST_FEATURES: usize = 1000;
@@ -110,10 +109,10 @@ impl Method for PublicShape {
         let adjacency = settings.neighbours.adjacency();
         let query = Query::new(answer, count, adjacency);
         let rounds = settings.rounds;
-        let plan = plan(&query, &problem.shape, rounds, adjacency);
+        let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
         let start: Start = Box::new(move |private, noise| {
-            let sigma = noise.scale(STATISTICS)?;
-            Ok(Box::new(run::start(query, (rounds, sigma), problem, private)))
+            let sigma = noise.scale(&release)?;
+            Ok(Box::new(run::start(query, release, (rounds, sigma), problem, private)))
         });
         Ok((plan, start))
     }
@@ -132,33 +131,36 @@ impl Neighbours {
     }
 }
 
-fn plan(query: &Query, shape: &ProblemShape, rounds: u64, adjacency: Adjacency) -> Plan {
+/// Of means over so many records.
+fn statistics(query: &Query, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
+    let sensitivity = query.sensitivity(adjacency, records);
+    Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
+}
+
+fn plan(
+    query: &Query,
+    shape: &ProblemShape,
+    rounds: u64,
+    adjacency: Adjacency,
+) -> (Plan, Release<Gaussian>) {
     // The noise is compared with slopes, which are no longer than 1: the second moment, most of
     // the numbers, is taken from public records where noise hides it.
     let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
-    let release = PlannedRelease {
-        label: STATISTICS,
-        what: format!(
-            "means of the model's errors times each of {} features, and of products of two features: \
-             {} numbers in each of {rounds} rounds",
-            query.features,
-            query.numbers()
-        ),
-        mechanism: PlannedMechanism::Gaussian {
-            l2_sensitivity: query.sensitivity(adjacency, shape.private_records),
-            coordinates: query.numbers() as u64,
-        },
-        count: rounds,
-        noise: Allotment::Share(1.0),
-        adjacency,
-    };
-    Plan {
-        releases: vec![release],
+    let release = statistics(query, adjacency, shape.private_records);
+    let what = format!(
+        "means of the model's errors times each of {} features, and of products of two features: \
+         {} numbers in each of {rounds} rounds",
+        query.features,
+        query.numbers()
+    );
+    let plan = Plan {
+        releases: vec![release.announced(what, rounds, Allotment::Share(1.0), adjacency)],
         steps: 1 + rounds,
         signal: slopes.sqrt(),
         warnings: Vec::new(),
         explained: None,
-    }
+    };
+    (plan, release)
 }
 
 /// What public records teach. `seed` decides their folds.

@@ -4,17 +4,18 @@ use super::features::Ground;
 use super::labels::Labels;
 use super::query::Query;
 use super::rounds::Rounds;
-use super::{PublicShapeSettings, STATISTICS};
+use super::{PublicShapeSettings, statistics};
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::{Measure, Problem, Run, Series, Settings, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::shape::Seen;
-use crate::privacy::{Calibrated, Private, Reach, Released, Spender, Watch};
+use crate::privacy::{Calibrated, Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
     query: Query,
+    release: Release<Gaussian>,
     rounds: u64,
     sigma: f64,
     /// What is to be learned from, until it is.
@@ -37,12 +38,13 @@ struct State {
 
 pub(super) fn start(
     query: Query,
+    release: Release<Gaussian>,
     (rounds, sigma): (u64, f64),
     problem: Problem,
     private: Private<Bounded>,
 ) -> Adaptation {
     let lesson = Some(Lesson { problem, private });
-    Adaptation { query, rounds, sigma, lesson, state: None, index: 0 }
+    Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }
 }
 
 /// A run on what public records have taught already: they are taught once for many runs.
@@ -55,9 +57,11 @@ pub fn begin(
 ) -> Result<Box<dyn Run>> {
     let settings = PublicShapeSettings::of(settings)?;
     let features = ground.shape.feature_count();
-    let query = Query::new(ground.shape.answer, features, settings.neighbours.adjacency());
-    let (rounds, sigma) = (settings.rounds, noise.scale(STATISTICS)?);
-    let mut run = Adaptation { query, rounds, sigma, lesson: None, state: None, index: 0 };
+    let adjacency = settings.neighbours.adjacency();
+    let query = Query::new(ground.shape.answer, features, adjacency);
+    let release = statistics(&query, adjacency, private_records);
+    let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
+    let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
     run.state = Some(run.prepare(ground, private, private_records)?);
     Ok(Box::new(run))
 }
@@ -93,7 +97,7 @@ impl Adaptation {
         let (correction, clip) = (state.rounds.flat(), state.rounds.clip);
         let reach = Reach::Ball(query.longest());
         let released =
-            state.private.release_gaussian(spender, STATISTICS, &reach, |(seen, labels)| {
+            state.private.release_gaussian(spender, self.release, &reach, |(seen, labels)| {
                 query.ask(seen, labels, correction.as_slice(), clip)
             })?;
         state.rounds.hear(released.get());

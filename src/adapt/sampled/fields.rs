@@ -6,8 +6,7 @@ use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, whole};
 use crate::adapt::{Plan, ProblemShape};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease};
+use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
 
 /// Records that a sample has on average where nothing else is said.
 const USUAL_BATCH: usize = 512;
@@ -146,36 +145,45 @@ pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
     Ok(members_on_average(shape, wanted)?.unwrap_or(usual))
 }
 
+/// The clipped sum of each step.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    pub release: Release<SampledSum>,
+    pub clip: f64,
+    /// Records that a sample has on average.
+    pub batch: usize,
+    pub course: Course,
+}
+
 /// A plan of one clipped sum in each step.
 pub fn plan(
     shape: &ProblemShape,
     course: Course,
     clip: f64,
     design: PlannedDesign,
-) -> Result<Plan> {
+) -> Result<(Plan, Sum)> {
     let steps = course.steps;
-    let batch = batch(shape, course.batch)?;
-    let parameters = design.trained;
-    let gradient = PlannedRelease {
-        label: GRADIENT,
-        what: format!(
-            "the sum of clipped gradients over a Poisson sample of about {batch} records, \
-             {parameters} numbers in each step"
-        ),
-        mechanism: PlannedMechanism::SubsampledGaussian {
-            l2_sensitivity: clip * (1.0 + rounding(shape.private_records, parameters)),
-            coordinates: parameters as u64,
-            rate: batch as f64 / shape.private_records as f64,
+    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
+    let numbers = design.trained;
+    let release = Release::new(
+        GRADIENT,
+        SampledSum {
+            sensitivity: clip * (1.0 + rounding(n, numbers)),
+            numbers,
+            rate: batch as f64 / n as f64,
         },
-        count: steps,
-        noise: Allotment::Share(1.0),
-        adjacency: Adjacency::ZeroOut,
-    };
-    Ok(Plan {
+    );
+    let what = format!(
+        "the sum of clipped gradients over a Poisson sample of about {batch} records, \
+         {numbers} numbers in each step"
+    );
+    let gradient = release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut);
+    let plan = Plan {
         releases: vec![gradient],
         steps,
         signal: clip * batch as f64,
         warnings: design.remarks,
         explained: None,
-    })
+    };
+    Ok((plan, Sum { release, clip, batch, course }))
 }

@@ -1,8 +1,8 @@
 //! The run: noisy gradients in, a model out.
 
 use super::design::Design;
+use super::fields::Sum;
 use super::{Objective, Records};
-use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
@@ -54,9 +54,7 @@ pub struct Look {
 /// One clipped sum per step.
 pub struct Clipped {
     pub objective: Objective,
-    pub clip: f64,
-    /// Records that a sample has on average.
-    pub batch: f64,
+    pub sum: Sum,
 }
 
 impl GradientSource for Clipped {
@@ -66,10 +64,11 @@ impl GradientSource for Clipped {
         private: &Private<Records>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
-        let (objective, clip, share) = (self.objective, self.clip, 1.0 / self.batch);
+        let Sum { release, clip, batch, .. } = self.sum;
+        let (objective, share) = (self.objective, 1.0 / batch as f64);
         let noisy = private.release_sampled_sum(
             spender,
-            GRADIENT,
+            release,
             Records::len,
             |records, sample, sum| {
                 objective.add_clipped(model, records, sample.members(), clip, sum);
@@ -80,7 +79,7 @@ impl GradientSource for Clipped {
 
     fn look(&self, gradients: &Gradients) -> Look {
         let norms = gradients.squared_norms();
-        let over = norms.iter().filter(|square| square.sqrt() > self.clip).count();
+        let over = norms.iter().filter(|square| square.sqrt() > self.sum.clip).count();
         Look { clipped: over as f64 / norms.len() as f64, energy: None }
     }
 }

@@ -19,12 +19,12 @@ use crate::faults::{Fault, planted};
 use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::rounding::summation_error;
-use crate::privacy::accountant::PlannedMechanism;
 use crate::privacy::{
-    Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender, Watch,
+    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Released, Spender,
+    Watch,
 };
 
-pub(in crate::adapt) const WEIGHTS: &str = "weights";
+const WEIGHTS: &str = "weights";
 
 /// How far a step goes along each slope.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +37,7 @@ pub struct Pace {
 }
 
 pub struct Descent {
+    pub releases: Releases,
     pub learner: Learner,
     pub pulls: Pulls,
     /// d̂
@@ -53,6 +54,13 @@ pub struct Descent {
     pub model: Option<Released<Model>>,
 }
 
+/// What every step releases.
+#[derive(Debug, Clone, Copy)]
+pub struct Releases {
+    gradient: Release<Gaussian>,
+    weights: Release<Gaussian>,
+}
+
 /// The two releases of every step. `gradient` and `weights` say how much noise each gets.
 pub fn releases(
     learner: Learner,
@@ -61,40 +69,37 @@ pub fn releases(
     alpha: f64,
     steps: u64,
     (gradient, weights): (Allotment, Allotment),
-) -> Vec<PlannedRelease> {
+) -> (Vec<PlannedRelease>, Releases) {
     let n = shape.private_records;
     let parameters = learner.parameters(shape.dimension);
     let cap = (1.0 - alpha) / n as f64;
     // The sum of n floating-point vectors is not the true sum, under either neighbour.
     let rounding = n as f64 * summation_error(n + parameters + 16);
-    vec![
-        PlannedRelease {
-            label: GRADIENT,
-            what: format!(
-                "the private part of the gradient of models no longer than Λ = {:.4}, \
-                 {parameters} numbers in each step",
-                largest.radius
-            ),
-            mechanism: PlannedMechanism::Gaussian {
-                l2_sensitivity: 2.0 * cap * largest.gradient * (1.0 + rounding),
-                coordinates: parameters as u64,
+    let releases = Releases {
+        gradient: Release::new(
+            GRADIENT,
+            Gaussian {
+                sensitivity: 2.0 * cap * largest.gradient * (1.0 + rounding),
+                numbers: parameters,
             },
-            count: steps,
-            noise: gradient,
-            adjacency: Adjacency::ReplaceOne,
-        },
-        PlannedRelease {
-            label: WEIGHTS,
-            what: format!("the slope of every private record's weight, {n} numbers in each step"),
-            mechanism: PlannedMechanism::Gaussian {
-                l2_sensitivity: cap * largest.loss * (1.0 + summation_error(8)),
-                coordinates: n as u64,
-            },
-            count: steps,
-            noise: weights,
-            adjacency: Adjacency::ReplaceOne,
-        },
-    ]
+        ),
+        weights: Release::new(
+            WEIGHTS,
+            Gaussian { sensitivity: cap * largest.loss * (1.0 + summation_error(8)), numbers: n },
+        ),
+    };
+    let of_gradient = format!(
+        "the private part of the gradient of models no longer than Λ = {:.4}, {parameters} \
+         numbers in each step",
+        largest.radius
+    );
+    let of_weights =
+        format!("the slope of every private record's weight, {n} numbers in each step");
+    let announced = vec![
+        releases.gradient.announced(of_gradient, steps, gradient, Adjacency::ReplaceOne),
+        releases.weights.announced(of_weights, steps, weights, Adjacency::ReplaceOne),
+    ];
+    (announced, releases)
 }
 
 /// The objective and its slopes, as far as some of the records go.
@@ -202,13 +207,16 @@ impl Run for Descent {
     fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let public = self.public_part();
         let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
-        let gradient = self.private.release_gaussian(spender, GRADIENT, &whole, |records| {
-            self.private_gradient(records).as_slice().to_vec()
-        })?;
-        let slopes =
-            self.private.release_gaussian(spender, WEIGHTS, &Reach::EachRecord, |records| {
-                self.private_slopes(records)
+        let gradient =
+            self.private.release_gaussian(spender, self.releases.gradient, &whole, |records| {
+                self.private_gradient(records).as_slice().to_vec()
             })?;
+        let slopes = self.private.release_gaussian(
+            spender,
+            self.releases.weights,
+            &Reach::EachRecord,
+            |records| self.private_slopes(records),
+        )?;
         let (by_model, by_weights) = self.slopes(&public, gradient.get(), slopes.get());
 
         let seen = public.value + self.pulls.value(&self.weights);
@@ -268,6 +276,7 @@ mod tests {
     use crate::adapt::weighted::objective::Caps;
     use crate::data::Bounds;
     use crate::numeric::golden::{self, Golden};
+    use crate::privacy::accountant::PlannedMechanism;
 
     /// The five records of the reference at its w and the u of `case`.
     fn reference(learner: Learner, pulls: Pulls, case: &str, radius: f64) -> (Descent, Records) {
@@ -289,7 +298,10 @@ mod tests {
         let u = golden.vector(case);
         let v = Vector::from_fn(5, |i, _| u[i] * if i < 3 { caps.public } else { caps.private });
         let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+        // Nothing is drawn with it.
+        let unused = Release::new("unused", Gaussian { sensitivity: 1.0, numbers: 1 });
         let descent = Descent {
+            releases: Releases { gradient: unused, weights: unused },
             learner,
             pulls,
             penalty: golden.number("common.d_dp"),
@@ -388,7 +400,7 @@ mod tests {
                     start: None,
                 };
                 let noise = Allotment::Share(0.5);
-                let planned =
+                let (planned, _) =
                     releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
                 let with = |x: &[f64], y: f64| {
                     let mut records = private.clone();
