@@ -118,3 +118,54 @@ pub struct Step {
     pub measures: Vec<Measure>,
     pub done: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapt::example::{self, TARGET};
+    use crate::adapt::smallest::OneStep;
+    use crate::data::Dataset;
+    use crate::numeric::Vector;
+
+    fn prepared(public: &Dataset, shape: &crate::adapt::ProblemShape) -> Prepared {
+        let method: &dyn Method = &OneStep;
+        let settings = method.spec().check(&BTreeMap::new()).unwrap();
+        method.prepare(&settings, example::problem(shape, public), TARGET).unwrap()
+    }
+
+    #[test]
+    fn the_smallest_method_releases_what_it_announces() {
+        let (shape, public, private) = example::shifted(3, 40, 500, 1);
+        let prepared = prepared(&public, &shape);
+        let noise = Calibrated::noiseless(&prepared.plan().releases, TARGET.delta);
+        let records = Private::new(private.clone().into());
+        let mut run = prepared.start(records, &noise).unwrap();
+        let mut spender = Spender::rehearsal(&noise, 1);
+        assert!(run.model().is_none());
+        assert!(run.step(&mut spender, &Watch::sealed()).unwrap().done);
+        assert_eq!(spender.counts(), [1]);
+        let Model::Linear(model) = run.finish().unwrap().into_inner() else { panic!() };
+        let labels = Vector::from_vec(private.target.unwrap());
+        let wanted = &private.features * labels / 500.0;
+        assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_starts_on_other_records_or_with_noise_for_another_plan() {
+        let (shape, public, private) = example::shifted(3, 40, 500, 1);
+        let planned = || prepared(&public, &shape);
+        let noise = planned().plan().calibrate(TARGET).unwrap();
+        let start = |records: &Dataset, noise: &Calibrated| {
+            planned().start(Private::new(records.clone().into()), noise).map(|_| ())
+        };
+        start(&private, &noise).unwrap();
+        let error = start(&private.records(0, 499), &noise).unwrap_err();
+        assert!(error.what().contains("another shape"), "{error}");
+        let more = crate::adapt::ProblemShape { private_records: 1000, ..shape.clone() };
+        let less = prepared(&public, &more).plan().calibrate(TARGET).unwrap();
+        let error = start(&private, &less).unwrap_err();
+        assert!(error.what().contains("another plan"), "{error}");
+    }
+}

@@ -6,60 +6,53 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`spec`] | hyperparameters: range, unit, default and help, described once |
+//! | `contract` | [`Method`], [`Prepared`], [`Run`] |
+//! | `registry` | which methods there are |
+//! | [`spec`] | settings: a struct, and how forms and files show it, in one declaration |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
-//! | `matching`, `kernel`, `joint` | the searches behind moment release |
-//! | `reweighting` | what the iterative methods for unlabelled targets share |
-//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | methods for targets without labels |
-//! | [`minimum_discrepancy`] | the weights of least discrepancy, without noise |
-//! | [`labelled_discrepancy`], `penalty` | how far the losses of two datasets can be apart |
-//! | [`public_shape`] | predictors taught by public records, corrected by labelled private ones |
-//! | [`profiled`], [`weighted`] | what the methods for labelled targets share |
-//! | [`profiled_cnvx_adap`], [`profiled_logistic`], [`cnvx_adap`], [`ncnvx_adap`], [`target_only`] | those methods |
-//! | [`sampled`] | what the methods on Poisson samples share |
-//! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | those methods, for any number of classes |
-//! | [`baseline`], [`kernel_mean_matching`] | what is not private, to compare with |
+//! | `measure` | what a step tells, and who may know it |
+//! | `mode` | noise of the accountant, or of a paper |
+//! | [`unlabelled`] | methods for private records without labels |
+//! | [`labelled`] | methods for private records with labels |
+//! | [`classes`] | methods for any number of classes |
+//! | [`baselines`] | what is not private, to compare with |
+//!
+//! # A method in one file
+//!
+//! What must be written: a [`Spec`] with its settings, [`Method::spec`], [`Method::plan`], and a
+//! [`Run`] with `step`, `model` and `finish`. The other functions of [`Method`] and
+//! `Run::weights` have defaults. Then one line in `registry`.
+//!
+//! * Settings are read from the struct that the declaration makes.
+//! * Each planned release is a [`Release`](crate::privacy::Release). It says how far one record
+//!   can move what is released; that is the method's proof, and it stands in its module text.
+//! * `plan` sees what is public and nothing else. Private records and noise come with the
+//!   start, once all of this has been checked: the problem against the spec, the records
+//!   against the problem, the noise against the plan.
+//! * `step` draws with the handles. What it draws is clipped to its
+//!   [`Reach`](crate::privacy::Reach), and in the ledger before anybody sees it.
+//!
+//! This one is compiled and run by the tests. Outside of this crate it cannot be: only here
+//! may a query look at private records.
+//!
+#![doc = concat!("```ignore\n", include_str!("smallest.rs"), "```")]
 
-pub mod baseline;
-pub mod cnvx_adap;
+pub mod baselines;
+pub mod classes;
 mod contract;
-pub mod discrepancy;
-pub mod dp_sgd;
 #[cfg(test)]
 mod example;
-pub mod frank_wolfe;
-pub mod gep;
-mod joint;
-mod kernel;
-pub mod kernel_mean_matching;
-pub mod labelled_discrepancy;
-mod matching;
+pub mod labelled;
 mod measure;
-pub mod minimum_discrepancy;
-pub mod mirror_descent;
 mod mode;
-pub mod moment;
-pub mod moment_release;
-pub mod ncnvx_adap;
-#[cfg(test)]
-mod papers_setup;
-mod penalty;
-pub mod pillar;
 pub mod plan;
-pub mod pretraining;
 pub mod problem;
-pub mod profiled;
-pub mod profiled_cnvx_adap;
-pub mod profiled_logistic;
-pub mod public_shape;
 mod registry;
-mod reweighting;
-pub mod sampled;
+#[cfg(test)]
+mod smallest;
 pub mod spec;
-pub mod target_only;
-pub mod weighted;
+pub mod unlabelled;
 
 pub use contract::{Method, Prepared, Run, STEPS_VERSION, Start, Step};
 pub use measure::{Measure, Series, Standing};

@@ -1,9 +1,11 @@
 //! Which methods there are.
 
-use super::{
-    Method, cnvx_adap, dp_sgd, frank_wolfe, gep, mirror_descent, moment_release, ncnvx_adap,
-    pillar, pretraining, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
+use super::Method;
+use super::classes::{dp_sgd, gep, pillar, pretraining};
+use super::labelled::{
+    cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
 };
+use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
 use crate::error::{Error, Result};
 
 /// All methods, in the order of the Plan screen.

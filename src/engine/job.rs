@@ -10,7 +10,8 @@ use super::assembly::{Assembly, assemble, refuse_overlap};
 use super::cautions;
 use super::control::Control;
 use super::overlap;
-use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
+use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
+use crate::adapt::{Measure, Run, Series, Standing, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
@@ -496,11 +497,11 @@ pub(super) struct Baselines {
 
 impl Judge<'_> {
     pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
-        let ridge = baseline::DEFAULT_RIDGE;
+        let ridge = DEFAULT_RIDGE;
         let names = self.preparation.class_names();
         let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
-        let source_only = (!foreign).then(|| baseline::reference(public, ridge).ok());
-        let target_only = baseline::target_only(private, ridge, self.watch);
+        let source_only = (!foreign).then(|| reference::reference(public, ridge).ok());
+        let target_only = reference::target_only(private, ridge, self.watch);
         Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
     }
 

@@ -11,7 +11,7 @@ use super::grid::{Grid, Harvest, Place};
 use super::labelled::{Problem, Split};
 use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
-use crate::adapt::public_shape::{self, Ground};
+use crate::adapt::labelled::public_shape::{self, Ground};
 use crate::adapt::{self, ProblemShape, Value};
 use crate::data::{Bounded, Dataset, Task};
 use crate::error::{Error, Result};
