@@ -107,6 +107,25 @@ pub trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
+impl dyn Run {
+    /// Takes every step; `tell` gets each, with the run and what it has spent after it.
+    pub fn drive(
+        &mut self,
+        spender: &mut Spender,
+        watch: &Watch,
+        mut tell: impl FnMut(&Self, &Spender, Step) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let step = self.step(spender, watch)?;
+            let done = step.done;
+            tell(self, spender, step)?;
+            if done {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// What one step tells.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -144,7 +163,14 @@ mod tests {
         let mut run = prepared.start(records, &noise).unwrap();
         let mut spender = Spender::rehearsal(&noise, 1);
         assert!(run.model().is_none());
-        assert!(run.step(&mut spender, &Watch::sealed()).unwrap().done);
+        let mut told = 0;
+        run.drive(&mut spender, &Watch::sealed(), |run, _, _| {
+            told += 1;
+            assert!(run.model().is_some());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(told, 1);
         assert_eq!(spender.counts(), [1]);
         let Model::Linear(model) = run.finish().unwrap().into_inner() else { panic!() };
         let labels = Vector::from_vec(private.target.unwrap());

@@ -89,17 +89,14 @@ impl Subject {
         let mut spender = Spender::audited(&self.calibrated, seed, history);
         let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
         let mut run = prepared.start(Private::new(private), &self.calibrated)?;
-        let (watch, mut told) = (Watch::sealed(), Vec::new());
-        loop {
-            let step = run.step(&mut spender, &watch)?;
+        let mut told = Vec::new();
+        run.drive(&mut spender, &Watch::sealed(), |_, _, step| {
             let open = |measure: &adapt::Measure| {
                 Some(format!("{} {:?}", measure.series.words(), measure.value.open()?))
             };
             told.extend(step.measures.iter().filter_map(open));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })?;
         told.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
         told.push(format!("{:?}", run.finish()?.get()));
         let exceeds = spender.exceeds_its_plan();

@@ -50,17 +50,15 @@ pub(crate) fn rehearse(
     let delta = job.plan.target.delta;
     let mut spender = Spender::rehearsal(&calibrated, seed);
     let mut running = prepared.start(private, &calibrated)?;
-    let steps = loop {
-        let mut step = running.step(&mut spender, &job.watch)?;
-        judge.judge(&*running, &mut step);
-        let epsilon = epsilon_of(&spender, &calibrated)?;
+    let mut steps = 0;
+    running.drive(&mut spender, &job.watch, |running, spender, mut step| {
+        judge.judge(running, &mut step);
+        let epsilon = epsilon_of(spender, &calibrated)?;
         directory.record(&step, epsilon, &job.watch)?;
-        let (index, done) = (step.index, step.done);
-        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * index as u32 }));
-        if done {
-            break index;
-        }
-    };
+        steps = step.index;
+        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * steps as u32 }));
+        Ok(())
+    })?;
     let model = running.finish()?;
     let mechanisms = spender.drawn();
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;

@@ -171,14 +171,12 @@ mod tests {
         let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
         let mut run = started.unwrap();
         let mut told = Vec::new();
-        loop {
-            let step = run.step(&mut spender, watch).unwrap();
+        run.drive(&mut spender, watch, |_, _, step| {
             let open = step.measures.iter().filter_map(|measure| measure.value.open());
             told.extend(open.map(f64::to_bits));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })
+        .unwrap();
         let model = run.finish().unwrap().into_inner();
         for tensor in model.tensors() {
             told.extend(tensor.values.iter().map(|value| value.to_bits()));

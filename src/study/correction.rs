@@ -228,7 +228,7 @@ fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64
     let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
     let mut spender = Spender::rehearsal(&calibrated, seed);
     let mut run = public_shape::begin(ground.clone(), private, records, &settings, &calibrated)?;
-    while !run.step(&mut spender, &Watch::sealed())?.done {}
+    run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(()))?;
     Ok(run.finish()?.into_inner())
 }
 

@@ -103,13 +103,10 @@ impl Rehearsal<'_> {
         let mut spender = Spender::rehearsal(&calibrated, self.seed);
         let mut run = prepared.start(private, &calibrated)?;
         let mut steps = Vec::new();
-        loop {
-            let step = run.step(&mut spender, watch)?;
+        run.drive(&mut spender, watch, |_, _, step| {
             steps.push(readings(&step, watch));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })?;
         let weights = run.weights().map(|weights| weights.get().clone());
         let model = run.finish()?.into_inner();
         Ok(Rehearsed { model, weights, steps, calibrated })

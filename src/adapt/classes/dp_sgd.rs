@@ -76,7 +76,7 @@ impl Method for DpSgd {
         let start: Start = Box::new(move |private, noise| {
             let design = design(&problem, network)?;
             let pace = Pace::of(design.model.architecture());
-            train(&problem, private, design, pace, sum, noise)
+            train(&problem, &private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }
@@ -114,7 +114,7 @@ fn design(problem: &Problem, network: Architecture) -> Result<Design> {
 /// The run of one clipped sum in each step, whatever the design.
 pub fn train(
     problem: &Problem,
-    private: Private<Bounded>,
+    private: &Private<Bounded>,
     design: Design,
     pace: Pace,
     sum: Sum,

@@ -177,7 +177,7 @@ impl Method for Gep {
             let length = noise.scale(&release)? * split.noise_length(sizes.directions, trained);
             let pace = Pace::of(design.model.architecture());
             let motion = pace.motion(course, length / source.batch, trained);
-            Ok(Box::new(Training::new(&problem, private, design, Box::new(source), motion)?))
+            Ok(Box::new(Training::new(&problem, &private, design, Box::new(source), motion)?))
         });
         Ok((plan, start))
     }

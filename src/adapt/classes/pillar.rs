@@ -138,7 +138,7 @@ impl Method for Pillar {
                 model: design::first(head, 0)?,
                 objective: Objective { loss, trained: Trained::Everything },
             };
-            train(&problem, private, design, pace, sum, noise)
+            train(&problem, &private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }

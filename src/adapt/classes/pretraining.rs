@@ -129,7 +129,7 @@ impl Method for Pretraining {
                 if *classes == shape.classes { known } else { with_new_head(&known, network)? };
             let design = freeze(model, settings.trained, scale)?;
             let pace = pace(&design, public)?;
-            train(&problem, private, design, pace, sum, noise)
+            train(&problem, &private, design, pace, sum, noise)
         });
         Ok((plan, start))
     }

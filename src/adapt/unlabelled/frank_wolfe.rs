@@ -271,7 +271,7 @@ impl Wanted {
         };
         let start: Start = Box::new(move |private, noise| {
             let ends = (radius, ridge);
-            let reweighting = Reweighting::new(problem, private, objective, temperature, ends);
+            let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
             Ok(Box::new(Search {
                 state: reweighting.start()?,
                 reweighting,

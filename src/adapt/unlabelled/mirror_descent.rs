@@ -142,7 +142,7 @@ impl Method for MirrorDescent {
             let longer = if printed { 1.0 } else { LONGER };
             let usual = longer * (records / rounds as f64).sqrt() / largest;
             let ends = (settings.lambda, settings.ridge);
-            let reweighting = Reweighting::new(problem, private, objective, temperature, ends);
+            let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
             Ok(Box::new(Descent {
                 state: reweighting.start()?,
                 reweighting,

@@ -80,8 +80,7 @@ impl Setup {
         let private = Private::new(self.private.clone().into());
         let mut run = prepared.start(private, &noise).unwrap();
         let mut spender = Spender::rehearsal(&noise, seed);
-        let watch = Watch::sealed();
-        while !run.step(&mut spender, &watch).unwrap().done {}
+        run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(())).unwrap();
         let norm = self.norm(run.weights().unwrap().get());
         (norm, self.error(run.finish().unwrap().get()))
     }

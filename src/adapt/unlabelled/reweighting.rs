@@ -179,7 +179,7 @@ pub(super) struct Exact {
 impl Reweighting {
     pub fn new(
         problem: Problem,
-        private: Private<Bounded>,
+        private: &Private<Bounded>,
         objective: Objective,
         temperature: f64,
         (radius, ridge): (f64, f64),

@@ -127,7 +127,7 @@ impl Training {
     /// Looks at private data through the frozen layers alone.
     pub fn new(
         problem: &Problem,
-        private: Private<Bounded>,
+        private: &Private<Bounded>,
         design: Design,
         source: Box<dyn GradientSource>,
         motion: Motion,
