@@ -137,22 +137,7 @@ impl Method for FrankWolfe {
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = FrankWolfeSettings::of(settings)?;
-        let FrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
-        let FrankWolfeSettings { returned, lambda, ridge, .. } = settings;
-        let objective = Objective::SingleStage;
-        let best_model = mode == Mode::Rigorous && settings.model_step == ModelStep::Best;
-        let wanted = Wanted {
-            mode,
-            rounds,
-            temperature,
-            schedule,
-            returned,
-            lambda,
-            ridge,
-            objective,
-            best_model,
-        };
-        wanted.plan(problem, target)
+        plan(settings, Objective::SingleStage, problem, target)
     }
 }
 
@@ -164,36 +149,21 @@ impl Method for TwoStageFrankWolfe {
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = TwoStageFrankWolfeSettings::of(settings)?;
         let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
-        let TwoStageFrankWolfeSettings { returned, lambda, ridge, .. } = settings;
-        let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
-        let best_model = false;
-        let wanted = Wanted {
+        let TwoStageFrankWolfeSettings { weight_ridge, returned, lambda, ridge, .. } = settings;
+        // The model is fitted in the end.
+        let model_step = ModelStep::FrankWolfe;
+        let settings = FrankWolfeSettings {
             mode,
             rounds,
             temperature,
             schedule,
+            model_step,
             returned,
             lambda,
             ridge,
-            objective,
-            best_model,
         };
-        wanted.plan(problem, target)
+        plan(settings, Objective::TwoStage { weight_ridge }, problem, target)
     }
-}
-
-/// What the settings of either say.
-struct Wanted {
-    mode: Mode,
-    rounds: Option<u64>,
-    temperature: Option<f64>,
-    schedule: Schedule,
-    returned: Returned,
-    lambda: f64,
-    ridge: f64,
-    objective: Objective,
-    /// The model is fitted anew instead of moved.
-    best_model: bool,
 }
 
 /// K for a target: see the module.
@@ -205,91 +175,94 @@ fn automatic_rounds(shape: &ProblemShape, sensitivity: Sensitivity, target: Targ
     rounds.round().clamp(5.0, PRINTED_ROUNDS as f64) as u64
 }
 
-impl Wanted {
-    fn plan(self, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let Self { mode, objective, returned, lambda: radius, ridge, best_model, .. } = self;
-        let Problem { shape, public, .. } = &problem;
-        let printed = mode == Mode::AsPrinted;
-        let square = largest_square(&public.features)?;
-        let temperature = temperature(mode, self.temperature, shape.bounds.feature_norm, objective);
-        let sensitivity = Sensitivity::of(shape, square, temperature);
-        let suitable = automatic_rounds(shape, sensitivity, target);
-        let rounds = self.rounds.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
-        let weight = objective.weight(radius);
-        // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
-        // either side. A gap is a sum of m of them, and of the gap of the model.
-        let largest = weight * square + objective.largest_public_slope(public, square, radius);
-        let range = weight * sensitivity.range + summation_error(8) * largest;
-        let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
-        let candidates = public.len();
-        // b of the module's text.
-        let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
-            / shape.private_records as f64
-            * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
-            / target.epsilon;
-        let (rule, noise) = match (printed, objective) {
-            (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
-            (true, Objective::SingleStage) => {
-                (Rule::Exponential, Allotment::AsPrinted(2.0 * weight * laplace))
-            }
-            (true, Objective::TwoStage { .. }) => {
-                (Rule::NoisyMaximum, Allotment::AsPrinted(laplace))
-            }
-        };
-        let vertex = Release::new(VERTEX, Selection { rule, range, candidates });
-        let what = "which public record receives weight, one in each round";
-        let mut releases =
-            vec![vertex.announced(what.to_owned(), rounds, noise, Adjacency::ReplaceOne)];
-        let best = (returned == Returned::Best).then(|| {
-            let (rule, candidates) = (Rule::Exponential, rounds as usize);
-            Release::new(ITERATE, Selection { rule, range: gap_range, candidates })
-        });
-        releases.extend(best.map(|best| {
-            let what = "which round's weights come closest to a stationary point";
-            // Twice the range at the scale of the rounds costs as much as four of them.
-            let noise = match noise {
-                Allotment::Share(_) => Allotment::Share(4.0),
-                printed @ Allotment::AsPrinted(_) => printed,
-            };
-            best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
-        }));
-        let mut warnings = Vec::new();
-        if !printed && rounds > 20 * suitable {
-            warnings.push(format!(
-                "in {rounds} rounds the noise of each will hide which record is better; about \
-             {suitable} would suit {} private records at this ε",
-                shape.private_records
-            ));
+fn plan(
+    settings: FrankWolfeSettings,
+    objective: Objective,
+    problem: Problem,
+    target: Target,
+) -> Result<(Plan, Start)> {
+    let FrankWolfeSettings { mode, returned, lambda: radius, ridge, .. } = settings;
+    let Problem { shape, public, .. } = &problem;
+    let printed = mode == Mode::AsPrinted;
+    let best_model =
+        objective == Objective::SingleStage && !printed && settings.model_step == ModelStep::Best;
+    let square = largest_square(&public.features)?;
+    let temperature = temperature(mode, settings.temperature, shape.bounds.feature_norm, objective);
+    let sensitivity = Sensitivity::of(shape, square, temperature);
+    let suitable = automatic_rounds(shape, sensitivity, target);
+    let rounds = settings.rounds.unwrap_or(if printed { PRINTED_ROUNDS } else { suitable });
+    let weight = objective.weight(radius);
+    // Scores are weighted, and the slope of the public part is subtracted: two roundings, on
+    // either side. A gap is a sum of m of them, and of the gap of the model.
+    let largest = weight * square + objective.largest_public_slope(public, square, radius);
+    let range = weight * sensitivity.range + summation_error(8) * largest;
+    let gap_range = 2.0 * range + 8.0 * summation_error(public.len() + 8) * largest;
+    let candidates = public.len();
+    // b of the module's text.
+    let laplace = 4.0 * temperature * shape.bounds.feature_norm.powi(2) * square
+        / shape.private_records as f64
+        * (2.0 * rounds as f64 * (1.0 / target.delta).ln()).sqrt()
+        / target.epsilon;
+    let (rule, noise) = match (printed, objective) {
+        (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
+        (true, Objective::SingleStage) => {
+            (Rule::Exponential, Allotment::AsPrinted(2.0 * weight * laplace))
         }
-        let plan = Plan {
-            releases,
-            steps: rounds + u64::from(best.is_some()),
-            // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
-            signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
-            warnings,
-            explained: None,
+        (true, Objective::TwoStage { .. }) => (Rule::NoisyMaximum, Allotment::AsPrinted(laplace)),
+    };
+    let vertex = Release::new(VERTEX, Selection { rule, range, candidates });
+    let what = "which public record receives weight, one in each round";
+    let mut releases =
+        vec![vertex.announced(what.to_owned(), rounds, noise, Adjacency::ReplaceOne)];
+    let best = (returned == Returned::Best).then(|| {
+        let (rule, candidates) = (Rule::Exponential, rounds as usize);
+        Release::new(ITERATE, Selection { rule, range: gap_range, candidates })
+    });
+    releases.extend(best.map(|best| {
+        let what = "which round's weights come closest to a stationary point";
+        // Twice the range at the scale of the rounds costs as much as four of them.
+        let noise = match noise {
+            Allotment::Share(_) => Allotment::Share(4.0),
+            printed @ Allotment::AsPrinted(_) => printed,
         };
-        let start: Start = Box::new(move |private, noise| {
-            let ends = (radius, ridge);
-            let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
-            Ok(Box::new(Search {
-                state: reweighting.start()?,
-                reweighting,
-                rounds,
-                classic: printed || self.schedule == Schedule::Classic,
-                best_model,
-                vertex,
-                best,
-                average: returned == Returned::Average,
-                shortfall: noise.scale(&vertex)? * (candidates.max(2) as f64).ln(),
-                index: 0,
-                iterates: Vec::new(),
-                sum: None,
-                result: None,
-            }))
-        });
-        Ok((plan, start))
+        best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
+    }));
+    let mut warnings = Vec::new();
+    if !printed && rounds > 20 * suitable {
+        warnings.push(format!(
+            "in {rounds} rounds the noise of each will hide which record is better; about \
+             {suitable} would suit {} private records at this ε",
+            shape.private_records
+        ));
     }
+    let plan = Plan {
+        releases,
+        steps: rounds + u64::from(best.is_some()),
+        // Scores differ by at most this; the best of many noisy ones is ln m scales too high.
+        signal: weight * square * sensitivity.largest_slope / (candidates.max(2) as f64).ln(),
+        warnings,
+        explained: None,
+    };
+    let start: Start = Box::new(move |private, noise| {
+        let ends = (radius, ridge);
+        let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
+        Ok(Box::new(Search {
+            state: reweighting.start()?,
+            reweighting,
+            rounds,
+            classic: printed || settings.schedule == Schedule::Classic,
+            best_model,
+            vertex,
+            best,
+            average: returned == Returned::Average,
+            shortfall: noise.scale(&vertex)? * (candidates.max(2) as f64).ln(),
+            index: 0,
+            iterates: Vec::new(),
+            sum: None,
+            result: None,
+        }))
+    });
+    Ok((plan, start))
 }
 
 struct Search {
