@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use halflight::adapt::sampled::{Loss, Objective, Records, Trained};
+use halflight::adapt::classes::sampled::{Loss, Objective, Records, Trained};
 use halflight::model::{Architecture, Classifier, Volume};
 use halflight::numeric::{Matrix, parallel};
 use peak_alloc::PeakAlloc;

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use halflight::adapt::profiled::{Loss, Profile, Records};
+use halflight::adapt::labelled::profiled::{Loss, Profile, Records};
 use halflight::data::{Bounds, Dataset};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;

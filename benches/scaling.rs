@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use halflight::adapt::discrepancy::Smoothed;
-use halflight::adapt::moment::{bounded_moment, difference};
+use halflight::adapt::unlabelled::discrepancy::Smoothed;
+use halflight::adapt::unlabelled::moment::{bounded_moment, difference};
 use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels};
 use halflight::numeric::product::inner_products;

@@ -1,16 +1,45 @@
 //! Made data for the tests of this layer.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::ProblemShape;
+use super::{Method, Plan, Problem, ProblemShape, Value};
 use crate::data::{Bounds, Classes, Dataset};
+use crate::error::Result;
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
 
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
+
+pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
+    Problem { shape: shape.clone(), public: Arc::new(public.clone()), seed: 0 }
+}
+
+/// Of a method at [`TARGET`].
+pub fn plan(
+    method: &'static dyn Method,
+    given: &BTreeMap<String, Value>,
+    shape: &ProblemShape,
+    public: &Dataset,
+) -> Result<Plan> {
+    plan_for(method, given, shape, public, TARGET)
+}
+
+pub fn plan_for(
+    method: &'static dyn Method,
+    given: &BTreeMap<String, Value>,
+    shape: &ProblemShape,
+    public: &Dataset,
+    target: Target,
+) -> Result<Plan> {
+    let settings = method.spec().check(given)?;
+    Ok(method.prepare(&settings, problem(shape, public), target)?.plan().clone())
+}
 
 pub fn generator(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)

@@ -62,34 +62,33 @@ impl Plan {
         calibrate(&self.releases, target)
     }
 
-    /// The noise scale of release `label`. Refuses noise that was calibrated for
-    /// another plan: it would not cover this one.
-    pub fn scale(&self, noise: &Calibrated, label: &str) -> Result<f64> {
-        let planned = self.releases.iter().find(|release| release.label == label);
-        let drawn = noise.events.iter().find(|event| event.label == label);
-        let (Some(planned), Some(drawn)) = (planned, drawn) else {
-            return Err(Error::refused(format!("there is no noise for release '{label}'"))
-                .cure("calibrate the plan of this run"));
-        };
-        let covers = drawn.mechanism.carries_out(&planned.mechanism)
-            && drawn.count == planned.count
-            && drawn.adjacency == planned.adjacency;
-        if covers {
-            Ok(drawn.mechanism.scale())
-        } else {
-            Err(Error::refused(format!(
-                "the noise of release '{label}' was calibrated for another plan"
-            ))
-            .cure("plan again: data or settings have changed since"))
+    /// Refuses noise that was calibrated for another plan: it would not cover this one.
+    pub(super) fn check(&self, noise: &Calibrated) -> Result<()> {
+        for planned in &self.releases {
+            let label = planned.label;
+            let Some(drawn) = noise.event(label) else {
+                return Err(Error::refused(format!("there is no noise for release '{label}'"))
+                    .cure("calibrate the plan of this run"));
+            };
+            let covers = drawn.mechanism.carries_out(&planned.mechanism)
+                && drawn.count == planned.count
+                && drawn.adjacency == planned.adjacency;
+            if !covers {
+                return Err(Error::refused(format!(
+                    "the noise of release '{label}' was calibrated for another plan"
+                ))
+                .cure("plan again: data or settings have changed since"));
+            }
         }
+        Ok(())
     }
 
     /// Length of the first release's noise over [`Plan::signal`]: above 1, what the run
     /// learns from the private data drowns.
     pub fn noise_to_signal(&self, noise: &Calibrated) -> Result<f64> {
         let Some(first) = self.releases.first() else { return Ok(0.0) };
-        self.scale(noise, first.label)?;
-        let drawn = noise.events.iter().find(|event| event.label == first.label);
+        self.check(noise)?;
+        let drawn = noise.event(first.label);
         Ok(drawn.map_or(0.0, |event| event.mechanism.noise_length()) / self.signal)
     }
 }
@@ -139,10 +138,12 @@ mod tests {
 
     #[test]
     fn noise_made_for_a_less_sensitive_plan_or_another_number_of_draws_is_refused() {
-        assert_eq!(plan(0.5).scale(&noise(0.5, 10), "gradient").unwrap(), 6.0);
-        assert!(plan(0.6).scale(&noise(0.5, 10), "gradient").is_err());
-        assert!(plan(0.5).scale(&noise(0.5, 9), "gradient").is_err());
-        assert!(plan(0.5).scale(&noise(0.5, 10), "moment").is_err());
+        plan(0.5).check(&noise(0.5, 10)).unwrap();
+        assert!(plan(0.6).check(&noise(0.5, 10)).is_err());
+        assert!(plan(0.5).check(&noise(0.5, 9)).is_err());
+        let mut other = plan(0.5);
+        other.releases[0].label = "moment";
+        assert!(other.check(&noise(0.5, 10)).is_err());
     }
 
     #[test]

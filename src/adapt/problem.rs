@@ -1,5 +1,7 @@
 //! What a method works on.
 
+use std::sync::Arc;
+
 use super::Spec;
 use crate::data::{Bounded, Bounds, Dataset, Task};
 use crate::error::{Error, Result};
@@ -28,87 +30,72 @@ pub struct ProblemShape {
     /// Names of the classes of the private records, declared or public; none in a regression.
     pub classes: Vec<String>,
     /// The model that training starts from, where the plan names one.
-    pub start: Option<Start>,
+    pub start: Option<StartingModel>,
 }
 
 /// A model of an earlier run: released, or public.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Start {
+pub struct StartingModel {
     pub model: Classifier,
     /// Names of the classes that it tells apart.
     pub classes: Vec<String>,
 }
 
-/// Prepared data. `public` has a target if the method needs one, and may have classes of its
-/// own if not; `private` has one if the method needs it.
+/// All that is public about what a method works on. `public` has a target if the method needs
+/// one, and may have classes of its own if not.
+#[derive(Debug, Clone)]
 pub struct Problem {
     pub shape: ProblemShape,
-    pub public: Dataset,
-    pub private: Private<Bounded>,
+    pub public: Arc<Dataset>,
     /// Seeds everything random that is not noise.
     pub seed: u64,
 }
 
-impl ProblemShape {
-    /// Refuses what no method can work on.
-    pub(super) fn check(
-        &self,
-        public: &Dataset,
-        task: Task,
-        needs_private_labels: bool,
-    ) -> Result<()> {
-        self.check_private(needs_private_labels)?;
-        self.check_public(public, Some(task))
+/// What the private records must be like.
+#[derive(Debug)]
+pub(super) struct Expected {
+    records: usize,
+    dimension: usize,
+    bounds: Bounds,
+    /// Where they must have labels.
+    labels: Option<Task>,
+}
+
+impl Problem {
+    /// The public records by themselves: moved, unless somebody else holds them too.
+    pub(super) fn into_public(self) -> Dataset {
+        Arc::unwrap_or_clone(self.public)
     }
 
-    fn check_private(&self, needs_private_labels: bool) -> Result<()> {
-        if self.dimension == 0 {
-            return Err(Error::failed("the data have no feature left")
-                .cure("select at least one feature column besides the label"));
+    pub(super) fn expected(&self, spec: &Spec) -> Expected {
+        let shape = &self.shape;
+        Expected {
+            records: shape.private_records,
+            dimension: shape.dimension,
+            bounds: shape.bounds,
+            labels: spec.needs_private_labels.then_some(spec.task),
         }
-        if self.private_records < FEWEST_PRIVATE_RECORDS {
-            return Err(Error::failed(format!(
-                "the private dataset has {} records; at least {FEWEST_PRIVATE_RECORDS} are needed",
-                self.private_records
-            ))
-            .cure("widen its row filter, or mark a larger dataset as private"));
-        }
-        if needs_private_labels && !self.private_labels {
-            return Err(Error::failed(
-                "this method needs the label column in the private dataset too",
-            )
-            .cure("choose its label column, or a method for unlabelled private data"));
-        }
-        let norm = self.bounds.feature_norm;
-        if !(norm.is_finite() && norm > 0.0) {
-            return Err(Error::failed(format!("the declared bound on feature norms is {norm}"))
-                .cure("declare a positive bound"));
-        }
-        Ok(())
     }
 
-    /// The same for a method that takes public records without labels.
-    pub(super) fn check_for(&self, spec: &Spec, public: &Dataset) -> Result<()> {
-        let (task, needs_private_labels) = (spec.task, spec.needs_private_labels);
-        if spec.needs_public_labels {
-            return self.check(public, task, needs_private_labels);
-        }
-        self.check_private(needs_private_labels)?;
-        self.check_public(public, None)
+    /// Refuses what no method can work on, and what this one cannot.
+    pub(super) fn check(&self, spec: &Spec) -> Result<()> {
+        self.shape.check(spec.needs_private_labels)?;
+        self.check_public(spec.needs_public_labels.then_some(spec.task))
     }
 
-    fn check_public(&self, public: &Dataset, task: Option<Task>) -> Result<()> {
+    fn check_public(&self, task: Option<Task>) -> Result<()> {
+        let (shape, public) = (&self.shape, &self.public);
         let place = format!("public dataset '{}'", public.name);
         if public.is_empty() {
             return Err(Error::failed("it has no records").at(place).cure("widen its row filter"));
         }
-        if public.dimension() != self.dimension || public.len() != self.public_records {
+        if public.dimension() != shape.dimension || public.len() != shape.public_records {
             return Err(Error::failed(format!(
                 "it has {} records of {} features where the plan has {} of {}",
                 public.len(),
                 public.dimension(),
-                self.public_records,
-                self.dimension
+                shape.public_records,
+                shape.dimension
             ))
             .at(place)
             .cure("prepare both datasets with the same columns, then plan again"));
@@ -136,6 +123,34 @@ impl ProblemShape {
     }
 }
 
+impl ProblemShape {
+    fn check(&self, needs_private_labels: bool) -> Result<()> {
+        if self.dimension == 0 {
+            return Err(Error::failed("the data have no feature left")
+                .cure("select at least one feature column besides the label"));
+        }
+        if self.private_records < FEWEST_PRIVATE_RECORDS {
+            return Err(Error::failed(format!(
+                "the private dataset has {} records; at least {FEWEST_PRIVATE_RECORDS} are needed",
+                self.private_records
+            ))
+            .cure("widen its row filter, or mark a larger dataset as private"));
+        }
+        if needs_private_labels && !self.private_labels {
+            return Err(Error::failed(
+                "this method needs the label column in the private dataset too",
+            )
+            .cure("choose its label column, or a method for unlabelled private data"));
+        }
+        let norm = self.bounds.feature_norm;
+        if !(norm.is_finite() && norm > 0.0) {
+            return Err(Error::failed(format!("the declared bound on feature norms is {norm}"))
+                .cure("declare a positive bound"));
+        }
+        Ok(())
+    }
+}
+
 fn words(task: Task) -> &'static str {
     match task {
         Task::Regression => "regression",
@@ -143,32 +158,20 @@ fn words(task: Task) -> &'static str {
     }
 }
 
-impl Problem {
+impl Expected {
     /// Refuses private data of another shape than was planned for. What this says of
     /// them is public: their number and their columns.
-    pub(super) fn check(&self, task: Task, needs_private_labels: bool) -> Result<()> {
-        self.shape.check(&self.public, task, needs_private_labels)?;
-        self.check_fit(task, needs_private_labels)
-    }
-
-    /// The same for a method that takes public records without labels.
-    pub(super) fn check_for(&self, spec: &Spec) -> Result<()> {
-        self.shape.check_for(spec, &self.public)?;
-        self.check_fit(spec.task, spec.needs_private_labels)
-    }
-
-    fn check_fit(&self, task: Task, needs_private_labels: bool) -> Result<()> {
-        let shape = &self.shape;
-        let fits = self.private.map_usable(|data| {
-            let labels = match task {
-                Task::Regression => data.target.as_ref().map(Vec::len),
-                Task::Classification => data.classes.as_ref().map(|classes| classes.of.len()),
+    pub(super) fn check(&self, private: &Private<Bounded>) -> Result<()> {
+        let fits = private.map_usable(|data| {
+            let labels = match self.labels {
+                Some(Task::Regression) => data.target.as_ref().map(Vec::len),
+                Some(Task::Classification) => data.classes.as_ref().map(|classes| classes.of.len()),
+                None => Some(self.records),
             };
-            let labelled = !needs_private_labels || labels == Some(shape.private_records);
-            if data.len() == shape.private_records
-                && data.dimension() == shape.dimension
-                && data.bounds == shape.bounds
-                && labelled
+            if data.len() == self.records
+                && data.dimension() == self.dimension
+                && data.bounds == self.bounds
+                && labels == Some(self.records)
             {
                 Ok(())
             } else {
@@ -185,13 +188,19 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::example;
+    use crate::adapt::{example, method};
 
     #[test]
     fn every_impossible_problem_is_refused_with_a_cure() {
         let (shape, public, private) = example::shifted(3, 40, 30, 1);
-        let check =
-            |shape: &ProblemShape, public: &Dataset| shape.check(public, Task::Regression, true);
+        let with = |shape: &ProblemShape, public: &Dataset| Problem {
+            shape: shape.clone(),
+            public: Arc::new(public.clone()),
+            seed: 0,
+        };
+        let spec = method("target_only").unwrap().spec();
+        let unlabelled_spec = method("moment_release").unwrap().spec();
+        let check = |shape: &ProblemShape, public: &Dataset| with(shape, public).check(spec);
         check(&shape, &public).unwrap();
 
         let few = ProblemShape { private_records: 19, ..shape.clone() };
@@ -211,7 +220,7 @@ mod tests {
             assert!(error.what().contains(word), "{error}");
             assert!(error.cure_text().is_some(), "{error}");
         }
-        unlabelled.check(&public, Task::Regression, false).unwrap();
+        with(&unlabelled, &public).check(unlabelled_spec).unwrap();
 
         let mut missing = public.clone();
         missing.features[(0, 7)] = f64::NAN;
@@ -219,15 +228,14 @@ mod tests {
         missing.target = None;
         assert!(check(&shape, &missing).unwrap_err().what().contains("no label column"));
 
-        let problem = |private: Dataset| Problem {
-            shape: shape.clone(),
-            public: public.clone(),
-            private: Private::new(private.into()),
-            seed: 0,
+        let fits = |private: &Dataset, spec: &Spec| {
+            let private = Private::new(private.clone().into());
+            with(&shape, &public).expected(spec).check(&private)
         };
-        problem(private.clone()).check(Task::Regression, true).unwrap();
+        fits(&private, spec).unwrap();
         let unlabelled = Dataset { target: None, ..private };
-        problem(unlabelled.clone()).check(Task::Regression, false).unwrap();
-        assert!(problem(unlabelled).check(Task::Regression, true).is_err());
+        fits(&unlabelled, unlabelled_spec).unwrap();
+        assert!(fits(&unlabelled, spec).is_err());
+        assert!(fits(&unlabelled.records(0, 20), unlabelled_spec).is_err());
     }
 }

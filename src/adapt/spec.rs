@@ -183,6 +183,7 @@ impl Spec {
 }
 
 /// Checked and complete hyperparameters: every field of the spec has a value in its range.
+/// A method reads them as the struct that [`settings!`] made of its declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings(BTreeMap<&'static str, Value>);
 
@@ -191,41 +192,139 @@ impl Settings {
         self.0.iter().map(|(key, value)| (*key, value))
     }
 
-    pub fn number(&self, key: &str) -> Result<f64> {
-        match self.0.get(key) {
-            Some(Value::Number(x)) => Ok(*x),
-            _ => {
-                Err(Error::failed(format!("the method reads a number '{key}' that its spec lacks")))
-            }
-        }
-    }
-
-    pub fn whole(&self, key: &str) -> Result<u64> {
-        self.number(key).map(|x| x as u64)
-    }
-
-    pub fn text(&self, key: &str) -> Result<&str> {
-        match self.0.get(key) {
-            Some(Value::Text(x)) => Ok(x),
-            _ => {
-                Err(Error::failed(format!("the method reads a choice '{key}' that its spec lacks")))
-            }
-        }
-    }
-
-    pub fn flag(&self, key: &str) -> Result<bool> {
-        match self.0.get(key) {
-            Some(Value::Flag(x)) => Ok(*x),
-            _ => {
-                Err(Error::failed(format!("the method reads a switch '{key}' that its spec lacks")))
-            }
-        }
+    /// The value of one setting. Fails on the settings of another method.
+    pub(crate) fn read<T>(&self, key: &str, setting: &Setting<T>) -> Result<T> {
+        self.0.get(key).and_then(setting.kind.read).ok_or_else(|| {
+            Error::failed(format!("these settings are of a method that has no '{key}'"))
+        })
     }
 }
+
+/// A hyperparameter without its key, which [`settings!`] takes from the name of the member. `T`
+/// is what the method gets.
+#[derive(Debug)]
+pub struct Setting<T> {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub help: &'static str,
+    pub kind: Kind<T>,
+}
+
+impl<T> Setting<T> {
+    pub(crate) const fn field(&self, key: &'static str) -> Field {
+        let Self { name, unit, help, .. } = *self;
+        Field { key, name, unit, help, kind: self.kind.field }
+    }
+}
+
+/// What may stand in a session file, and how it is read.
+#[derive(Debug)]
+pub struct Kind<T> {
+    pub(crate) field: FieldKind,
+    pub(crate) read: fn(&Value) -> Option<T>,
+}
+
+fn number(value: &Value) -> Option<f64> {
+    if let Value::Number(number) = value { Some(*number) } else { None }
+}
+
+pub const fn real(min: f64, max: f64, default: f64) -> Kind<f64> {
+    Kind { field: FieldKind::Real { min, max, default }, read: number }
+}
+
+pub const fn whole(min: u64, max: u64, default: u64) -> Kind<u64> {
+    let read = |value: &Value| number(value).map(|number| number as u64);
+    Kind { field: FieldKind::Whole { min, max, default }, read }
+}
+
+/// `None` is for the method to choose, and 0 in session files.
+pub const fn automatic(max: f64) -> Kind<Option<f64>> {
+    let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number));
+    Kind { field: FieldKind::Automatic { whole: false, max }, read }
+}
+
+pub const fn automatic_whole(max: f64) -> Kind<Option<u64>> {
+    let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number as u64));
+    Kind { field: FieldKind::Automatic { whole: true, max }, read }
+}
+
+pub const fn flag(default: bool) -> Kind<bool> {
+    let read = |value: &Value| if let Value::Flag(flag) = value { Some(*flag) } else { None };
+    Kind { field: FieldKind::Flag { default }, read }
+}
+
+/// Makes a choice: an enum whose variants are the words of session files.
+macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),+ $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $name { $($(#[$of])* $variant),+ }
+
+        impl $name {
+            /// The setting that chooses among them.
+            pub const fn or(default: Self) -> $crate::adapt::spec::Kind<Self> {
+                let options = &[$($word),+];
+                let default = match default { $(Self::$variant => $word),+ };
+                $crate::adapt::spec::Kind {
+                    field: $crate::adapt::spec::FieldKind::Choice { options, default },
+                    read: |value| match value {
+                        $crate::adapt::spec::Value::Text(word) => match word.as_str() {
+                            $($word => Some(Self::$variant),)+
+                            _ => None,
+                        },
+                        _ => None,
+                    },
+                }
+            }
+        }
+    };
+}
+pub(crate) use choices;
+
+/// Makes the settings of a method: a struct to read, and the fields of its [`Spec`].
+macro_rules! settings {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident { $($key:ident: $kind:ty = $setting:expr),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        $vis struct $name { $(pub $key: $kind),* }
+
+        #[allow(non_upper_case_globals)] // named like the members that they describe
+        impl $name {
+            $(const $key: $crate::adapt::spec::Setting<$kind> = $setting;)*
+
+            pub const FIELDS: &'static [$crate::adapt::spec::Field] =
+                &[$(Self::$key.field(stringify!($key))),*];
+
+            pub fn of(settings: &$crate::adapt::spec::Settings) -> $crate::error::Result<Self> {
+                Ok(Self { $($key: settings.read(stringify!($key), &Self::$key)?),* })
+            }
+        }
+    };
+}
+pub(crate) use settings;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    choices! {
+        enum Mode { A = "a", B = "b" }
+    }
+
+    settings! {
+        struct Test {
+            steps: u64 = Setting { name: "steps", unit: "", help: "", kind: whole(1, 10, 3) },
+            mode: Mode = Setting { name: "mode", unit: "", help: "", kind: Mode::or(Mode::A) },
+            rate: Option<f64> = Setting { name: "rate", unit: "", help: "", kind: automatic(2.0) },
+            average: bool = Setting { name: "average", unit: "", help: "", kind: flag(true) },
+        }
+    }
 
     static SPEC: Spec = Spec {
         id: "test",
@@ -234,22 +333,7 @@ mod tests {
         task: Task::Regression,
         needs_private_labels: false,
         needs_public_labels: true,
-        fields: &[
-            Field {
-                key: "steps",
-                name: "steps",
-                unit: "",
-                help: "",
-                kind: FieldKind::Whole { min: 1, max: 10, default: 3 },
-            },
-            Field {
-                key: "mode",
-                name: "mode",
-                unit: "",
-                help: "",
-                kind: FieldKind::Choice { options: &["a", "b"], default: "a" },
-            },
-        ],
+        fields: Test::FIELDS,
     };
 
     fn given(key: &str, value: Value) -> BTreeMap<String, Value> {
@@ -258,15 +342,29 @@ mod tests {
 
     #[test]
     fn missing_settings_take_their_defaults() {
-        let settings = SPEC.check(&BTreeMap::new()).unwrap();
-        assert_eq!(settings.whole("steps").unwrap(), 3);
-        assert_eq!(settings.text("mode").unwrap(), "a");
+        let settings = Test::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap();
+        assert_eq!(settings, Test { steps: 3, mode: Mode::A, rate: None, average: true });
+    }
+
+    #[test]
+    fn given_settings_are_read_as_they_stand() {
+        let read = |key, value| Test::of(&SPEC.check(&given(key, value)).unwrap()).unwrap();
+        assert_eq!(read("mode", Value::Text("b".to_owned())).mode, Mode::B);
+        assert_eq!(read("rate", Value::Number(0.5)).rate, Some(0.5));
+        assert!(!read("average", Value::Flag(false)).average);
+    }
+
+    #[test]
+    fn settings_of_another_method_are_not_read() {
+        let other = Spec { fields: &Test::FIELDS[1..], ..SPEC };
+        let error = Test::of(&other.check(&BTreeMap::new()).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("'steps'"), "{error}");
     }
 
     #[test]
     fn unknown_names_and_values_out_of_range_are_refused_with_the_range() {
         let unknown = SPEC.check(&given("step", Value::Number(3.0))).unwrap_err();
-        assert!(unknown.to_string().contains("steps, mode"), "{unknown}");
+        assert!(unknown.to_string().contains("steps, mode, rate"), "{unknown}");
         for bad in
             [Value::Number(0.0), Value::Number(2.5), Value::Number(f64::NAN), Value::Flag(true)]
         {

@@ -1,6 +1,7 @@
 //! Who is audited.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
@@ -26,8 +27,9 @@ pub struct Subject {
     pub name: String,
     method: &'static dyn Method,
     settings: Settings,
-    shape: ProblemShape,
-    public: Dataset,
+    problem: Problem,
+    /// What the plan is for.
+    aim: Target,
     /// In the private role.
     pub(super) private: Dataset,
     pub(super) calibrated: Calibrated,
@@ -72,35 +74,29 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let plan = method.plan(&shape, &public, target.unwrap_or(TARGET), &settings)?;
+        let problem = Problem { shape, public: Arc::new(public), seed: 0 };
+        let aim = target.unwrap_or(TARGET);
+        let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
-            Some(target) => plan.calibrate(target)?,
-            None => rough(Calibrated::noiseless(&plan.releases, TARGET.delta))?,
+            Some(target) => prepared.plan().calibrate(target)?,
+            None => rough(Calibrated::noiseless(&prepared.plan().releases, TARGET.delta))?,
         };
-        Ok(Self { name: name.to_owned(), method, settings, shape, public, private, calibrated })
+        Ok(Self { name: name.to_owned(), method, settings, problem, aim, private, calibrated })
     }
 
     /// The whole run on these records in the private role.
     pub(super) fn play(&self, private: Bounded, seed: u64, history: History) -> Result<Played> {
         let mut spender = Spender::audited(&self.calibrated, seed, history);
-        let problem = Problem {
-            shape: self.shape.clone(),
-            public: self.public.clone(),
-            private: Private::new(private),
-            seed: 0,
-        };
-        let mut run = self.method.start(problem, &self.settings, &self.calibrated)?;
-        let (watch, mut told) = (Watch::sealed(), Vec::new());
-        loop {
-            let step = run.step(&mut spender, &watch)?;
+        let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
+        let mut run = prepared.start(Private::new(private), &self.calibrated)?;
+        let mut told = Vec::new();
+        run.drive(&mut spender, &Watch::sealed(), |_, _, step| {
             let open = |measure: &adapt::Measure| {
                 Some(format!("{} {:?}", measure.series.words(), measure.value.open()?))
             };
             told.extend(step.measures.iter().filter_map(open));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })?;
         told.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
         told.push(format!("{:?}", run.finish()?.get()));
         let exceeds = spender.exceeds_its_plan();
@@ -109,7 +105,7 @@ impl Subject {
 
     /// The records as they would come out of preparation.
     pub(super) fn bounded(&self, private: Dataset) -> Bounded {
-        Bounded::within(private, self.shape.bounds)
+        Bounded::within(private, self.problem.shape.bounds)
     }
 }
 

@@ -253,10 +253,10 @@ impl Inspect {
         let all: Vec<&Loaded> = all.iter().collect();
         for plan in &session.plans {
             let assembled = assemble(&session, plan, &all);
-            let outcome = assembled.map(|Assembly { problem, .. }| Clipped {
+            let outcome = assembled.map(|Assembly { problem, private, .. }| Clipped {
                 public: problem.public.clipped,
                 of_public: problem.public.len(),
-                private: problem.private.curator(&watch, |private| private.clipped),
+                private: private.curator(&watch, |private| private.clipped),
                 of_private: problem.shape.private_records,
             });
             report.plans.push(PlanReport { name: plan.name.clone(), outcome });

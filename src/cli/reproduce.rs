@@ -84,25 +84,23 @@ struct Manner {
     out: Option<PathBuf>,
 }
 
+/// Runs the grid under a progress bar. What a signal left unfinished is missing in the
+/// harvest.
+fn conduct<T: Send>(
+    what: &str,
+    grid: Grid,
+    interrupted: &AtomicBool,
+    task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
+) -> Result<Harvest<T>> {
+    let mut progress = Progress::new(what, grid.tasks());
+    let harvest = grid.run(parallel::threads(), interrupted, &mut |done| progress.tell(done), task);
+    progress.end();
+    harvest
+}
+
 impl Manner {
     fn seeds(&self) -> u64 {
         self.seeds.unwrap_or(if self.quick { 2 } else { 10 })
-    }
-
-    /// Runs the grid under a progress bar. What a signal left unfinished is missing in the
-    /// harvest.
-    fn conduct<T: Send>(
-        &self,
-        what: &str,
-        grid: Grid,
-        interrupted: &AtomicBool,
-        task: impl Fn(Place<'_>) -> Result<Option<T>> + Sync,
-    ) -> Result<Harvest<T>> {
-        let mut progress = Progress::new(what, grid.tasks());
-        let harvest =
-            grid.run(parallel::threads(), interrupted, &mut |done| progress.tell(done), task);
-        progress.end();
-        harvest
     }
 
     /// Prints the findings and writes them where they are wanted; an error if a signal left
@@ -197,15 +195,10 @@ impl Discrepancy {
         let convergence =
             Convergence { dimensions: self.dimensions_without_noise(), seeds: study.seeds.clone() };
         let interrupted = signals::on_first(|| {})?;
-        let courses = self.manner.conduct(
-            "runs without noise",
-            convergence.grid(),
-            &interrupted,
-            |place| convergence.measure(place),
-        )?;
-        let harvest = self
-            .manner
-            .conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
+        let courses = conduct("runs without noise", convergence.grid(), &interrupted, |place| {
+            convergence.measure(place)
+        })?;
+        let harvest = conduct("runs", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
             name: "discrepancy",
             header: study.header(),
@@ -262,10 +255,7 @@ impl Correction {
         let (problems, missing) = self.on.problems(&cases)?;
         let study = correction::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
-        let harvest = self
-            .on
-            .manner
-            .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
             name: "correction",
             header: study.header(&missing),
@@ -282,10 +272,7 @@ impl Labelled {
         let (problems, missing) = self.on.problems(&cases)?;
         let study = labelled::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
         let interrupted = signals::on_first(|| {})?;
-        let harvest = self
-            .on
-            .manner
-            .conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
             name: "labelled",
             header: study.header(&missing),
@@ -369,15 +356,12 @@ impl Ranking {
         let model = ProbeModel::Perceptron(self.units, Activation::Relu);
         let (study, missing) = ranking::Study::new(data, model, self.batch, repeats, 1)?;
         let interrupted = signals::on_first(|| {})?;
-        let harvest = self
-            .manner
-            .conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
+        let harvest = conduct("repeats", study.grid(), &interrupted, |place| study.measure(place))?;
         let mut tables = study.tables(&harvest);
         let (seeds, most) = if self.manner.quick { (1, 500) } else { (3, 1000) };
         let trials = Trials::new(&study, self.manner.seeds.unwrap_or(seeds).min(seeds), most)?;
-        let trained = self
-            .manner
-            .conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
+        let trained =
+            conduct("trainings", trials.grid(), &interrupted, |place| trials.measure(place))?;
         tables.splice(1..1, trials.tables(&harvest, &trained));
         let (done, tasks) = (harvest.done + trained.done, harvest.tasks() + trained.tasks());
         if done == tasks {
@@ -427,9 +411,7 @@ impl Classification {
         let (mut tables, mut figures, mut done, mut tasks) = (Vec::new(), Vec::new(), 0, 0);
         for study in wanted {
             let harvest =
-                self.manner.conduct(study.name(), study.grid(), &interrupted, |place| {
-                    study.measure(place)
-                })?;
+                conduct(study.name(), study.grid(), &interrupted, |place| study.measure(place))?;
             (done, tasks) = (done + harvest.done, tasks + harvest.tasks());
             tables.extend(study.tables(&harvest));
             figures.extend(study.figures(&harvest));

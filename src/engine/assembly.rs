@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::overlap;
-use crate::adapt::{self, Method, Plan, Problem, ProblemShape, Settings, Start};
+use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -24,11 +25,11 @@ use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
     pub method: &'static dyn Method,
-    pub settings: Settings,
     pub preparation: Preparation,
-    pub plan: Plan,
-    pub calibrated: Calibrated,
     pub problem: Problem,
+    pub prepared: Prepared,
+    pub calibrated: Calibrated,
+    pub private: Private<Bounded>,
     pub public_holdout: Dataset,
     /// Absent where the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
@@ -40,7 +41,7 @@ pub struct Assembly {
 
 impl std::fmt::Debug for Assembly {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Assembly").field("plan", &self.plan).finish_non_exhaustive()
+        f.debug_struct("Assembly").field("prepared", &self.prepared).finish_non_exhaustive()
     }
 }
 
@@ -188,12 +189,13 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         classes: preparation.class_names().to_vec(),
         start: start.map(|(start, _)| start),
     };
-    let planned = method.plan(&shape, &public, plan.target, &settings)?;
-    let calibrated = planned.calibrate(plan.target)?;
-    let mut warnings = planned.warnings.clone();
+    let problem = Problem { shape, public: Arc::new(public), seed: plan.seed };
+    let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
+    let calibrated = prepared.plan().calibrate(plan.target)?;
+    let mut warnings = prepared.plan().warnings.clone();
     let declared = overlap::declarations(publics.iter().map(|public| **public));
     warnings.extend(declared.iter().cloned());
-    warnings.extend(clipping(&public, &plan.preparation));
+    warnings.extend(clipping(&problem.public, &plan.preparation));
     warnings.extend(left_out(private, &used));
     warnings.extend(lineage.as_ref().map(Lineage::note));
     if delta::is_large(plan.target.delta, private.rows as u64) {
@@ -205,14 +207,13 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         records: private.definition.records,
         declared,
     };
-    let problem = Problem { shape, public, private: train, seed: plan.seed };
     Ok(Assembly {
         method,
-        settings,
         preparation,
-        plan: planned,
-        calibrated,
         problem,
+        prepared,
+        calibrated,
+        private: train,
         public_holdout,
         private_holdout,
         lineage,
@@ -270,7 +271,7 @@ fn private_classes(private: &DatasetDefinition) -> Result<Vec<String>> {
 }
 
 /// The model of an earlier run, and how its features are prepared.
-fn starting_model(path: &Path) -> Result<(Start, Preparation)> {
+fn starting_model(path: &Path) -> Result<(StartingModel, Preparation)> {
     let saved = SavedModel::open(path)?;
     let Model::Classifier(model) = saved.model else {
         return Err(Error::usage(format!(
@@ -281,7 +282,7 @@ fn starting_model(path: &Path) -> Result<(Start, Preparation)> {
         .cure("start from a model of dp_sgd, pillar, gep or pretraining"));
     };
     let classes = saved.preparation.class_names().to_vec();
-    Ok((Start { model, classes }, saved.preparation))
+    Ok((StartingModel { model, classes }, saved.preparation))
 }
 
 /// All public records under the columns in use.
@@ -410,7 +411,7 @@ mod tests {
             private: found.private_holdout.as_ref(),
             watch: &watch,
         };
-        let baselines = judge.baselines(&found.problem.public, &found.problem.private);
+        let baselines = judge.baselines(&found.problem.public, &found.private);
         let scores = judge.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();
@@ -439,10 +440,10 @@ mod tests {
         let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
         let loaded = loaded.collect::<Result<Vec<_>>>().unwrap();
         let found = assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>());
-        let problem = found.unwrap().problem;
-        assert_eq!(problem.shape.private_records, 168);
+        let found = found.unwrap();
+        assert_eq!(found.problem.shape.private_records, 168);
         let watch = crate::privacy::Watch::open();
-        let zeros = problem.private.curator(&watch, |private| {
+        let zeros = found.private.curator(&watch, |private| {
             (private.len(), private.features.column_iter().filter(|x| x.norm() == 0.0).count())
         });
         // Of 210 records 30 have a gap; 168 of them are trained on.

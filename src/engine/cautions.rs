@@ -1,8 +1,7 @@
 //! What the curator should know about the private records before believing a run's numbers:
 //! exact, so for open eyes alone.
 
-use crate::adapt::Problem;
-use crate::data::{Dataset, Table};
+use crate::data::{Bounded, Dataset, Table};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
 /// Share of clipped records that is worth telling: bounds taken from public data clip a
@@ -14,12 +13,12 @@ const LARGE: usize = 20_000_000;
 
 /// Sentences, perhaps none; `None` under a sealed watch.
 pub fn of(
-    problem: &Problem,
+    private: &Private<Bounded>,
     table: Option<&Private<Table>>,
     known: &[String],
     watch: &Watch,
 ) -> Option<CuratorOnly<Vec<String>>> {
-    let training = problem.private.curator(watch, |data| training(data))?;
+    let training = private.curator(watch, |data| training(data))?;
     let training = training.map(|found| [known, &found].concat());
     let copies = table.and_then(|table| table.curator(watch, copies));
     Some(match copies {

@@ -21,17 +21,17 @@
 use super::job::{new_run_id, open_budget};
 use crate::data::Role;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::event::PlannedMechanism;
 use crate::privacy::accountant::{Composition, calibrate};
 use crate::privacy::ledger::{Grant, Noise, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{
-    Adjacency, Allotment, Guarantee, PlannedRelease, Private, Reach, Released, Spender, Target,
+    Adjacency, Allotment, Guarantee, Laplace, PlannedRelease, Private, Reach, Release, Released,
+    Spender, Target,
 };
 use crate::session::{Loaded, Session, Workspace, dataset};
 
 const METHOD: &str = "count";
-const RELEASE: &str = "count";
+const RELEASE: Release<Laplace> = Release::new("count", Laplace { sensitivity: 1.0, numbers: 1 });
 
 /// How likely the proposed size may be less than the number of records.
 pub const TOO_SMALL: f64 = 1e-10;
@@ -57,15 +57,13 @@ pub struct Counted {
 }
 
 fn plan() -> PlannedRelease {
-    PlannedRelease {
-        label: RELEASE,
-        what: "the number of private records".to_owned(),
-        mechanism: PlannedMechanism::Laplace { l1_sensitivity: 1.0, coordinates: 1 },
-        count: 1,
-        noise: Allotment::Share(1.0),
+    RELEASE.announced(
+        "the number of private records".to_owned(),
+        1,
+        Allotment::Share(1.0),
         // A record that is added takes the place of an empty one: a replacement.
-        adjacency: Adjacency::ReplaceOne,
-    }
+        Adjacency::ReplaceOne,
+    )
 }
 
 /// Releases how many records a private dataset of the session has, as it is filtered.
@@ -120,7 +118,7 @@ pub fn count(
 }
 
 fn noisy(private: &Loaded, spender: &mut Spender) -> Result<(Released<f64>, f64)> {
-    let scale = spender.scale(RELEASE)?;
+    let scale = spender.scale(&RELEASE)?;
     release(&private.private()?.map(|table| table.rows() as f64), spender)
         .map(|about| (about, scale))
 }
@@ -141,6 +139,7 @@ fn proposal(about: f64, scale: f64) -> usize {
 mod tests {
     use super::*;
     use crate::privacy::Calibrated;
+    use crate::privacy::accountant::event::PlannedMechanism;
 
     fn released(rows: f64, calibrated: &Calibrated, seed: u64) -> f64 {
         let mut spender = Spender::rehearsal(calibrated, seed);

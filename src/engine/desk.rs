@@ -591,7 +591,7 @@ impl Clerk {
         warnings.extend(account.large_delta().into_iter().chain(total.remark));
         Ok(Preview {
             shape: assembly.problem.shape.clone(),
-            releases: assembly.plan,
+            releases: assembly.prepared.plan().clone(),
             account: account.id.clone(),
             budget: account.budget,
             standing: total.standing,

@@ -10,7 +10,8 @@ use super::assembly::{Assembly, assemble, refuse_overlap};
 use super::cautions;
 use super::control::Control;
 use super::overlap;
-use crate::adapt::{Measure, Run, Series, Standing, Step, baseline};
+use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
+use crate::adapt::{Measure, Run, Series, Standing, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
@@ -270,17 +271,17 @@ pub(super) fn perform(
     let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
     tell(Moment::Granted {
         run: run.clone(),
-        steps: assembly.plan.steps,
+        steps: assembly.prepared.plan().steps,
         warnings: assembly.warnings.iter().chain(&notes).cloned().collect(),
         cautions: cautions::of(
-            &assembly.problem,
+            &assembly.private,
             private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
             &known,
             &job.watch,
         ),
     });
     let delta = job.plan.target.delta;
-    let Assembly { method, settings, preparation, calibrated, problem, .. } = assembly;
+    let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (lineage, taken_as_public) = (assembly.lineage, assembly.taken_as_public);
     let judge = Judge {
         preparation: &preparation,
@@ -290,7 +291,9 @@ pub(super) fn perform(
     };
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
-    let baselines = judge.baselines(&problem.public, &problem.private);
+    let baselines = judge.baselines(&problem.public, &private);
+    // The run has the only handle then, and need not copy what it changes.
+    drop(problem);
 
     // A panic in a method must not take the interface, the terminal or the
     // ledger's settlement with it.
@@ -302,7 +305,7 @@ pub(super) fn perform(
     let unseen = Watch::sealed();
     let before = recorded.as_ref().map(Recorded::steps);
     let ended = catch_unwind(AssertUnwindSafe(|| -> Result<Outcome> {
-        let mut run = method.start(problem, &settings, &calibrated)?;
+        let mut run = prepared.start(private, &calibrated)?;
         let mut again = true;
         loop {
             // A step that was taken and written down before is only taken to get beyond it.
@@ -494,11 +497,11 @@ pub(super) struct Baselines {
 
 impl Judge<'_> {
     pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
-        let ridge = baseline::DEFAULT_RIDGE;
+        let ridge = DEFAULT_RIDGE;
         let names = self.preparation.class_names();
         let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
-        let source_only = (!foreign).then(|| baseline::reference(public, ridge).ok());
-        let target_only = baseline::target_only(private, ridge, self.watch);
+        let source_only = (!foreign).then(|| reference::reference(public, ridge).ok());
+        let target_only = reference::target_only(private, ridge, self.watch);
         Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
     }
 
@@ -617,8 +620,8 @@ pub(super) fn new_run_id(method: &str) -> RunId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{PlannedMechanism, calibrate};
-    use crate::privacy::{Adjacency, Allotment, PlannedRelease};
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
 
     #[test]
     fn a_panic_becomes_an_error_with_its_message() {
@@ -633,23 +636,15 @@ mod tests {
 
     #[test]
     fn what_is_spent_so_far_grows_to_what_the_whole_plan_costs_and_not_beyond() {
-        let sum = PlannedRelease {
-            label: "sum",
-            what: String::new(),
-            mechanism: PlannedMechanism::SubsampledGaussian {
-                l2_sensitivity: 1.0,
-                coordinates: 1,
-                rate: 0.2,
-            },
-            count: 40,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ZeroOut,
-        };
-        let calibrated = calibrate(&[sum], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
+        let kind = SampledSum { sensitivity: 1.0, numbers: 1, rate: 0.2 };
+        let sum = Release::new("sum", kind);
+        let what = "a sum".to_owned();
+        let plan = sum.announced(what, 40, Allotment::Share(1.0), Adjacency::ZeroOut);
+        let calibrated = calibrate(&[plan], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let (mut before, data) = (0.0, Private::new(()));
         for _ in 0..40 {
-            data.release_sampled_sum(&mut spender, "sum", |()| 9, |(), _, _| ()).unwrap();
+            data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
             let epsilon = epsilon_of(&spender, &calibrated).unwrap();
             assert!(epsilon >= before);
             before = epsilon;

@@ -90,7 +90,7 @@ fn seen(loaded: &[Loaded], assembly: &Assembly) -> String {
 
 fn training(assembly: &Assembly) -> Dataset {
     let watch = Watch::open();
-    let all = assembly.problem.private.curator(&watch, |data| Dataset::clone(data)).unwrap();
+    let all = assembly.private.curator(&watch, |data| Dataset::clone(data)).unwrap();
     all.reveal(&watch).unwrap().clone()
 }
 
@@ -318,9 +318,9 @@ fn no_method_tells_of_a_record_that_cannot_be_used() {
             let loaded = load(&session, directory.path());
             let assembly = assembled(&session, &loaded, id);
             assert_eq!(seen(&loaded, &assembly), everybody, "{id}");
-            let Assembly { problem, settings, calibrated, .. } = assembly;
+            let Assembly { prepared, calibrated, private, .. } = assembly;
             let mut spender = Spender::rehearsal(&calibrated, 1);
-            let mut run = method.start(problem, &settings, &calibrated).unwrap();
+            let mut run = prepared.start(private, &calibrated).unwrap();
             run.step(&mut spender, &Watch::sealed())
                 .unwrap_or_else(|error| panic!("{id}: {error}"));
         }

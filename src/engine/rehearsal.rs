@@ -34,9 +34,9 @@ pub(crate) fn rehearse(
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
     let assembly = assemble(&job.session, &job.plan, &loaded)?;
-    let Assembly { method, settings, preparation, calibrated, plan, problem, .. } = assembly;
+    let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (warnings, cautions) = (Vec::new(), None);
-    tell(Moment::Granted { run: run.clone(), steps: plan.steps, warnings, cautions });
+    tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let judge = Judge {
         preparation: &preparation,
@@ -46,21 +46,19 @@ pub(crate) fn rehearse(
     };
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
-    let baselines = judge.baselines(&problem.public, &problem.private);
+    let baselines = judge.baselines(&problem.public, &private);
     let delta = job.plan.target.delta;
     let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut running = method.start(problem, &settings, &calibrated)?;
-    let steps = loop {
-        let mut step = running.step(&mut spender, &job.watch)?;
-        judge.judge(&*running, &mut step);
-        let epsilon = epsilon_of(&spender, &calibrated)?;
+    let mut running = prepared.start(private, &calibrated)?;
+    let mut steps = 0;
+    running.drive(&mut spender, &job.watch, |running, spender, mut step| {
+        judge.judge(running, &mut step);
+        let epsilon = epsilon_of(spender, &calibrated)?;
         directory.record(&step, epsilon, &job.watch)?;
-        let (index, done) = (step.index, step.done);
-        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * index as u32 }));
-        if done {
-            break index;
-        }
-    };
+        steps = step.index;
+        tell(Moment::Stepped(Progress { step, epsilon, worked: EACH * steps as u32 }));
+        Ok(())
+    })?;
     let model = running.finish()?;
     let mechanisms = spender.drawn();
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;

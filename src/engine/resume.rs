@@ -168,18 +168,15 @@ mod tests {
     ) -> (Vec<u64>, u64) {
         let assembly = assemble(session, plan, loaded).unwrap();
         let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
-        let started =
-            assembly.method.start(assembly.problem, &assembly.settings, &assembly.calibrated);
+        let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
         let mut run = started.unwrap();
         let mut told = Vec::new();
-        loop {
-            let step = run.step(&mut spender, watch).unwrap();
+        run.drive(&mut spender, watch, |_, _, step| {
             let open = step.measures.iter().filter_map(|measure| measure.value.open());
             told.extend(open.map(f64::to_bits));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })
+        .unwrap();
         let model = run.finish().unwrap().into_inner();
         for tensor in model.tensors() {
             told.extend(tensor.values.iter().map(|value| value.to_bits()));

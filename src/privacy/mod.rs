@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`private`] | the boundary: [`Private`], [`Released`], [`CuratorOnly`], [`Watch`] and every opening |
 //! | [`query`] | what a query may give: clipped by the mechanism |
+//! | [`release`] | a planned release: its type says how it is drawn |
 //! | [`accountant`] | what a list of noise events guarantees, and the noise a target needs |
 //! | [`mechanism`] | the noise itself, sampled exactly |
 //! | [`spender`] | the only way from private to released: reserve in the ledger, then draw |
@@ -20,6 +21,7 @@ pub mod ledger;
 pub mod mechanism;
 pub mod private;
 pub mod query;
+pub mod release;
 pub mod secret;
 pub mod spender;
 pub(crate) mod tape;
@@ -29,6 +31,7 @@ pub use accountant::{Adjacency, Allotment, Calibrated, Event, Guarantee, Planned
 pub use ledger::Ledger;
 pub use private::{CuratorOnly, Fault, Private, Released, Watch};
 pub use query::{ClippedSum, Contributions, Reach};
+pub use release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
 pub use secret::Secret;
 pub use spender::Spender;
 pub use transcript::Transcript;

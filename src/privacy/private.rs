@@ -16,7 +16,7 @@
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
 //! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
-//! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, to draw with, and `adapt::public_shape::run`, for what public predictors lose on public records |
+//! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, to draw with, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
 //! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on wholly other private data must give the same model and the same measures, bit for bit |
 //! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
@@ -194,6 +194,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::mechanism::PoissonSample;
 use super::query::{ClippedSum, Reach};
+use super::release::{Direction, Gaussian, Laplace, Release, SampledSum, Selection};
 use super::spender::Spender;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -260,14 +261,13 @@ impl<T> Private<T> {
         Ok(Private::new(transform(Arc::unwrap_or_clone(self.0))?))
     }
 
-    /// Releases a vector with Gaussian noise. `release` names one of the
-    /// releases that the run's plan announced: sensitivity, scale and count
-    /// come from there, so what is drawn is what was accounted for. The spender
+    /// Releases a vector with Gaussian noise. `release` is one that the run's plan announced:
+    /// scale and count come from there, so what is drawn is what was accounted for. The spender
     /// writes the ledger before any noise is drawn, and clips the query to `reach`.
     pub(crate) fn release_gaussian(
         &self,
         spender: &mut Spender,
-        release: &str,
+        release: Release<Gaussian>,
         reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
@@ -280,7 +280,7 @@ impl<T> Private<T> {
     pub(crate) fn release_sampled_sum(
         &self,
         spender: &mut Spender,
-        release: &str,
+        release: Release<SampledSum>,
         records: impl Fn(&T) -> usize,
         query: impl Fn(&T, &PoissonSample, &mut ClippedSum),
     ) -> Result<Released<Vec<f64>>> {
@@ -293,7 +293,7 @@ impl<T> Private<T> {
     pub(crate) fn release_laplace(
         &self,
         spender: &mut Spender,
-        release: &str,
+        release: Release<Laplace>,
         reach: &Reach,
         query: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<Vec<f64>>> {
@@ -305,7 +305,7 @@ impl<T> Private<T> {
     pub(crate) fn release_direction(
         &self,
         spender: &mut Spender,
-        release: &str,
+        release: Release<Direction>,
         reach: &Reach,
         query: impl Fn(&T) -> Matrix,
     ) -> Result<Released<Vec<f64>>> {
@@ -318,7 +318,7 @@ impl<T> Private<T> {
     pub(crate) fn select(
         &self,
         spender: &mut Spender,
-        release: &str,
+        release: Release<Selection>,
         reach: &Reach,
         scores: impl Fn(&T) -> Vec<f64>,
     ) -> Result<Released<usize>> {

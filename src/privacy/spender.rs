@@ -9,6 +9,7 @@ use super::mechanism::{
     NoisyMaximum, PermuteAndFlip, PoissonSample,
 };
 use super::query::{ClippedSum, Reach};
+use super::release::{Direction, Gaussian, Laplace, Release, ReleaseKind, SampledSum, Selection};
 use super::tape::{Draw, History, Tape};
 use super::transcript::Transcript;
 use crate::error::{Error, Kind, Result};
@@ -188,7 +189,7 @@ impl Spender {
     }
 
     /// Noise scale of a planned release: σ, b, or the scale of a selection.
-    pub fn scale(&self, release: &str) -> Result<f64> {
+    pub fn scale<K: ReleaseKind>(&self, release: &Release<K>) -> Result<f64> {
         Ok(self.events[self.find(release)?].mechanism.scale())
     }
 
@@ -245,15 +246,15 @@ impl Spender {
 
     pub(super) fn gaussian(
         &mut self,
-        release: &str,
+        release: Release<Gaussian>,
         reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
-        let index = self.find(release)?;
+        let index = self.find(&release)?;
         let Mechanism::Gaussian { sigma, grid, coordinates, sensitivity } =
             self.events[index].mechanism
         else {
-            return Err(planned_otherwise(release));
+            return Err(planned_otherwise(release.label()));
         };
         let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
         self.once(index, coordinates, query, |spender, exact| {
@@ -275,15 +276,15 @@ impl Spender {
     /// A sum over a sample of `records` records.
     pub(super) fn sampled_sum(
         &mut self,
-        release: &str,
+        release: Release<SampledSum>,
         records: usize,
         add: impl FnOnce(&PoissonSample, &mut ClippedSum),
     ) -> Result<Vec<f64>> {
-        let index = self.find(release)?;
+        let index = self.find(&release)?;
         let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, sensitivity } =
             self.events[index].mechanism
         else {
-            return Err(planned_otherwise(release));
+            return Err(planned_otherwise(release.label()));
         };
         let query = |spender: &mut Self| {
             let sample = spender.sample(index, rate, records)?;
@@ -311,15 +312,15 @@ impl Spender {
 
     pub(super) fn laplace(
         &mut self,
-        release: &str,
+        release: Release<Laplace>,
         reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
-        let index = self.find(release)?;
+        let index = self.find(&release)?;
         let Mechanism::Laplace { scale, grid, coordinates, sensitivity } =
             self.events[index].mechanism
         else {
-            return Err(planned_otherwise(release));
+            return Err(planned_otherwise(release.label()));
         };
         let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
         self.once(index, coordinates, query, |spender, exact| {
@@ -333,13 +334,13 @@ impl Spender {
     /// A vector along one direction u, the larger uᵀAu of the matrix A the likelier.
     pub(super) fn direction(
         &mut self,
-        release: &str,
+        release: Release<Direction>,
         reach: &Reach,
         exact: impl FnOnce() -> Matrix,
     ) -> Result<Vec<f64>> {
-        let index = self.find(release)?;
+        let index = self.find(&release)?;
         let Mechanism::Direction { scale, dimension, range } = self.events[index].mechanism else {
-            return Err(planned_otherwise(release));
+            return Err(planned_otherwise(release.label()));
         };
         let query = |_: &mut Self| Ok(clipped(exact().as_slice().to_vec(), reach, range));
         self.once(index, dimension * dimension, query, |spender, exact| {
@@ -354,17 +355,17 @@ impl Spender {
     /// One of the candidates, the larger its score the likelier.
     pub(super) fn select(
         &mut self,
-        release: &str,
+        release: Release<Selection>,
         reach: &Reach,
         scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
-        let index = self.find(release)?;
+        let index = self.find(&release)?;
         let mechanism = self.events[index].mechanism;
         let (Mechanism::Selection { candidates, range, .. }
         | Mechanism::PermuteAndFlip { candidates, range, .. }
         | Mechanism::NoisySelection { candidates, sensitivity: range, .. }) = mechanism
         else {
-            return Err(planned_otherwise(release));
+            return Err(planned_otherwise(release.label()));
         };
         let query = |_: &mut Self| Ok(clipped(scores(), reach, range));
         let winner = self.once(index, candidates, query, |spender, scores| {
@@ -388,14 +389,17 @@ impl Spender {
                         None => largest(scores),
                     }
                 }
-                _ => Err(planned_otherwise(release)),
+                _ => Err(planned_otherwise(release.label())),
             };
             // A transcript holds numbers; every index is one exactly.
             winner.map(|winner| vec![winner as f64])
         })?;
         match winner.as_slice() {
             [winner] => Ok(*winner as usize),
-            _ => Err(Error::refused(format!("the transcript has no winner of '{release}'"))),
+            _ => Err(Error::refused(format!(
+                "the transcript has no winner of '{}'",
+                release.label()
+            ))),
         }
     }
 
@@ -550,11 +554,18 @@ impl Spender {
         Ok(())
     }
 
-    fn find(&self, release: &str) -> Result<usize> {
-        self.events
-            .iter()
-            .position(|event| event.label == release)
-            .ok_or_else(|| Error::refused(format!("release '{release}' is not in the run's plan")))
+    /// The event of a planned release, which must be accounted for as its handle says.
+    fn find<K: ReleaseKind>(&self, release: &Release<K>) -> Result<usize> {
+        let label = release.label();
+        let index =
+            self.events.iter().position(|event| event.label == label).ok_or_else(|| {
+                Error::refused(format!("release '{label}' is not in the run's plan"))
+            })?;
+        if self.events[index].mechanism.carries_out(&release.mechanism()) {
+            Ok(index)
+        } else {
+            Err(planned_otherwise(label))
+        }
     }
 }
 
@@ -590,7 +601,7 @@ mod tests {
     };
     use crate::privacy::ledger::{Budget, DatasetRecord, Grant, Noise};
     use crate::privacy::mechanism::{DiscreteLaplace, NoisyMaximum};
-    use crate::privacy::{Private, Released};
+    use crate::privacy::{Private, Released, Rule};
 
     const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
     const WIDE: Reach = Reach::Ball(100.0);
@@ -659,20 +670,51 @@ mod tests {
         Private::new(vec![0.25, -0.125, 3.0, 0.5])
     }
 
-    fn query(kind: &str, spender: &mut Spender, label: &str) -> Result<Released<Vec<f64>>> {
+    fn gaussian(label: &'static str, numbers: usize) -> Release<Gaussian> {
+        Release::new(label, Gaussian { sensitivity: 1.0, numbers })
+    }
+
+    fn sampled(numbers: usize) -> Release<SampledSum> {
+        Release::new("subsampled", SampledSum { sensitivity: 1.0, numbers, rate: 0.5 })
+    }
+
+    fn selection(label: &'static str) -> Release<Selection> {
+        let (rule, range) = match label {
+            "flipped selection" => (Rule::PermuteAndFlip, 1.0),
+            "noisy selection" => (Rule::NoisyMaximum, 2.0),
+            _ => (Rule::Exponential, 1.0),
+        };
+        Release::new(label, Selection { rule, range, candidates: 3 })
+    }
+
+    /// Draws as if a release had been planned as this kind.
+    fn query(kind: &str, spender: &mut Spender, label: &'static str) -> Result<Released<Vec<f64>>> {
         let data = data();
         match kind {
-            "gaussian" => data.release_gaussian(spender, label, &WIDE, |data| data[..2].to_vec()),
-            "subsampled" => data.release_sampled_sum(spender, label, Vec::len, |data, s, sum| {
-                let first: f64 = s.members().iter().map(|i| data[*i]).sum();
-                sum.add_fused(&[first / 8.0, s.members().len() as f64 / 2.0], s.members().len());
-            }),
-            "laplace" => data.release_laplace(spender, label, &WIDE, |data| data[..2].to_vec()),
-            "direction" => data.release_direction(spender, label, &WIDE, |data| {
-                Matrix::from_column_slice(2, 2, data)
-            }),
+            "gaussian" => {
+                data.release_gaussian(spender, gaussian(label, 2), &WIDE, |data| data[..2].to_vec())
+            }
+            "subsampled" => {
+                let kind = SampledSum { sensitivity: 1.0, numbers: 2, rate: 0.5 };
+                let release = Release::new(label, kind);
+                data.release_sampled_sum(spender, release, Vec::len, |data, s, sum| {
+                    let first: f64 = s.members().iter().map(|i| data[*i]).sum();
+                    let count = s.members().len();
+                    sum.add_fused(&[first / 8.0, count as f64 / 2.0], count);
+                })
+            }
+            "laplace" => {
+                let release = Release::new(label, Laplace { sensitivity: 1.0, numbers: 2 });
+                data.release_laplace(spender, release, &WIDE, |data| data[..2].to_vec())
+            }
+            "direction" => {
+                let release = Release::new(label, Direction { range: 1.0, dimension: 2 });
+                data.release_direction(spender, release, &WIDE, |data| {
+                    Matrix::from_column_slice(2, 2, data)
+                })
+            }
             _ => data
-                .select(spender, label, &WIDE, |data| data[1..].to_vec())
+                .select(spender, selection(label), &WIDE, |data| data[1..].to_vec())
                 .map(|winner| winner.map(|winner| vec![winner as f64])),
         }
     }
@@ -680,9 +722,8 @@ mod tests {
     #[test]
     fn every_kind_is_drawn_as_often_as_planned_and_no_other_way() {
         let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
-        let labels: Vec<String> = calibrated.events.iter().map(|e| e.label.clone()).collect();
         let mut spender = Spender::rehearsal(&calibrated, 1);
-        for label in &labels {
+        for label in every_kind().iter().map(|release| release.label) {
             for other in ["gaussian", "subsampled", "laplace", "selection", "direction"] {
                 if !label.ends_with(other) {
                     let before = spender.noise_words();
@@ -708,7 +749,7 @@ mod tests {
     fn rehearsals_without_noise_are_exact_and_select_the_first_of_the_largest() {
         let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 1);
-        let mut get = |label: &str| query(label, &mut spender, label).unwrap().into_inner();
+        let mut get = |label: &'static str| query(label, &mut spender, label).unwrap().into_inner();
         assert_eq!(get("gaussian"), [0.25, -0.125]);
         assert_eq!(get("laplace"), [0.25, -0.125]);
         assert_eq!(get("selection"), [1.0]);
@@ -718,24 +759,14 @@ mod tests {
         assert!((axis[0] / axis[1] + 0.414_213_56).abs() < 1e-6, "{axis:?}");
         assert_eq!((2.0 * get("subsampled")[1]).fract(), 0.0);
         let ties = |(): &()| vec![0.0, 7.0, 7.0];
-        let ties = Private::new(()).select(&mut spender, "selection", &WIDE, ties);
+        let ties = Private::new(()).select(&mut spender, selection("selection"), &WIDE, ties);
         assert_eq!(ties.unwrap().into_inner(), 1);
     }
 
     #[test]
     fn every_poisson_sample_of_a_release_is_another() {
-        let calibrated = Calibrated::noiseless(
-            &[planned(
-                "subsampled",
-                PlannedMechanism::SubsampledGaussian {
-                    l2_sensitivity: 1.0,
-                    coordinates: 1000,
-                    rate: 0.5,
-                },
-                2,
-            )],
-            1e-6,
-        );
+        let plan = [planned("subsampled", sampled(1000).mechanism(), 2)];
+        let calibrated = Calibrated::noiseless(&plan, 1e-6);
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let mut memberships = || {
             let membership = |(): &(), sample: &PoissonSample, sum: &mut ClippedSum| {
@@ -746,7 +777,7 @@ mod tests {
                 sum.add_fused(&mask, sample.members().len());
             };
             Private::new(())
-                .release_sampled_sum(&mut spender, "subsampled", |()| 1000, membership)
+                .release_sampled_sum(&mut spender, sampled(1000), |()| 1000, membership)
                 .unwrap()
                 .into_inner()
         };
@@ -761,8 +792,8 @@ mod tests {
         let mut spender = Spender::rehearsal(&calibrated, 1);
         let reach = Reach::between(-5.0, 5.0, 3);
         let mut select = |scores: Vec<f64>| {
-            let selected =
-                Private::new(scores).select(&mut spender, "selection", &reach, Vec::clone);
+            let release = selection("selection");
+            let selected = Private::new(scores).select(&mut spender, release, &reach, Vec::clone);
             selected.map(Released::into_inner).map_err(|error| error.to_string())
         };
         assert_eq!(select(vec![-1.0, f64::NAN, -2.0]), Ok(1));
@@ -779,7 +810,8 @@ mod tests {
             let mut spender = Spender::audited(&calibrated, 1, history);
             let data = Private::new(vec![value, 0.0]);
             let reach = Reach::Ball(1.0);
-            data.release_gaussian(&mut spender, "gaussian", &reach, Vec::clone).unwrap();
+            let release = gaussian("gaussian", 2);
+            data.release_gaussian(&mut spender, release, &reach, Vec::clone).unwrap();
             spender.into_draws()
         };
         let wild = released(1e9, None);
@@ -852,12 +884,12 @@ mod tests {
                 assert_eq!(lines(), before + 1 + draw / 3);
                 vec![*value]
             };
-            data.release_gaussian(&mut spender, "mean", &WIDE, seen).unwrap();
+            data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, seen).unwrap();
         }
         ledger.settle(&run, &[9], Outcome::Stopped, false).unwrap();
         let words = spender.noise_words();
         let never = |_: &f64| -> Vec<f64> { panic!("computed without a reservation") };
-        assert!(data.release_gaussian(&mut spender, "mean", &WIDE, never).is_err());
+        assert!(data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, never).is_err());
         assert_eq!(spender.noise_words(), words);
         assert_eq!(spender.drawn()[0].count, 9);
     }
@@ -901,8 +933,9 @@ mod tests {
         fn replay(&self, spender: &mut Spender, kept: usize) {
             for expected in &self.released[..kept] {
                 let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
-                let value =
-                    Private::new(1.0).release_gaussian(spender, "mean", &WIDE, never).unwrap();
+                let value = Private::new(1.0)
+                    .release_gaussian(spender, gaussian("mean", 1), &WIDE, never)
+                    .unwrap();
                 assert_eq!(value.get()[0].to_bits(), expected.to_bits());
             }
             assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
@@ -912,7 +945,8 @@ mod tests {
 
     fn draw(spender: &mut Spender) -> Result<f64> {
         let value =
-            Private::new(1.0).release_gaussian(spender, "mean", &WIDE, |value| vec![*value])?;
+            Private::new(1.0)
+                .release_gaussian(spender, gaussian("mean", 1), &WIDE, |value| vec![*value])?;
         Ok(value.into_inner()[0])
     }
 

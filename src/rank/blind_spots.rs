@@ -18,8 +18,8 @@ use rand::seq::SliceRandom;
 
 use super::candidates::{Candidate, Lineup};
 use super::settings::RankingSettings;
-use crate::adapt::baseline::{DEFAULT_RIDGE, source_only};
-use crate::adapt::labelled_discrepancy::{Risk, discrepancy};
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
+use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::model::{Architecture, Classifier, Labels, LinearModel, Model};

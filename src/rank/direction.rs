@@ -33,9 +33,10 @@ use super::{Disclosed, PrivateRanking};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};
-use crate::privacy::accountant::event::PlannedMechanism;
 use crate::privacy::mechanism::{DirectionMechanism, NoiseGenerator};
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
+use crate::privacy::{
+    Adjacency, Allotment, Direction, PlannedRelease, Private, Reach, Release, Released, Spender,
+};
 
 const DIRECTION: &str = "direction";
 /// Directions drawn from a public moment to see what noise does.
@@ -98,6 +99,11 @@ impl PrivateDirection {
             .collect()
     }
 
+    fn release(&self) -> Release<Direction> {
+        let range = 2.0 / self.n as f64 + 4.0 * Frame::rounding(self.n);
+        Release::new(DIRECTION, Direction { range, dimension: self.frame.size() })
+    }
+
     /// Draws, after its step, and tells what each candidate's span holds of the direction: as
     /// often as the spender has it in its plan.
     pub fn draw(&self, spender: &mut Spender) -> Result<Released<Shares>> {
@@ -106,9 +112,9 @@ impl PrivateDirection {
         }
         // The trace of the moment is 1 at most.
         let reach = Reach::Ball(1.0);
-        let along = self
-            .held
-            .release_direction(spender, DIRECTION, &reach, |(_, moment)| moment.clone())?;
+        let along =
+            self.held
+                .release_direction(spender, self.release(), &reach, |(_, moment)| moment.clone())?;
         Ok(along.map(|along| self.shares(&along)))
     }
 
@@ -156,17 +162,9 @@ impl PrivateRanking for PrivateDirection {
                  and ε would be spent on nothing",
             ));
         }
-        Ok(PlannedRelease {
-            label: DIRECTION,
-            what: "a leading direction of the private gradients, in the public spans".to_owned(),
-            mechanism: PlannedMechanism::Direction {
-                range: 2.0 / self.n as f64 + 4.0 * Frame::rounding(self.n),
-                dimension: self.frame.size() as u64,
-            },
-            count: 1,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ReplaceOne,
-        })
+        let what = "a leading direction of the private gradients, in the public spans";
+        let share = Allotment::Share(1.0);
+        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
     }
 
     fn outlook(&mut self, scale: f64) -> Result<Vec<String>> {
@@ -223,6 +221,7 @@ mod tests {
     use super::*;
     use crate::numeric::eigen::eigen;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::accountant::event::PlannedMechanism;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::release::tests::{RECORDS, lines, lineup, records};
 

@@ -29,8 +29,9 @@ use crate::numeric::Matrix;
 use crate::numeric::leading::leading;
 use crate::numeric::product::inner_products;
 use crate::numeric::symmetric::{self, pack, packed_length, unpack};
-use crate::privacy::accountant::event::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Spender};
+use crate::privacy::{
+    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
+};
 
 const MOMENTS: &str = "moments";
 /// Noisy copies by which the spread of distances is found.
@@ -121,6 +122,14 @@ impl PrivateTable {
         lines
     }
 
+    fn release(&self) -> Release<Gaussian> {
+        let repeats = self.frames.len() as f64;
+        let exact = (2.0 * repeats).sqrt() / self.n as f64;
+        let sensitivity = exact + 2.0 * Frame::rounding(self.n) * repeats.sqrt();
+        let numbers = self.sizes().map(packed_length).sum();
+        Release::new(MOMENTS, Gaussian { sensitivity, numbers })
+    }
+
     /// Over the repeats; `None` of a candidate that broke in one.
     fn mean(
         &self,
@@ -152,22 +161,9 @@ impl PrivateRanking for PrivateTable {
     }
 
     fn plan(&self) -> Result<PlannedRelease> {
-        let coordinates: usize = self.sizes().map(packed_length).sum();
-        let repeats = self.frames.len() as f64;
-        let rounding = Frame::rounding(self.n);
-        let exact = (2.0 * repeats).sqrt() / self.n as f64;
-        Ok(PlannedRelease {
-            label: MOMENTS,
-            what: "second moments of the private gradients' directions, in the public spans"
-                .to_owned(),
-            mechanism: PlannedMechanism::Gaussian {
-                l2_sensitivity: exact + 2.0 * rounding * repeats.sqrt(),
-                coordinates: coordinates as u64,
-            },
-            count: 1,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ReplaceOne,
-        })
+        let what = "second moments of the private gradients' directions, in the public spans";
+        let share = Allotment::Share(1.0);
+        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
     }
 
     fn step(&mut self) -> Result<RankStep> {
@@ -185,11 +181,12 @@ impl PrivateRanking for PrivateTable {
         if self.done < self.frames.len() {
             return Err(Error::failed("the private table is not complete"));
         }
-        let sigma = spender.scale(MOMENTS)?;
+        let release = self.release();
+        let sigma = spender.scale(&release)?;
         // The trace of each moment is 1 at most.
         let reach = Reach::Ball((self.frames.len() as f64).sqrt());
         let moments =
-            self.held.release_gaussian(spender, MOMENTS, &reach, |(_, all)| all.clone())?;
+            self.held.release_gaussian(spender, release, &reach, |(_, all)| all.clone())?;
         Ok(Disclosed::Table(moments.map(|moments| self.table(&moments, sigma))))
     }
 }
@@ -220,6 +217,7 @@ pub(super) mod tests {
     use super::*;
     use crate::data::Bounds;
     use crate::privacy::accountant::calibrate;
+    use crate::privacy::accountant::event::PlannedMechanism;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{ProbeModel, RankingSettings};
 
@@ -323,7 +321,7 @@ pub(super) mod tests {
             let mut spender = Spender::rehearsal(&Calibrated::noiseless(&plan, 1e-6), 0);
             let released = table.held.release_gaussian(
                 &mut spender,
-                MOMENTS,
+                table.release(),
                 &Reach::Ball(9.0),
                 |(_, all)| all.clone(),
             );

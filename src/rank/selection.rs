@@ -20,8 +20,10 @@ use super::{Disclosed, PrivateRanking};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;
-use crate::privacy::accountant::event::PlannedMechanism;
-use crate::privacy::{Adjacency, Allotment, PlannedRelease, Private, Reach, Released, Spender};
+use crate::privacy::{
+    Adjacency, Allotment, PlannedRelease, Private, Reach, Release, Released, Rule, Selection,
+    Spender,
+};
 
 /// The release's name in the plan and the ledger.
 const WINNER: &str = "winner";
@@ -63,6 +65,18 @@ impl PrivateSelection {
         Self { selector, lineup, repeats, done: 0, private_records, held }
     }
 
+    fn release(&self) -> Release<Selection> {
+        let n = self.private_records as f64;
+        // Sums of n·R shares in floating point, under either neighbour.
+        let rounding = summation_error(self.private_records * self.repeats + 16) * n;
+        let rule = match self.selector {
+            Selector::PermuteAndFlip => Rule::PermuteAndFlip,
+            Selector::Exponential => Rule::Exponential,
+        };
+        let candidates = self.lineup.candidates().len();
+        Release::new(WINNER, Selection { rule, range: 2.0 + 4.0 * rounding, candidates })
+    }
+
     /// Draws the winner, after the last step: as often as the spender has it in its plan.
     pub fn draw(&self, spender: &mut Spender) -> Result<Released<String>> {
         if self.done < self.repeats {
@@ -71,7 +85,8 @@ impl PrivateSelection {
         // Sums of one share in [0, 1] per record.
         let n = self.private_records as f64;
         let reach = Reach::between(0.0, n, self.lineup.candidates().len());
-        let winner = self.held.select(spender, WINNER, &reach, |(_, scores)| scores.clone())?;
+        let winner =
+            self.held.select(spender, self.release(), &reach, |(_, scores)| scores.clone())?;
         Ok(winner.map(|index| self.lineup.candidates()[index].name.clone()))
     }
 }
@@ -96,21 +111,9 @@ impl PrivateRanking for PrivateSelection {
                 "add another public dataset that fits: selecting among one would spend ε on nothing",
             ));
         }
-        let n = self.private_records as f64;
-        // Sums of n·R shares in floating point, under either neighbour.
-        let rounding = summation_error(self.private_records * self.repeats + 16) * n;
-        let (range, candidates) = (2.0 + 4.0 * rounding, candidates.len() as u64);
-        Ok(PlannedRelease {
-            label: WINNER,
-            what: "the public dataset whose gradients capture most of the private ones".to_owned(),
-            mechanism: match self.selector {
-                Selector::PermuteAndFlip => PlannedMechanism::PermuteAndFlip { range, candidates },
-                Selector::Exponential => PlannedMechanism::Selection { range, candidates },
-            },
-            count: 1,
-            noise: Allotment::Share(1.0),
-            adjacency: Adjacency::ReplaceOne,
-        })
+        let what = "the public dataset whose gradients capture most of the private ones";
+        let share = Allotment::Share(1.0);
+        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
     }
 
     fn step(&mut self) -> Result<RankStep> {

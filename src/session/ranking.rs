@@ -34,19 +34,18 @@ impl RankingDefinition {
     }
 
     /// Follows a plan: its private dataset, its scaling, and gradients of its model. A
-    /// network's units and a subspace's k are those that the plan's settings hold.
+    /// network's units are those that the plan's settings hold.
     pub fn follow(&mut self, plan: &PlanDefinition) -> Result<()> {
         let settings = adapt::method(&plan.method)?.spec().check(&plan.settings)?;
-        let whole = |key: &str| settings.whole(key).ok().map(|number| number as usize);
         self.private = Some(plan.private.clone());
         self.preparation = plan.preparation.clone();
-        self.settings.model = match whole("units") {
-            Some(units) => ProbeModel::Perceptron(units, Activation::Tanh),
-            None => ProbeModel::Linear,
+        let units = settings.iter().find(|(key, _)| *key == "units");
+        self.settings.model = match units {
+            Some((_, adapt::Value::Number(units))) => {
+                ProbeModel::Perceptron(*units as usize, Activation::Tanh)
+            }
+            _ => ProbeModel::Linear,
         };
-        if let Some(k) = whole("k").or(whole("directions")) {
-            self.settings.directions = k;
-        }
         Ok(())
     }
 

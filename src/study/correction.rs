@@ -11,7 +11,7 @@ use super::grid::{Grid, Harvest, Place};
 use super::labelled::{Problem, Split};
 use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
-use crate::adapt::public_shape::{self, Ground};
+use crate::adapt::labelled::public_shape::{self, Ground};
 use crate::adapt::{self, ProblemShape, Value};
 use crate::data::{Bounded, Dataset, Task};
 use crate::error::{Error, Result};
@@ -222,11 +222,13 @@ fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64
         classes: split.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
         start: None,
     };
-    let calibrated = method.plan(&shape, public, target, &settings)?.calibrate(target)?;
+    let records = shape.private_records;
+    let problem = adapt::Problem { shape, public: Arc::new(public.clone()), seed };
+    let calibrated = method.prepare(&settings, problem, target)?.plan().calibrate(target)?;
     let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
     let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut run = public_shape::begin(ground.clone(), shape, private, &settings, &calibrated)?;
-    while !run.step(&mut spender, &Watch::sealed())?.done {}
+    let mut run = public_shape::begin(ground.clone(), private, records, &settings, &calibrated)?;
+    run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(()))?;
     Ok(run.finish()?.into_inner())
 }
 

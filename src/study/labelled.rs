@@ -16,9 +16,9 @@ use super::grid::{Grid, Harvest, Place};
 use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
 use crate::adapt::Value;
-use crate::adapt::baseline::{DEFAULT_RIDGE, source_only};
-use crate::adapt::kernel_mean_matching::{KernelMeans, Limits};
-use crate::adapt::weighted::learner::signs;
+use crate::adapt::baselines::kernel_mean_matching::{KernelMeans, Limits};
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
+use crate::adapt::labelled::weighted::learner::signs;
 use crate::data::filter::Filter;
 use crate::data::table::Column;
 use crate::data::{

@@ -4,8 +4,9 @@
 //! same steps, the same mechanisms. Only the generator of the noise is seeded.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::adapt::{self, Problem, ProblemShape, Series, Standing, Step, Value};
+use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
 use crate::data::{Bounded, Dataset};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -60,13 +61,23 @@ impl Noise {
 impl Rehearsal<'_> {
     /// The noise of the run and its guarantee, without the run.
     pub fn calibrate(&self) -> Result<Calibrated> {
+        self.noise_of(&self.prepare()?)
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
         let method = adapt::method(self.method)?;
         let settings = method.spec().check(&self.settings)?;
-        let target = self.noise.target();
-        let plan = method.plan(&self.shape(), self.public, target, &settings)?;
+        let public = Arc::new(self.public.clone());
+        let problem = Problem { shape: self.shape(), public, seed: self.seed };
+        method.prepare(&settings, problem, self.noise.target())
+    }
+
+    fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
         match self.noise {
-            Noise::For(target) => plan.calibrate(target),
-            Noise::None(target) => Ok(Calibrated::noiseless(&plan.releases, target.delta)),
+            Noise::For(target) => prepared.plan().calibrate(target),
+            Noise::None(target) => {
+                Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
+            }
         }
     }
 
@@ -81,31 +92,21 @@ impl Rehearsal<'_> {
     }
 
     fn run_under(&self, watch: &Watch) -> Result<Rehearsed> {
-        let method = adapt::method(self.method)?;
-        let settings = method.spec().check(&self.settings)?;
-        let calibrated = self.calibrate()?;
-        let shape = self.shape();
+        let prepared = self.prepare()?;
+        let calibrated = self.noise_of(&prepared)?;
         let mut private = self.private.clone();
-        if !shape.private_labels {
+        if !self.shape().private_labels {
             private.target = None;
             private.classes = None;
         }
-        let problem = Problem {
-            shape,
-            public: self.public.clone(),
-            private: Private::new(Bounded::within(private, self.public.bounds)),
-            seed: self.seed,
-        };
+        let private = Private::new(Bounded::within(private, self.public.bounds));
         let mut spender = Spender::rehearsal(&calibrated, self.seed);
-        let mut run = method.start(problem, &settings, &calibrated)?;
+        let mut run = prepared.start(private, &calibrated)?;
         let mut steps = Vec::new();
-        loop {
-            let step = run.step(&mut spender, watch)?;
+        run.drive(&mut spender, watch, |_, _, step| {
             steps.push(readings(&step, watch));
-            if step.done {
-                break;
-            }
-        }
+            Ok(())
+        })?;
         let weights = run.weights().map(|weights| weights.get().clone());
         let model = run.finish()?.into_inner();
         Ok(Rehearsed { model, weights, steps, calibrated })

@@ -91,7 +91,7 @@ fn first_preview() -> Preview {
     let assembly = assemble(&session, &plan, &loaded).unwrap();
     Preview {
         shape: assembly.problem.shape.clone(),
-        releases: assembly.plan,
+        releases: assembly.prepared.plan().clone(),
         account: AccountId("new account".to_owned()),
         budget: session.budgets.get(&plan.private).copied(),
         standing: Standing::AtMost,

@@ -61,7 +61,7 @@ impl Order<'_> {
         let planned = variants.into_iter().map(|variant| {
             let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
                 .map_err(|error| error.within(&variant.plan.name))?;
-            let (calibrated, plan) = (assembly.calibrated, assembly.plan);
+            let (calibrated, plan) = (assembly.calibrated, assembly.prepared.plan().clone());
             Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
         });
         planned.collect()

@@ -35,6 +35,7 @@ use super::gaussian;
 use super::guarantee::{Coverage, Guarantee};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
+use crate::privacy::Release;
 use crate::privacy::mechanism::{
     DirectionMechanism, DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
 };
@@ -78,6 +79,20 @@ impl Calibrated {
 
     pub fn guarantee(&self) -> &Guarantee {
         &self.guarantee
+    }
+
+    /// The noise of release `label`.
+    pub(crate) fn event(&self, label: &str) -> Option<&Event> {
+        self.events.iter().find(|event| event.label == label)
+    }
+
+    /// The scale of its noise: σ, b, or the scale of a selection.
+    pub(crate) fn scale<K>(&self, release: &Release<K>) -> Result<f64> {
+        let label = release.label();
+        self.event(label).map(|event| event.mechanism.scale()).ok_or_else(|| {
+            Error::refused(format!("there is no noise for release '{label}'"))
+                .cure("calibrate the plan of this run")
+        })
     }
 
     /// No noise at all, for rehearsals on public data: no guarantee whatsoever.

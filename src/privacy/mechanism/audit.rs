@@ -10,7 +10,10 @@ use super::{
 use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
 use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
-use crate::privacy::{Calibrated, ClippedSum, Private, Reach, Spender};
+use crate::privacy::{
+    Calibrated, ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Release, Rule,
+    SampledSum, Selection, Spender,
+};
 
 /// Runs on each of the two datasets: half to choose the test, half to hold it.
 const RUNS: usize = 120_000;
@@ -144,7 +147,8 @@ fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
         let neighbours = (records(DIAGONAL), records(DIAGONAL.map(|x| -x)));
         audit(mechanism, delta, neighbours, |data, spender| {
             let query = |data: &Records| sum(data.iter());
-            let released = data.release_gaussian(spender, "audited", &WIDE, query);
+            let release = Release::new("audited", Gaussian { sensitivity: 2.0, numbers: 3 });
+            let released = data.release_gaussian(spender, release, &WIDE, query);
             along(released.unwrap().get())
         })
     };
@@ -167,7 +171,9 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
                 let members = sample.members().iter().map(|member| &data[*member]);
                 total.add_fused(&sum(members), sample.members().len());
             };
-            let released = data.release_sampled_sum(spender, "audited", Vec::len, query);
+            let release = SampledSum { sensitivity: 1.0, numbers: 3, rate };
+            let release = Release::new("audited", release);
+            let released = data.release_sampled_sum(spender, release, Vec::len, query);
             along(released.unwrap().get())
         })
     };
@@ -187,7 +193,8 @@ fn laplace_noise_keeps_its_promise_and_half_of_it_would_not() {
         let neighbours = (records([1.0, 0.0, 0.0]), records([-1.0, 0.0, 0.0]));
         audit(mechanism, 0.0, neighbours, |data, spender| {
             let query = |data: &Records| sum(data.iter());
-            let released = data.release_laplace(spender, "audited", &WIDE, query);
+            let release = Release::new("audited", Laplace { sensitivity: 2.0, numbers: 3 });
+            let released = data.release_laplace(spender, release, &WIDE, query);
             released.unwrap().get()[0]
         })
     };
@@ -204,9 +211,12 @@ fn selection_neighbours() -> (Vec<f64>, Vec<f64>) {
     (scores(0.5, -0.5), scores(-0.5, 0.5))
 }
 
-fn first_selected(data: &Private<Vec<f64>>, spender: &mut Spender) -> f64 {
-    let selected = data.select(spender, "audited", &WIDE, Vec::clone).unwrap();
-    if *selected.get() == 0 { 1.0 } else { 0.0 }
+fn first_selected(rule: Rule) -> impl Fn(&Private<Vec<f64>>, &mut Spender) -> f64 + Sync {
+    let release = Release::new("audited", Selection { rule, range: 2.0, candidates: 20 });
+    move |data, spender| {
+        let selected = data.select(spender, release, &WIDE, Vec::clone).unwrap();
+        if *selected.get() == 0 { 1.0 } else { 0.0 }
+    }
 }
 
 #[test]
@@ -214,7 +224,7 @@ fn a_selection_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {
         let range = 2.0 + ExponentialMechanism::range_slack(scale);
         let mechanism = Mechanism::Selection { range, scale, candidates: 20 };
-        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+        audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::Exponential))
     };
     assert_tight(1.0, shown(2.0), shown(1.0));
 }
@@ -224,7 +234,7 @@ fn permute_and_flip_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {
         let range = 2.0 + PermuteAndFlip::range_slack(scale);
         let mechanism = Mechanism::PermuteAndFlip { range, scale, candidates: 20 };
-        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+        audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::PermuteAndFlip))
     };
     let (right, half) = (shown(2.0), shown(1.0));
     assert!(right <= 1.0 && right > 0.5, "{right}");
@@ -241,7 +251,8 @@ fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
         let range = 2.0 + DirectionMechanism::range_slack(scale, 2);
         let mechanism = Mechanism::Direction { range, scale, dimension: 2 };
         audit(mechanism, 0.0, (matrix(1.0, 0.0), matrix(0.0, 1.0)), |data, spender| {
-            let drawn = data.release_direction(spender, "audited", &WIDE, |entries| {
+            let release = Release::new("audited", Direction { range: 2.0, dimension: 2 });
+            let drawn = data.release_direction(spender, release, &WIDE, |entries| {
                 Matrix::from_column_slice(2, 2, entries)
             });
             let drawn = drawn.unwrap().into_inner();
@@ -262,7 +273,7 @@ fn a_noisy_maximum_keeps_its_promise_and_at_half_the_scale_would_not() {
         let sensitivity = 1.0 + noise.sensitivity_slack();
         let mechanism =
             Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates: 20 };
-        audit(mechanism, 0.0, selection_neighbours(), first_selected)
+        audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::NoisyMaximum))
     };
     let (right, half) = (shown(2.0), shown(1.0));
     assert!(right <= 1.0 && right > 0.6, "{right}");

@@ -3,8 +3,9 @@
 
 use super::entries::{Arm, Entry, Setting};
 use super::{DELTA, Data, PUBLIC_RECORDS, moment_discrepancy, second_moment};
-use crate::adapt::minimum_discrepancy::MinimumDiscrepancy;
-use crate::adapt::{Series as Stream, moment_release};
+use crate::adapt::Series as Stream;
+use crate::adapt::baselines::minimum_discrepancy::MinimumDiscrepancy;
+use crate::adapt::unlabelled::moment_release;
 use crate::error::Result;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
 use crate::privacy::Target;

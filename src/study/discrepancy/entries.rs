@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{DIMENSION, Data, Measured, moment_discrepancy, second_moment};
 use crate::adapt::Value;
-use crate::adapt::baseline::{self, DEFAULT_RIDGE};
-use crate::adapt::minimum_discrepancy::minimum_discrepancy;
+use crate::adapt::baselines::minimum_discrepancy::minimum_discrepancy;
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::least_squares::NormalEquations;
@@ -158,7 +158,7 @@ impl Entry {
             Arm::SourceOnly => {
                 let weights = vec![uniform; data.public.len()];
                 let moment = second_moment(&data.private);
-                let model = baseline::source_only(&data.public, DEFAULT_RIDGE)?;
+                let model = source_only(&data.public, DEFAULT_RIDGE)?;
                 Ok(Measured {
                     discrepancy: Some(moment_discrepancy(&moment, &data.public, &weights)),
                     error: data.error_of(&model),
@@ -180,7 +180,7 @@ impl Entry {
                 })
             }
             Arm::Oracle => {
-                let model = baseline::source_only(&data.private, DEFAULT_RIDGE)?;
+                let model = source_only(&data.private, DEFAULT_RIDGE)?;
                 Ok(Measured { discrepancy: None, error: data.error_of(&model), epsilon: None })
             }
             Arm::Method(method) => {

@@ -1,0 +1,13 @@
+//! Methods for any number of classes, on Poisson samples of the private records. Public records
+//! need not have their labels.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`sampled`] | what the methods share |
+//! | [`dp_sgd`], [`pillar`], [`gep`], [`pretraining`] | the methods |
+
+pub mod dp_sgd;
+pub mod gep;
+pub mod pillar;
+pub mod pretraining;
+pub mod sampled;

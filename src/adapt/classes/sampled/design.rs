@@ -1,0 +1,166 @@
+//! Which network is trained, from where, and on what of the features.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::fields::{Chosen, Network};
+use super::{Loss, Objective};
+use crate::adapt::ProblemShape;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::layer::Dense;
+use crate::model::layer::Layer;
+use crate::model::{Activation, Architecture, Classifier, Volume};
+
+/// Every purpose has a stream of its own from the public seed.
+const FIRST_WEIGHTS: u64 = 1;
+const RANDOM_PROJECTION: u64 = 2;
+pub const PUBLIC_BATCHES: u64 = 3;
+pub const ANCHORS: u64 = 4;
+
+/// What a plan must know of a design; made without any expensive look at the data.
+#[derive(Debug, Clone)]
+pub struct PlannedDesign {
+    /// Numbers that are trained.
+    pub trained: usize,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// A model ready to be trained.
+#[derive(Debug, Clone)]
+pub struct Design {
+    /// Features are multiplied by this before anything else.
+    pub scale: f64,
+    /// Layers that stay as they are.
+    pub frozen: Option<Classifier>,
+    /// Layers that are trained, with their first parameters.
+    pub model: Classifier,
+    pub objective: Objective,
+}
+
+impl Design {
+    /// What the frozen layers and the trained ones are together, on features as they come.
+    /// Scores that the hinge loss trained are told as margins, in units of ζ.
+    pub fn whole(&self, mut trained: Vec<f64>) -> Result<Classifier> {
+        let mut head = self.model.architecture().clone();
+        if let Loss::Hinge(zeta) = self.objective.loss {
+            let last = head.layers().last().map_or(0, Layer::parameters);
+            let first = trained.len() - last;
+            for parameter in &mut trained[first..] {
+                *parameter /= zeta;
+            }
+            head = head.then(&Architecture::new(vec![Layer::Margins(head.outputs())])?)?;
+        }
+        let (architecture, mut parameters) = match &self.frozen {
+            None => (head, trained),
+            Some(frozen) => (
+                frozen.architecture().then(&head)?,
+                [frozen.parameters(), trained.as_slice()].concat(),
+            ),
+        };
+        // The scale goes into the first weights there are.
+        let first = architecture.layers().iter().find_map(Layer::weight_shape);
+        let weights: usize = first.map_or(0, |shape| shape.iter().product());
+        for weight in &mut parameters[..weights] {
+            *weight *= self.scale;
+        }
+        Classifier::new(architecture, parameters)
+    }
+}
+
+pub fn generator(seed: u64, purpose: u64) -> ChaCha20Rng {
+    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    generator.set_stream(purpose);
+    generator
+}
+
+/// The network that the settings choose, for this many inputs.
+pub fn network(shape: &ProblemShape, chosen: Chosen, inputs: usize) -> Result<Architecture> {
+    let outputs = classes(shape)?;
+    match chosen.model {
+        Network::Softmax => Architecture::unbiased(inputs, outputs),
+        Network::HiddenLayer => {
+            Architecture::perceptron(inputs, chosen.units as usize, outputs, Activation::Tanh)
+        }
+        Network::ProbeCnn => Architecture::probe(image(chosen, inputs)?, outputs),
+    }
+}
+
+/// How many classes there are to tell apart.
+pub fn classes(shape: &ProblemShape) -> Result<usize> {
+    match shape.classes.len() {
+        0 | 1 => Err(Error::failed("there are no two classes to tell apart")
+            .cure("declare the `classes` of the private dataset, or choose its label column")),
+        classes => Ok(classes),
+    }
+}
+
+/// Reads a feature vector as an image.
+fn image(chosen: Chosen, features: usize) -> Result<Volume> {
+    let channels = chosen.channels as usize;
+    let plane = features / channels;
+    let side = plane.isqrt();
+    let (height, width) = match chosen.height.map(|height| height as usize) {
+        Some(height) => (height, plane / height),
+        None => (side, side),
+    };
+    let volume = Volume { channels, height, width };
+    if volume.size() == features && features > 0 {
+        return Ok(volume);
+    }
+    let constant = volume.size() + 1 == features;
+    let cure = if constant {
+        "set `intercept: false` in the plan's preparation if one of them is the constant, which is \
+         no pixel; or the number of channels and the height"
+    } else {
+        "set the number of channels and the height, or choose another model"
+    };
+    Err(Error::usage(format!(
+        "records of {features} features are no images of {volume} ({} pixels)",
+        volume.size()
+    ))
+    .cure(cure))
+}
+
+/// What features are multiplied by, so that public records have a norm of 1 on average, and for
+/// a network, whose inputs should be about 1 each, one of √d.
+pub fn scale(public: &Dataset, network: &Architecture) -> f64 {
+    let mean_square = public.features.norm_squared() / public.len() as f64;
+    let unit = if mean_square > 0.0 { mean_square.sqrt() } else { public.bounds.feature_norm };
+    let length = if network.layers().len() > 1 { (public.dimension() as f64).sqrt() } else { 1.0 };
+    length / unit
+}
+
+/// First parameters: zeros for softmax regression, whose loss is convex; else random.
+pub fn first(architecture: Architecture, seed: u64) -> Result<Classifier> {
+    let parameters = if architecture.layers().len() == 1 {
+        vec![0.0; architecture.parameters()]
+    } else {
+        architecture.initial(&mut generator(seed, FIRST_WEIGHTS))
+    };
+    Classifier::new(architecture, parameters)
+}
+
+/// A random projection after Johnson and Lindenstrauss: it keeps lengths on average.
+pub fn random_projection(inputs: usize, outputs: usize, seed: u64) -> Result<Classifier> {
+    let mut generator = generator(seed, RANDOM_PROJECTION);
+    let width = 1.0 / (outputs as f64).sqrt();
+    let weights = (0..inputs * outputs).map(|_| {
+        let normal: f64 = StandardNormal.sample(&mut generator);
+        width * normal
+    });
+    let layer = Layer::Linear(Dense { inputs, outputs });
+    Classifier::new(Architecture::new(vec![layer])?, weights.collect())
+}
+
+/// Of a design that trains a whole network.
+pub fn planned(network: &Architecture) -> PlannedDesign {
+    PlannedDesign { trained: network.parameters(), remarks: remarks(network) }
+}
+
+/// What became of a network on data of this size.
+pub fn remarks(network: &Architecture) -> Vec<String> {
+    if network.layers().len() == 1 { Vec::new() } else { vec![network.words()] }
+}

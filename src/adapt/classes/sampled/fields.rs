@@ -1,0 +1,189 @@
+//! Settings that several methods have, and what they come to.
+
+use super::design::PlannedDesign;
+use super::rounding;
+use crate::adapt::plan::GRADIENT;
+use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, whole};
+use crate::adapt::{Plan, ProblemShape};
+use crate::error::{Error, Result};
+use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
+
+/// Records that a sample has on average where nothing else is said.
+const USUAL_BATCH: usize = 512;
+
+choices! {
+    pub enum Network {
+        Softmax = "softmax",
+        HiddenLayer = "hidden_layer",
+        ProbeCnn = "probe_cnn",
+    }
+}
+
+/// What the settings say of the network that is trained.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen {
+    pub model: Network,
+    pub units: u64,
+    pub channels: u64,
+    pub height: Option<u64>,
+}
+
+/// What they say of its steps.
+#[derive(Debug, Clone, Copy)]
+pub struct Course {
+    pub steps: u64,
+    pub batch: Option<u64>,
+    pub learning_rate: Option<f64>,
+    pub momentum: f64,
+    pub average: f64,
+}
+
+/// The members of a method's settings that make such a thing.
+macro_rules! part {
+    ($settings:expr, Chosen) => {
+        part!($settings, Chosen, model, units, channels, height)
+    };
+    ($settings:expr, Course) => {
+        part!($settings, Course, steps, batch, learning_rate, momentum, average)
+    };
+    ($settings:expr, $part:ident, $($key:ident),+) => {
+        $crate::adapt::classes::sampled::fields::$part { $($key: $settings.$key),+ }
+    };
+}
+pub(in crate::adapt) use part;
+
+pub const BATCH: Setting<Option<u64>> = Setting {
+    name: "batch",
+    unit: "records",
+    help: "Private records that a step uses on average: each is drawn with probability batch/n. \
+           Automatic takes 512, or all if there are fewer.",
+    kind: automatic_whole(1e7),
+};
+pub const CLIP: Setting<f64> = Setting {
+    name: "clip C",
+    unit: "norm of gradient",
+    help: "Every record's gradient is clipped to this norm. Noise grows with it; under most \
+           gradients' length it makes records that are learned already count for less.",
+    kind: real(1e-6, 1e6, 0.5),
+};
+pub const LEARNING_RATE: Setting<Option<f64>> = Setting {
+    name: "learning rate",
+    unit: "",
+    help: "Step along the noisy mean gradient. Automatic follows the plan: the less noise its \
+           steps gather, the longer they are.",
+    kind: automatic(1e6),
+};
+pub const MOMENTUM: Setting<f64> = Setting {
+    name: "momentum",
+    unit: "",
+    help: "Share of the last step that the next one keeps; lower a learning rate of your own \
+           with it.",
+    kind: real(0.0, 0.999, 0.0),
+};
+pub const AVERAGE: Setting<f64> = Setting {
+    name: "averaged tail",
+    unit: "share of steps",
+    help: "The model is the mean of this share of the steps, counted from the last; 0 takes the \
+           last step alone.",
+    kind: real(0.0, 1.0, 0.25),
+};
+pub const UNITS: Setting<u64> = Setting {
+    name: "hidden units",
+    unit: "",
+    help: "Of the network with a hidden layer.",
+    kind: whole(1, 10_000, 32),
+};
+pub const CHANNELS: Setting<u64> = Setting {
+    name: "image channels",
+    unit: "",
+    help: "Of the convolutional network: 1 for grey images, 3 for colours, one channel after the \
+           other.",
+    kind: whole(1, 64, 1),
+};
+pub const HEIGHT: Setting<Option<u64>> = Setting {
+    name: "image height",
+    unit: "pixels",
+    help: "Of the convolutional network. Automatic takes square images.",
+    kind: automatic_whole(10_000.0),
+};
+
+pub const fn steps(default: u64) -> Setting<u64> {
+    Setting {
+        name: "steps T",
+        unit: "gradients",
+        help: "Noisy gradient steps. The noise per step grows with the square root of their \
+               number.",
+        kind: whole(1, 100_000, default),
+    }
+}
+
+pub const fn model(default: Network) -> Setting<Network> {
+    Setting {
+        name: "model",
+        unit: "",
+        help: "Softmax regression, a network with one hidden layer of tanh units, or a small \
+               convolutional network for images.",
+        kind: Network::or(default),
+    }
+}
+
+/// Records that a sample has on average, where the settings say it.
+pub fn members_on_average(shape: &ProblemShape, wanted: Option<u64>) -> Result<Option<usize>> {
+    let all = shape.private_records;
+    match wanted.map(|wanted| wanted as usize) {
+        Some(wanted) if wanted > all => Err(Error::usage(format!(
+            "a batch of {wanted} records is more than the {all} private training records"
+        ))
+        .cure(format!("choose a batch of at most {all}, or 0 for automatic"))),
+        wanted => Ok(wanted),
+    }
+}
+
+/// The same, or what is usual.
+pub fn batch(shape: &ProblemShape, wanted: Option<u64>) -> Result<usize> {
+    let usual = USUAL_BATCH.min(shape.private_records);
+    Ok(members_on_average(shape, wanted)?.unwrap_or(usual))
+}
+
+/// The clipped sum of each step.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    pub release: Release<SampledSum>,
+    pub clip: f64,
+    /// Records that a sample has on average.
+    pub batch: usize,
+    pub course: Course,
+}
+
+/// A plan of one clipped sum in each step.
+pub fn plan(
+    shape: &ProblemShape,
+    course: Course,
+    clip: f64,
+    design: PlannedDesign,
+) -> Result<(Plan, Sum)> {
+    let steps = course.steps;
+    let (batch, n) = (batch(shape, course.batch)?, shape.private_records);
+    let numbers = design.trained;
+    let release = Release::new(
+        GRADIENT,
+        SampledSum {
+            sensitivity: clip * (1.0 + rounding(n, numbers)),
+            numbers,
+            rate: batch as f64 / n as f64,
+        },
+    );
+    let what = format!(
+        "the sum of clipped gradients over a Poisson sample of about {batch} records, \
+         {numbers} numbers in each step"
+    );
+    let gradient = release.announced(what, steps, Allotment::Share(1.0), Adjacency::ZeroOut);
+    let plan = Plan {
+        releases: vec![gradient],
+        steps,
+        signal: clip * batch as f64,
+        warnings: design.remarks,
+        explained: None,
+    };
+    Ok((plan, Sum { release, clip, batch, course }))
+}

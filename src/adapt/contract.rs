@@ -1,0 +1,197 @@
+//! What a method is: a plan and a way to start it, made together and once.
+
+use super::problem::Expected;
+use super::{Measure, Plan, Problem, Settings, Spec};
+use crate::data::Bounded;
+use crate::error::Result;
+use crate::model::Model;
+use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
+
+/// Raised whenever a method takes other steps than before from the same released values: a
+/// run that was started before cannot be resumed then.
+pub const STEPS_VERSION: u32 = 7;
+
+/// Starts what was planned, on private records and with the noise that the plan was calibrated
+/// to. It may look at public data and at released values only.
+pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn Run>> + Send>;
+
+/// An adaptation method. Only `spec` and `plan` must be written.
+pub trait Method: Sync {
+    fn spec(&self) -> &'static Spec;
+
+    /// Every release that a run will make, and how it starts. Private data are out of reach
+    /// here. `settings` and `problem` fit the spec; `target` may decide how often to look at
+    /// the data, or which noise a paper prints. What takes long belongs into the start: a plan
+    /// is made for every preview.
+    fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)>;
+
+    /// What must be true of the public data for the guarantee to hold, beyond what holds for
+    /// every method; for the certificate. `started`: training begins with an earlier model.
+    fn assumption(&self, _started: bool) -> Option<&'static str> {
+        None
+    }
+
+    /// It bounds what it makes of a record itself, and so wants features that are hardly
+    /// clipped.
+    fn takes_wide_features(&self) -> bool {
+        false
+    }
+
+    /// Whether a plan may name a model to start from.
+    fn starts_from_a_model(&self) -> bool {
+        false
+    }
+}
+
+impl dyn Method {
+    /// Checks the problem and plans.
+    pub fn prepare(
+        &self,
+        settings: &Settings,
+        problem: Problem,
+        target: Target,
+    ) -> Result<Prepared> {
+        let spec = self.spec();
+        problem.check(spec)?;
+        let expected = problem.expected(spec);
+        let (plan, start) = self.plan(settings, problem, target)?;
+        Ok(Prepared { plan, expected, start })
+    }
+}
+
+/// A method that only needs private records and noise.
+pub struct Prepared {
+    plan: Plan,
+    expected: Expected,
+    start: Start,
+}
+
+impl Prepared {
+    /// What the run will release.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Refuses private records of another shape than was planned for, and noise that does not
+    /// cover the plan.
+    pub fn start(self, private: Private<Bounded>, noise: &Calibrated) -> Result<Box<dyn Run>> {
+        self.plan.check(noise)?;
+        self.expected.check(&private)?;
+        (self.start)(private, noise)
+    }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+/// A started method.
+pub trait Run: Send {
+    /// One step; draws what it needs from `spender`. Must not be called again after a
+    /// step with `done`.
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step>;
+
+    /// The current model: the last step's, which is what a stopped run delivers.
+    /// `None` before there is one.
+    fn model(&self) -> Option<Released<Model>>;
+
+    /// The weights of the public records under the current model, where the method
+    /// weights them: not negative, in the order of the public records.
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        None
+    }
+
+    /// The final model.
+    fn finish(self: Box<Self>) -> Result<Released<Model>>;
+}
+
+impl dyn Run {
+    /// Takes every step; `tell` gets each, with the run and what it has spent after it.
+    pub fn drive(
+        &mut self,
+        spender: &mut Spender,
+        watch: &Watch,
+        mut tell: impl FnMut(&Self, &Spender, Step) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let step = self.step(spender, watch)?;
+            let done = step.done;
+            tell(self, spender, step)?;
+            if done {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What one step tells.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Counts from 1.
+    pub index: u64,
+    pub total: u64,
+    /// What the method was doing, such as `release` or `descend`.
+    pub phase: &'static str,
+    pub measures: Vec<Measure>,
+    pub done: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapt::example::{self, TARGET};
+    use crate::adapt::smallest::OneStep;
+    use crate::data::Dataset;
+    use crate::numeric::Vector;
+
+    fn prepared(public: &Dataset, shape: &crate::adapt::ProblemShape) -> Prepared {
+        let method: &dyn Method = &OneStep;
+        let settings = method.spec().check(&BTreeMap::new()).unwrap();
+        method.prepare(&settings, example::problem(shape, public), TARGET).unwrap()
+    }
+
+    #[test]
+    fn the_smallest_method_releases_what_it_announces() {
+        let (shape, public, private) = example::shifted(3, 40, 500, 1);
+        let prepared = prepared(&public, &shape);
+        let noise = Calibrated::noiseless(&prepared.plan().releases, TARGET.delta);
+        let records = Private::new(private.clone().into());
+        let mut run = prepared.start(records, &noise).unwrap();
+        let mut spender = Spender::rehearsal(&noise, 1);
+        assert!(run.model().is_none());
+        let mut told = 0;
+        run.drive(&mut spender, &Watch::sealed(), |run, _, _| {
+            told += 1;
+            assert!(run.model().is_some());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(told, 1);
+        assert_eq!(spender.counts(), [1]);
+        let Model::Linear(model) = run.finish().unwrap().into_inner() else { panic!() };
+        let labels = Vector::from_vec(private.target.unwrap());
+        let wanted = &private.features * labels / 500.0;
+        assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_starts_on_other_records_or_with_noise_for_another_plan() {
+        let (shape, public, private) = example::shifted(3, 40, 500, 1);
+        let planned = || prepared(&public, &shape);
+        let noise = planned().plan().calibrate(TARGET).unwrap();
+        let start = |records: &Dataset, noise: &Calibrated| {
+            planned().start(Private::new(records.clone().into()), noise).map(|_| ())
+        };
+        start(&private, &noise).unwrap();
+        let error = start(&private.records(0, 499), &noise).unwrap_err();
+        assert!(error.what().contains("another shape"), "{error}");
+        let more = crate::adapt::ProblemShape { private_records: 1000, ..shape.clone() };
+        let less = prepared(&public, &more).plan().calibrate(TARGET).unwrap();
+        let error = start(&private, &less).unwrap_err();
+        assert!(error.what().contains("another plan"), "{error}");
+    }
+}

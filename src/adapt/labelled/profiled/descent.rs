@@ -1,0 +1,272 @@
+//! Preconditioned descent around the public solution, and the run that makes it.
+
+use nalgebra::{Cholesky, Dyn};
+
+use super::batches::Gradient;
+use super::{Loss, Profile, Records};
+use crate::adapt::labelled::penalty::ReleasedPenalty;
+use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
+use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
+use crate::model::{LinearModel, Model};
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::{Private, Reach, Released, Spender, Watch};
+
+/// How the descent moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Motion {
+    /// ρσ: strength of the pull to the public solution.
+    pub pull: f64,
+    /// Added to the public curvature where it stands for the whole: private data may
+    /// curve where the public ones are flat, and a Newton step would overshoot there.
+    pub damping: f64,
+    pub step_size: f64,
+}
+
+/// Preconditioned gradient descent around the public solution.
+pub struct Descent {
+    /// w_pub, then every iterate.
+    iterates: Vec<Vector>,
+    motion: Motion,
+    /// H_pub + (ρσ + damping)·I
+    curvature: Cholesky<f64, Dyn>,
+}
+
+impl Descent {
+    pub fn new(start: Vector, public_curvature: &Matrix, motion: Motion) -> Result<Self> {
+        let mut curvature = public_curvature.clone();
+        for k in 0..curvature.nrows() {
+            curvature[(k, k)] += motion.pull + motion.damping;
+        }
+        let curvature = curvature.cholesky().ok_or_else(|| {
+            Error::failed("the public features are collinear and the pull is too weak to tell")
+                .cure("raise the pull or the damping, or drop columns that say the same")
+        })?;
+        Ok(Self { iterates: vec![start], motion, curvature })
+    }
+
+    pub fn current(&self) -> &Vector {
+        &self.iterates[self.iterates.len() - 1]
+    }
+
+    pub fn start(&self) -> &Vector {
+        &self.iterates[0]
+    }
+
+    fn steps(&self) -> usize {
+        self.iterates.len() - 1
+    }
+
+    /// The gradient of the pull at the current iterate.
+    pub fn pull(&self) -> Vector {
+        self.motion.pull * (self.current() - self.start())
+    }
+
+    /// One step along `gradient`, which includes the pull.
+    pub fn advance(&mut self, gradient: &Vector) -> Result<()> {
+        let next = self.current() - self.motion.step_size * self.curvature.solve(gradient);
+        if next.iter().all(|w| w.is_finite()) {
+            self.iterates.push(next);
+            Ok(())
+        } else {
+            Err(Error::failed(format!(
+                "the weights grew without bound in step {}",
+                self.iterates.len()
+            ))
+            .cure("take a smaller step size, or a stronger pull or damping"))
+        }
+    }
+
+    /// The mean of the last `share` of the steps so far; at least one.
+    pub fn average(&self, share: f64) -> Vector {
+        let steps = self.steps();
+        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
+        let tail = &self.iterates[self.iterates.len() - kept..];
+        tail.iter().fold(Vector::zeros(self.current().len()), |sum, w| sum + w) / kept as f64
+    }
+}
+
+/// A run of a profiled method.
+pub struct Adaptation {
+    pub steps: u64,
+    /// The model is the mean of this share of the steps.
+    pub average: f64,
+    pub gradient: Gradient,
+    pub shape: ProblemShape,
+    pub profile: Profile,
+    /// Where the penalty is released, until it is.
+    pub penalty: Option<ReleasedPenalty>,
+    pub public: Records,
+    pub private: Private<Records>,
+    pub descent: Descent,
+    pub model: Option<Released<Model>>,
+}
+
+/// What private data say of a point without noise.
+#[derive(Debug, Clone, Copy)]
+struct Exact {
+    gap: f64,
+    value: f64,
+    loss: f64,
+    weight: f64,
+}
+
+impl Adaptation {
+    /// A released penalty is drawn before the first gradient.
+    fn settle_penalty(&mut self, spender: &mut Spender) -> Result<()> {
+        let Some(penalty) = self.penalty.take() else { return Ok(()) };
+        let start = self.descent.start();
+        let drawn = penalty.draw(spender, &self.shape, &self.public, &self.private, start)?;
+        self.profile.penalty = *drawn.get();
+        Ok(())
+    }
+}
+
+impl Run for Adaptation {
+    /// All measures of a step describe the point at which its gradient was taken.
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        self.settle_penalty(spender)?;
+        if planted(Fault::PrivateStatistic) {
+            self.profile.kappa =
+                self.private.stolen(|records| 1e-3 * records.data().features.norm());
+        }
+        let (profile, count) = (self.profile, self.shape.private_records);
+        let at = self.descent.current().clone();
+        let public = profile.public(&self.public);
+        let there = public.pass(&at);
+        let seen = &there.gradient + self.descent.pull();
+        let objective = there.value;
+
+        let pass = |records: &Records| {
+            let private = profile.private(records, count);
+            let here = private.pass(&at);
+            let exact = Exact {
+                gap: (&seen + &here.gradient).norm(),
+                value: here.value,
+                loss: here.mean_loss,
+                weight: here.weight,
+            };
+            (here.gradient, exact)
+        };
+        let (noisy, exact) = match self.gradient {
+            Gradient::All(release) => {
+                // One pass for the release and for the curator.
+                let here = self.private.map(pass);
+                let slope = |(slope, _): &(Vector, Exact)| slope.as_slice().to_vec();
+                let whole = Reach::Ball(count as f64 * profile.influence(count));
+                let noisy = here.release_gaussian(spender, release, &whole, slope)?;
+                (noisy, here.curator(watch, |(_, exact)| *exact))
+            }
+            Gradient::Sampled { release, batch } => {
+                let private = &self.private;
+                let noisy = private.release_sampled_sum(
+                    spender,
+                    release,
+                    Records::len,
+                    |records, sample, sum| {
+                        let members = records.chosen(sample.members());
+                        let pass = profile.private(&members, batch).pass(&at);
+                        sum.add_fused(pass.gradient.as_slice(), members.len());
+                    },
+                )?;
+                (noisy, private.curator(watch, |records| pass(records).1))
+            }
+        };
+        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
+
+        let told = |series, value| Measure::released(series, total.and(value));
+        let mut measures = vec![
+            told(Series::Objective, objective),
+            told(Series::StationarityGap, total.get().norm()),
+            told(Series::EffectiveSample, there.effective_sample),
+            told(Series::PublicLoss, there.mean_loss),
+        ];
+        if let Some(exact) = exact {
+            let on_public = there.weight;
+            let exact =
+                |series, of: &dyn Fn(Exact) -> f64| Measure::curator(series, exact.clone().map(of));
+            measures.extend([
+                exact(Series::ExactStationarityGap, &|exact| exact.gap),
+                exact(Series::ExactObjective, &|exact| objective + exact.value),
+                exact(Series::PrivateLoss, &|exact| exact.loss),
+                exact(Series::PublicWeight, &|exact| on_public / (on_public + exact.weight)),
+            ]);
+        }
+
+        self.descent.advance(total.get())?;
+        let loss = profile.loss;
+        let weights = LinearModel::from(self.descent.average(self.average));
+        self.model = Some(total.and(match loss {
+            Loss::Squared => Model::Linear(weights),
+            Loss::Logistic => Model::Logistic(weights),
+        }));
+        let index = self.descent.steps() as u64;
+        let done = index == self.steps;
+        Ok(Step { index, total: self.steps, phase: "descend", measures, done })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.model.clone()
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let public = self.profile.public(&self.public);
+        let weights = public.weights(&self.descent.average(self.average));
+        Some(self.model.as_ref()?.and(weights))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model.ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn falling() -> Descent {
+        let motion = Motion { pull: 0.0, damping: 0.0, step_size: 1.0 };
+        Descent::new(Vector::zeros(1), &(2.0 * Matrix::identity(1, 1)), motion).unwrap()
+    }
+
+    #[test]
+    fn the_average_takes_the_last_share_of_the_steps_and_never_the_start() {
+        let mut descent = falling();
+        for _ in 0..5 {
+            descent.advance(&Vector::from_vec(vec![-2.0])).unwrap();
+        }
+        for (share, mean) in [(0.0, 5.0), (0.2, 5.0), (0.5, 4.0), (1.0, 3.0)] {
+            assert!((descent.average(share)[0] - mean).abs() < 1e-12, "{share}");
+        }
+    }
+
+    #[test]
+    fn weights_that_grow_without_bound_are_an_error() {
+        let mut descent = falling();
+        let error = descent.advance(&Vector::from_vec(vec![f64::INFINITY])).unwrap_err();
+        assert!(error.what().contains("step 1"), "{error}");
+        assert_eq!(descent.current()[0], 0.0);
+    }
+
+    #[test]
+    fn damping_keeps_steps_short_where_public_data_are_flat() {
+        // The private curvature is 1 where the public one is 0.001.
+        let reach = |damping: f64| {
+            let motion = Motion { pull: 0.0, damping, step_size: 0.5 };
+            let flat = 1e-3 * Matrix::identity(1, 1);
+            let mut descent = Descent::new(Vector::from_vec(vec![1.0]), &flat, motion).unwrap();
+            for _ in 0..60 {
+                let slope = descent.current().clone();
+                if descent.advance(&slope).is_err() {
+                    return f64::INFINITY;
+                }
+            }
+            descent.current().norm()
+        };
+        assert!(reach(0.0) > 1e10);
+        assert!(reach(0.3) < 1e-3, "{}", reach(0.3));
+    }
+}

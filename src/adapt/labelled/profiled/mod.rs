@@ -1,0 +1,289 @@
+//! Adaptation with weights in closed form: what the profiled methods share.
+//!
+//! Record i has a largest weight cᵢ (α/m public, (1−α)/n private) and a loss
+//! aᵢ = ℓ(xᵢ·w, yᵢ) + d̂·\[public\]. The weights qᵢ = cᵢ·min(1, √(κ₁/aᵢ)) minimise the
+//! objective of CnvxAdap over q in closed form; what remains is
+//!
+//! > F(w) = Σ cᵢ·φ(aᵢ),  φ(a) = a for a ≤ κ₁, else 2√(κ₁a) − κ₁,
+//!
+//! for squared loss convex, and Huber's loss of the residual where d̂ = 0.
+//!
+//! *Sensitivity.* Every private record's part of the gradient is clipped to norm c·C, so
+//! replacing one moves the sum by at most 2c·C, whatever w and the records are. For squared
+//! loss C = 2√κ₁·r clips nothing within the bounds, since
+//! φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C is a choice.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this | the objective of one side, its gradient, its weights |
+//! | [`batches`] | which private records a step uses, and the plan that follows |
+//! | [`descent`] | preconditioned descent around the public solution, and the run |
+
+pub(super) mod batches;
+pub(super) mod descent;
+
+use crate::adapt::{ProblemShape, effective_sample_of};
+use crate::data::Dataset;
+use crate::model::logistic;
+use crate::numeric::fused::{self, Slopes};
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
+use crate::numeric::{Vector, parallel};
+
+/// The loss of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    Squared,
+    /// Of y = ±1.
+    Logistic,
+}
+
+impl Loss {
+    #[inline]
+    fn value(self, score: f64, y: f64) -> f64 {
+        match self {
+            Self::Squared => (score - y).powi(2),
+            Self::Logistic => logistic::loss(y * score),
+        }
+    }
+
+    /// d/d score
+    #[inline]
+    fn slope(self, score: f64, y: f64) -> f64 {
+        match self {
+            Self::Squared => 2.0 * (score - y),
+            Self::Logistic => y * logistic::slope(y * score),
+        }
+    }
+}
+
+/// The shape of the objective: known before private data are touched.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    pub loss: Loss,
+    pub alpha: f64,
+    /// κ₁
+    pub kappa: f64,
+    /// d̂ ≥ 0, on public records only: on private ones it would break the sensitivity.
+    pub penalty: f64,
+    /// C
+    pub clip: f64,
+    /// Public records keep their largest weight whatever their loss: α-pooling.
+    pub pooled: bool,
+}
+
+/// The records of one dataset with their labels and norms.
+#[derive(Debug, Clone)]
+pub struct Records {
+    data: Dataset,
+    /// Numbers, or signs of classes.
+    labels: Vec<f64>,
+    /// ‖xᵢ‖, so that clipping needs no pass of its own.
+    norms: Vec<f64>,
+}
+
+impl Records {
+    pub fn new(data: Dataset, labels: Vec<f64>) -> Self {
+        let norms = data.features.column_iter().map(|x| x.norm()).collect();
+        Self { data, labels, norms }
+    }
+
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    pub(in crate::adapt) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Those of a sample.
+    pub fn chosen(&self, members: &[usize]) -> Self {
+        let data = Dataset {
+            name: self.data.name.clone(),
+            features: self.data.features.select_columns(members),
+            feature_names: Vec::new(),
+            target: None,
+            classes: None,
+            bounds: self.data.bounds,
+            clipped: 0,
+        };
+        Self {
+            data,
+            labels: members.iter().map(|i| self.labels[*i]).collect(),
+            norms: members.iter().map(|i| self.norms[*i]).collect(),
+        }
+    }
+}
+
+impl Profile {
+    /// Largest norm of one private record's part of the gradient.
+    pub fn influence(&self, records: usize) -> f64 {
+        (1.0 - self.alpha) / records as f64 * self.clip
+    }
+
+    /// Replace-one ℓ₂ sensitivity of the private gradient *as it is computed*: the sum of
+    /// n floating-point vectors is not the true sum, under either neighbour.
+    pub fn sensitivity(&self, shape: &ProblemShape) -> f64 {
+        let n = shape.private_records;
+        let rounding = n as f64 * summation_error(n + shape.dimension + 16);
+        2.0 * self.influence(n) * (1.0 + rounding)
+    }
+
+    pub fn public<'a>(&self, records: &'a Records) -> Part<'a> {
+        Part {
+            records,
+            loss: self.loss,
+            weight: self.alpha / records.labels.len() as f64,
+            penalty: self.penalty,
+            kappa: if self.pooled { f64::INFINITY } else { self.kappa },
+            influence: f64::INFINITY,
+        }
+    }
+
+    /// `count` is the planned number of records.
+    pub fn private<'a>(&self, records: &'a Records, count: usize) -> Part<'a> {
+        Part {
+            records,
+            loss: self.loss,
+            weight: (1.0 - self.alpha) / count as f64,
+            penalty: 0.0,
+            kappa: self.kappa,
+            influence: self.influence(count),
+        }
+    }
+}
+
+/// φ(a), and φ′(a): the share of its largest weight that a record keeps.
+#[inline]
+pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
+    if loss <= kappa {
+        return (loss, 1.0);
+    }
+    let kept = (kappa / loss).sqrt();
+    (2.0 * kept * loss - kappa, kept)
+}
+
+/// The records of one side in the objective.
+#[derive(Debug, Clone)]
+pub struct Part<'a> {
+    pub records: &'a Records,
+    loss: Loss,
+    /// cᵢ
+    pub weight: f64,
+    penalty: f64,
+    kappa: f64,
+    /// No record moves the gradient by more.
+    pub influence: f64,
+}
+
+/// What one pass over the records tells of the objective at a point.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// Σ cᵢφ′(aᵢ)ℓ′(xᵢ·w)xᵢ, every term clipped to `influence`.
+    pub gradient: Vector,
+    /// Σ cᵢφ(aᵢ)
+    pub value: f64,
+    /// The mean of ℓ, the penalty left out.
+    pub mean_loss: f64,
+    /// Σ qᵢ
+    pub weight: f64,
+    /// (Σ qᵢ)²/Σ qᵢ²
+    pub effective_sample: f64,
+}
+
+/// Records whose slopes are made together, and partial sums of what else a pass tells: loops
+/// over whole registers, without a sum that waits for the one before it.
+const BLOCK: usize = 16;
+const LANES: usize = 8;
+
+/// Makes the slopes of a pass, and adds up what else it tells.
+struct Sums<'a, 'b> {
+    part: &'a Part<'b>,
+    profiled: [f64; LANES],
+    loss: [f64; LANES],
+    kept: [f64; LANES],
+    kept_squares: [f64; LANES],
+}
+
+impl Slopes for Sums<'_, '_> {
+    // Compiled as a part of the pass, for the instruction set found at run time.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn slopes(&mut self, first: usize, scores: &mut [f64]) {
+        let Records { labels, norms, .. } = self.part.records;
+        let (labels, norms) = (&labels[first..], &norms[first..]);
+        let blocks = scores.chunks_mut(BLOCK).zip(labels.chunks(BLOCK)).zip(norms.chunks(BLOCK));
+        for ((scores, labels), norms) in blocks {
+            // Asked once per block, not once per record.
+            match self.part.loss {
+                Loss::Squared => self.block(Loss::Squared, scores, labels, norms),
+                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms),
+            }
+        }
+    }
+}
+
+impl Sums<'_, '_> {
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn block(&mut self, loss: Loss, scores: &mut [f64], labels: &[f64], norms: &[f64]) {
+        let Part { weight, penalty, kappa, influence, .. } = *self.part;
+        let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
+        let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
+        let records = scores.iter_mut().zip(labels).zip(norms);
+        for (((score, y), norm), ((suffered, value), (share, square))) in records.zip(told) {
+            *suffered = loss.value(*score, *y);
+            let (profiled, kept) = profiled(*suffered + penalty, kappa);
+            (*value, *share, *square) = (profiled, kept, kept * kept);
+            let slope = weight * kept * loss.slope(*score, *y);
+            let shrink = shrink_factor(slope.abs() * norm, influence);
+            *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
+        }
+        add(&mut self.profiled, &values);
+        add(&mut self.loss, &losses);
+        add(&mut self.kept, &shares);
+        add(&mut self.kept_squares, &squares);
+    }
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add(sums: &mut [f64; LANES], terms: &[f64; BLOCK]) {
+    for terms in terms.as_chunks::<LANES>().0 {
+        for (sum, term) in sums.iter_mut().zip(terms) {
+            *sum += term;
+        }
+    }
+}
+
+impl Part<'_> {
+    /// A record that is not made of numbers counts for nothing in the gradient.
+    pub fn pass(&self, w: &Vector) -> Pass {
+        let zero = [0.0; LANES];
+        let sums =
+            || Sums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
+        let features = &self.records.data.features;
+        let (gradient, parts) = fused::with_slopes(features, w, parallel::threads(), sums);
+        let total =
+            |of: &dyn Fn(&Sums<'_, '_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
+        let kept = total(&|sums| sums.kept);
+        Pass {
+            gradient,
+            value: self.weight * total(&|sums| sums.profiled),
+            mean_loss: total(&|sums| sums.loss) / self.records.len() as f64,
+            weight: self.weight * kept,
+            effective_sample: effective_sample_of(kept, total(&|sums| sums.kept_squares)),
+        }
+    }
+
+    /// qᵢ = cᵢφ′(aᵢ)
+    pub fn weights(&self, w: &Vector) -> Vec<f64> {
+        let Records { data, labels, .. } = self.records;
+        let records = data.features.column_iter().zip(labels);
+        let weights = records.map(|(x, y)| {
+            let loss = self.loss.value(x.dot(w), *y) + self.penalty;
+            self.weight * profiled(loss, self.kappa).1
+        });
+        weights.collect()
+    }
+}

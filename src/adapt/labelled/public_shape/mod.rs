@@ -1,0 +1,171 @@
+//! Public shape, private correction.
+//!
+//! A linear model costs more than privacy does. So the shape of the answer is learned where it
+//! is free, by predictors on public records ([`teaching`]); a few bounded features of each
+//! record say in which ways it may be wrong elsewhere ([`features`]); and only how wrong it is in
+//! each of them is asked of the private records, under noise, in a few rounds ([`query`]). The
+//! known noise decides how much of the answer is believed ([`solve`]): with no signal above it
+//! the public predictor stays as it is.
+
+mod clipping;
+mod features;
+mod labels;
+pub mod query;
+mod rounds;
+mod run;
+mod solve;
+mod teaching;
+
+use crate::adapt::spec::{Setting, choices, settings, whole};
+use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::data::{Dataset, Task};
+use crate::error::{Error, Result};
+use crate::model::shape::Answer;
+use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
+
+pub use features::Ground;
+use labels::Labels;
+use query::Query;
+pub use run::begin;
+
+const STATISTICS: &str = "statistics";
+
+/// More columns take predictors longer to learn than anybody waits.
+const MOST_FEATURES: usize = 1000;
+
+settings! {
+    pub struct PublicShapeSettings {
+        rounds: u64 = Setting {
+        name: "rounds",
+        unit: "releases",
+        help: "How often the private records are asked, each time under the model of the round \
+               before. More rounds mend more of what the first one got wrong, with more noise in \
+               each.",
+        kind: whole(1, 20, 10),
+    },
+        neighbours: Neighbours = Setting {
+        name: "neighbours",
+        unit: "",
+        help: "replace_one: a record may be any other one (the stronger promise). zero_out: it may \
+               be missing, which takes less noise.",
+        kind: Neighbours::or(Neighbours::ReplaceOne),
+    },
+    }
+}
+
+static REGRESSION: Spec = Spec {
+    id: "public_shape",
+    name: "Public shape",
+    summary: "Regression: trees and a linear model learn from public records; private records \
+              correct them where they are wrong by clearly more than the noise.",
+    task: Task::Regression,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: PublicShapeSettings::FIELDS,
+};
+
+static CLASSIFICATION: Spec = Spec {
+    id: "public_shape_classes",
+    name: "Public shape, classes",
+    summary: "Any number of classes: trees and a linear model learn from public records; private \
+              records correct them where they are wrong by clearly more than the noise.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: PublicShapeSettings::FIELDS,
+};
+
+/// One of the two: numbers, or classes.
+pub struct PublicShape(&'static Spec);
+
+pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
+pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
+
+impl Method for PublicShape {
+    fn spec(&self) -> &'static Spec {
+        self.0
+    }
+
+    fn takes_wide_features(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+        let settings = PublicShapeSettings::of(settings)?;
+        let public = &problem.public;
+        if public.dimension() > MOST_FEATURES {
+            return Err(Error::usage(format!(
+                "the public records have {} features, and this method takes {MOST_FEATURES} at most",
+                public.dimension()
+            ))
+            .cure("select fewer columns, or choose pillar, which takes their leading components"));
+        }
+        let answer = match &public.classes {
+            None => Answer::Number,
+            Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
+            Some(classes) => Answer::Classes(classes.names.len()),
+        };
+        let count = features::count(&public.features, &public.feature_names, answer.outputs());
+        let adjacency = settings.neighbours.adjacency();
+        let query = Query::new(answer, count, adjacency);
+        let rounds = settings.rounds;
+        let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
+        let start: Start = Box::new(move |private, noise| {
+            let sigma = noise.scale(&release)?;
+            Ok(Box::new(run::start(query, release, (rounds, sigma), problem, private)))
+        });
+        Ok((plan, start))
+    }
+}
+
+choices! {
+    pub enum Neighbours { ReplaceOne = "replace_one", ZeroOut = "zero_out" }
+}
+
+impl Neighbours {
+    fn adjacency(self) -> Adjacency {
+        match self {
+            Self::ReplaceOne => Adjacency::ReplaceOne,
+            Self::ZeroOut => Adjacency::ZeroOut,
+        }
+    }
+}
+
+/// Of means over so many records.
+fn statistics(query: &Query, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
+    let sensitivity = query.sensitivity(adjacency, records);
+    Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
+}
+
+fn plan(
+    query: &Query,
+    shape: &ProblemShape,
+    rounds: u64,
+    adjacency: Adjacency,
+) -> (Plan, Release<Gaussian>) {
+    // The noise is compared with slopes, which are no longer than 1: the second moment, most of
+    // the numbers, is taken from public records where noise hides it.
+    let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
+    let release = statistics(query, adjacency, shape.private_records);
+    let what = format!(
+        "means of the model's errors times each of {} features, and of products of two features: \
+         {} numbers in each of {rounds} rounds",
+        query.features,
+        query.numbers()
+    );
+    let plan = Plan {
+        releases: vec![release.announced(what, rounds, Allotment::Share(1.0), adjacency)],
+        steps: 1 + rounds,
+        signal: slopes.sqrt(),
+        warnings: Vec::new(),
+        explained: None,
+    };
+    (plan, release)
+}
+
+/// What public records teach. `seed` decides their folds.
+pub fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
+    let labels = Labels::of(public)?;
+    let taught = teaching::teach(&public.features, &labels, seed);
+    Ok(features::ground(&public.features, &public.feature_names, &labels, taught))
+}

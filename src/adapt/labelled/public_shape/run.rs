@@ -1,0 +1,199 @@
+//! The rounds of a run.
+
+use super::features::Ground;
+use super::labels::Labels;
+use super::query::Query;
+use super::rounds::Rounds;
+use super::{PublicShapeSettings, statistics};
+use crate::adapt::problem::UNLABELLED;
+use crate::adapt::{Measure, Problem, Run, Series, Settings, Step};
+use crate::data::Bounded;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::model::shape::Seen;
+use crate::privacy::{Calibrated, Gaussian, Private, Reach, Release, Released, Spender, Watch};
+
+pub(super) struct Adaptation {
+    query: Query,
+    release: Release<Gaussian>,
+    rounds: u64,
+    sigma: f64,
+    /// What is to be learned from, until it is.
+    lesson: Option<Lesson>,
+    /// After the lesson.
+    state: Option<State>,
+    index: u64,
+}
+
+struct Lesson {
+    problem: Problem,
+    private: Private<Bounded>,
+}
+
+struct State {
+    private: Private<(Seen, Labels)>,
+    rounds: Rounds,
+    model: Option<Released<Model>>,
+}
+
+pub(super) fn start(
+    query: Query,
+    release: Release<Gaussian>,
+    (rounds, sigma): (u64, f64),
+    problem: Problem,
+    private: Private<Bounded>,
+) -> Adaptation {
+    let lesson = Some(Lesson { problem, private });
+    Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }
+}
+
+/// A run on what public records have taught already: they are taught once for many runs.
+pub fn begin(
+    ground: Ground,
+    private: Private<Bounded>,
+    private_records: usize,
+    settings: &Settings,
+    noise: &Calibrated,
+) -> Result<Box<dyn Run>> {
+    let settings = PublicShapeSettings::of(settings)?;
+    let features = ground.shape.feature_count();
+    let adjacency = settings.neighbours.adjacency();
+    let query = Query::new(ground.shape.answer, features, adjacency);
+    let release = statistics(&query, adjacency, private_records);
+    let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
+    let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
+    run.state = Some(run.prepare(ground, private, private_records)?);
+    Ok(Box::new(run))
+}
+
+impl Adaptation {
+    fn prepare(&self, ground: Ground, private: Private<Bounded>, records: usize) -> Result<State> {
+        let ground = ground.weighed(self.sigma / (self.rounds as f64).sqrt());
+        let shape = &ground.shape;
+        let private = private.into_usable(|data| {
+            let data = data.into_dataset();
+            let labels = Labels::of(&data).map_err(|_| UNLABELLED)?;
+            Ok((shape.see(&data.features), labels))
+        })?;
+        let rounds = Rounds::new(ground, self.query, self.sigma, records);
+        Ok(State { private, rounds, model: None })
+    }
+
+    fn learn(&mut self) -> Result<Step> {
+        if let Some(Lesson { problem, private }) = self.lesson.take() {
+            let ground = super::learn(&problem.public, problem.seed)?;
+            self.state = Some(self.prepare(ground, private, problem.shape.private_records)?);
+        }
+        let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
+        let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
+        self.index = 1;
+        let measures = vec![Measure::public(Series::PublicLoss, loss)];
+        Ok(Step { index: 1, total: self.rounds + 1, phase: "learn", measures, done: false })
+    }
+
+    fn ask(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let query = self.query;
+        let state = self.state.as_mut().ok_or_else(nothing)?;
+        let (correction, clip) = (state.rounds.flat(), state.rounds.clip);
+        let reach = Reach::Ball(query.longest());
+        let released =
+            state.private.release_gaussian(spender, self.release, &reach, |(seen, labels)| {
+                query.ask(seen, labels, correction.as_slice(), clip)
+            })?;
+        state.rounds.hear(released.get());
+        let shape = state.rounds.shape();
+        let ground = &state.rounds.ground;
+        let public_loss = ground.labels.mean_loss(&shape.corrected(&ground.seen));
+        let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
+        let told = |(series, size)| Measure::released(series, released.and(size));
+        measures.extend(state.rounds.sizes().into_iter().map(told));
+        let exact = |(seen, labels): &(Seen, Labels)| labels.mean_loss(&shape.corrected(seen));
+        if let Some(exact) = state.private.curator(watch, exact) {
+            measures.push(Measure::curator(Series::PrivateLoss, exact));
+        }
+        state.model = Some(released.and(Model::Shape(shape)));
+        self.index += 1;
+        let (index, total) = (self.index, self.rounds + 1);
+        Ok(Step { index, total, phase: "correct", measures, done: index == total })
+    }
+}
+
+fn nothing() -> Error {
+    Error::failed("the run has nothing to learn from").cure("start it again")
+}
+
+impl Run for Adaptation {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        if self.index == 0 { self.learn() } else { self.ask(spender, watch) }
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.state.as_ref()?.model.clone()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.state.and_then(|state| state.model).ok_or_else(|| {
+            Error::failed("the run ended before its first round, so there is no model")
+                .cure("run it again")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::adapt::{Series, Value, example};
+    use crate::data::Dataset;
+    use crate::model::Model;
+    use crate::privacy::Target;
+    use crate::study::{Noise, Rehearsal, Rehearsed};
+
+    const ROUNDS: usize = 10;
+
+    fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Rehearsed {
+        let settings =
+            BTreeMap::from([("neighbours".to_owned(), Value::Text(neighbours.to_owned()))]);
+        let method = if public.classes.is_some() { "public_shape_classes" } else { "public_shape" };
+        Rehearsal { method, settings, public, private, noise, seed: 3 }.run().unwrap()
+    }
+
+    fn loss(rehearsed: &Rehearsed) -> f64 {
+        rehearsed.series(Series::PrivateLoss).last().unwrap().1
+    }
+
+    #[test]
+    fn at_a_large_epsilon_the_loss_is_that_of_no_noise_and_far_below_the_public_one() {
+        let target = Target { epsilon: 100.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(6, 1500, 3000, 2);
+        let (_, open, closed) = example::two_classes(6, 1500, 3000, 2);
+        for (public, private) in [(&public, &private), (&open, &closed)] {
+            let exact = rehearse(public, private, Noise::None(target), "replace_one");
+            assert_eq!(exact.series(Series::PrivateLoss).len(), ROUNDS);
+            for neighbours in ["replace_one", "zero_out"] {
+                let noisy = rehearse(public, private, Noise::For(target), neighbours);
+                let (noisy, exact) = (loss(&noisy), loss(&exact));
+                // The classes can nearly be parted: five rounds do not reach the least loss.
+                let near = if public.classes.is_some() { 0.03 } else { 0.01 };
+                assert!((noisy / exact - 1.0).abs() < near, "{neighbours}: {noisy} {exact}");
+            }
+            let Model::Shape(mut plain) = exact.model.clone() else { panic!("another model") };
+            plain.correction.fill(0.0);
+            let labels = super::Labels::of(private).unwrap();
+            let public = labels.mean_loss(&plain.answers(&private.features));
+            assert!(loss(&exact) < 0.9 * public, "{} {public}", loss(&exact));
+        }
+    }
+
+    #[test]
+    fn less_noise_is_needed_where_a_record_may_only_be_missing() {
+        let target = Target { epsilon: 1.0, delta: 1e-6 };
+        let (_, public, private) = example::shifted(3, 200, 500, 4);
+        let scale = |neighbours: &str| {
+            let rehearsed = rehearse(&public, &private, Noise::For(target), neighbours);
+            assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
+            rehearsed.calibrated.events[0].mechanism.scale()
+        };
+        assert!(scale("zero_out") < 0.7 * scale("replace_one"));
+    }
+}

@@ -1,0 +1,199 @@
+//! Noisy gradient descent on the private records alone: what adaptation has to beat.
+//!
+//! No public record is used, not even for a start or for the scale of a step. Every
+//! record's gradient is clipped to norm C; all records are used in every step, or Poisson
+//! samples of them: [`super::profiled::batches`] has the sensitivities.
+//!
+//! The defaults of the regression were chosen like those of the profiled method, on the
+//! same data: bikeshare, wine and airline.
+
+use super::profiled::batches::{BATCH, Batches};
+use super::profiled::descent::{Adaptation, Descent, Motion};
+use super::profiled::{Loss, Profile, Records};
+use super::weighted::learner::{signs, two_classes};
+use crate::adapt::problem::UNLABELLED;
+use crate::adapt::spec::{Setting, real, settings, whole};
+use crate::adapt::{Method, Plan, Problem, Settings, Spec, Start};
+use crate::data::{Dataset, Task};
+use crate::error::Result;
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::Target;
+
+const CLIP_FIELD: Setting<f64> = Setting {
+    name: "clip C",
+    unit: "norm of gradient",
+    help: "Every record's gradient is clipped to this norm. Noise grows with it.",
+    kind: real(1e-3, 10.0, 0.2),
+};
+const STEPS_FIELD: Setting<u64> = Setting {
+    name: "steps T",
+    unit: "gradients",
+    help: "Noisy gradient steps. The noise per step grows with the square root of their number.",
+    kind: whole(1, 10_000, 200),
+};
+const AVERAGE_FIELD: Setting<f64> = Setting {
+    name: "averaged tail",
+    unit: "share of steps",
+    help: "The model is the mean of this share of the steps, counted from the last.",
+    kind: real(0.0, 1.0, 0.5),
+};
+
+const fn step_size(default: f64) -> Setting<f64> {
+    Setting {
+        name: "learning rate",
+        unit: "",
+        help: "Step along the noisy mean gradient.",
+        kind: real(1e-4, 1000.0, default),
+    }
+}
+
+static REGRESSION: Spec = Spec {
+    id: "target_only",
+    name: "Target only",
+    summary: "Linear regression on the private records alone by noisy gradient descent: the \
+              baseline that public data have to improve on.",
+    task: Task::Regression,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: TargetOnlySettings::FIELDS,
+};
+
+settings! {
+    pub struct TargetOnlySettings {
+        clip: f64 = CLIP_FIELD,
+        steps: u64 = STEPS_FIELD,
+        batch: Option<u64> = BATCH,
+        step_size: f64 = step_size(2.0),
+        average: f64 = AVERAGE_FIELD,
+    }
+}
+
+static CLASSIFICATION: Spec = Spec {
+    id: "target_only_logistic",
+    name: "Target only, logistic",
+    summary: "Two classes told apart by noisy gradient descent on the private records alone: the \
+              baseline that public data have to improve on.",
+    task: Task::Classification,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: TargetOnlyLogisticSettings::FIELDS,
+};
+
+settings! {
+    pub struct TargetOnlyLogisticSettings {
+        clip: f64 = CLIP_FIELD,
+        steps: u64 = STEPS_FIELD,
+        batch: Option<u64> = BATCH,
+        step_size: f64 = step_size(4.0),
+        average: f64 = AVERAGE_FIELD,
+    }
+}
+
+/// One of the two: numbers, or classes.
+pub struct TargetOnly(&'static Spec);
+
+pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
+pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
+
+impl Method for TargetOnly {
+    fn spec(&self) -> &'static Spec {
+        self.0
+    }
+
+    fn plan(
+        &self,
+        settings: &Settings,
+        problem: Problem,
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        // The two differ in their defaults alone.
+        let settings = TargetOnlySettings::of(settings)?;
+        let loss = match self.0.task {
+            Task::Regression => Loss::Squared,
+            Task::Classification => Loss::Logistic,
+        };
+        if loss == Loss::Logistic {
+            two_classes(&problem.public)?;
+        }
+        let shape = &problem.shape;
+        // All weight on the private records, none learned.
+        let profile = Profile {
+            loss,
+            alpha: 0.0,
+            kappa: f64::INFINITY,
+            penalty: 0.0,
+            clip: settings.clip,
+            pooled: true,
+        };
+        let batches = Batches::of(shape, settings.batch)?;
+        let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
+        let start: Start = Box::new(move |private, _| {
+            let shape = problem.shape.clone();
+            let labels = |data: &Dataset| match loss {
+                // That there are labels was checked.
+                Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
+                Loss::Logistic => signs(data),
+            };
+            let records = |data: Dataset| labels(&data).map(|labels| Records::new(data, labels));
+            // Without a curvature a step of the descent is a plain gradient step.
+            let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.step_size };
+            let flat = Matrix::zeros(shape.dimension, shape.dimension);
+            Ok(Box::new(Adaptation {
+                steps: settings.steps,
+                average: settings.average,
+                profile,
+                penalty: None,
+                public: records(problem.into_public())?,
+                private: private
+                    .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
+                gradient,
+                descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
+                shape,
+                model: None,
+            }))
+        });
+        Ok((plan, start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::study::{Noise, Rehearsal, Rehearsed};
+
+    fn rehearse(method: &str, public: &Dataset, private: &Dataset) -> Rehearsed {
+        let noise = Noise::None(example::TARGET);
+        let settings = BTreeMap::new();
+        Rehearsal { method, settings, public, private, noise, seed: 1 }.run().unwrap()
+    }
+
+    #[test]
+    fn other_public_data_make_no_difference_to_the_model() {
+        let (_, public, private) = example::shifted(4, 60, 200, 1);
+        let (_, other, _) = example::shifted(4, 60, 200, 2);
+        let one = rehearse("target_only", &public, &private);
+        assert_eq!(one.model, rehearse("target_only", &other, &private).model);
+    }
+
+    #[test]
+    fn without_noise_regression_approaches_least_squares_and_classification_learns() {
+        let (_, public, private) = example::shifted(4, 60, 400, 1);
+        let done = rehearse("target_only", &public, &private);
+        let crate::model::Model::Linear(model) = &done.model else { panic!() };
+        let error = |model: &crate::model::LinearModel| {
+            model.mean_squared_error(&private.features, private.target.as_ref().unwrap())
+        };
+        let exact = crate::adapt::baselines::reference::source_only(&private, 1e-5).unwrap();
+        assert!(error(model) < 1.2 * error(&exact), "{} {}", error(model), error(&exact));
+
+        let (_, public, private) = example::two_classes(4, 60, 400, 1);
+        let done = rehearse("target_only_logistic", &public, &private);
+        let classes = done.model.classes(&private.features).unwrap();
+        let truth = &private.classes.as_ref().unwrap().of;
+        let right = classes.iter().zip(truth).filter(|(one, other)| one == other).count();
+        assert!(right > 340, "{right}");
+    }
+}

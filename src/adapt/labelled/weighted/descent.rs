@@ -1,0 +1,428 @@
+//! Noisy projected gradient descent over a model and the weights of all records: the
+//! body of CnvxAdap and of NCnvxAdap.
+//!
+//! Every step releases two vectors, both accounted: the private part of the model's
+//! gradient, and one number per private record, the slope of the objective in its weight.
+//!
+//! *Sensitivity.* qᵢ ≤ cᵢ = (1−α)/n. Replacing a private record moves Σ qᵢ∇ℓᵢ by at most
+//! 2cG, and the slope −ℓᵢqᵢ/vᵢ of its own weight, which lies in \[−cB, 0\], by at most cB.
+//! The pulls between the weights depend on no data. The private weights are functions of
+//! released vectors, so the next step's bounds hold whatever they have become; yet they
+//! describe single records, so they never leave this module.
+
+use super::learner::{Largest, Learner, Records};
+use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
+use crate::adapt::plan::GRADIENT;
+use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
+use crate::error::{Error, Result};
+use crate::faults::{Fault, planted};
+use crate::model::Model;
+use crate::numeric::Vector;
+use crate::numeric::rounding::summation_error;
+use crate::privacy::{
+    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Released, Spender,
+    Watch,
+};
+
+const WEIGHTS: &str = "weights";
+
+/// How far a step goes along each slope.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    pub model: f64,
+    pub public: f64,
+    pub private: f64,
+    /// β̄: at this scale the gradient mapping is measured.
+    pub beta: f64,
+}
+
+pub struct Descent {
+    pub releases: Releases,
+    pub learner: Learner,
+    pub pulls: Pulls,
+    /// d̂
+    pub penalty: f64,
+    pub largest: Largest,
+    pub pace: Pace,
+    pub steps: u64,
+    /// The model is the mean of this share of the steps.
+    pub average: f64,
+    pub public: Records,
+    pub private: Private<Records>,
+    pub weights: Weights,
+    pub iterates: Vec<Vector>,
+    pub model: Option<Released<Model>>,
+}
+
+/// What every step releases.
+#[derive(Debug, Clone, Copy)]
+pub struct Releases {
+    gradient: Release<Gaussian>,
+    weights: Release<Gaussian>,
+}
+
+/// The two releases of every step. `gradient` and `weights` say how much noise each gets.
+pub fn releases(
+    learner: Learner,
+    shape: &ProblemShape,
+    largest: Largest,
+    alpha: f64,
+    steps: u64,
+    (gradient, weights): (Allotment, Allotment),
+) -> (Vec<PlannedRelease>, Releases) {
+    let n = shape.private_records;
+    let parameters = learner.parameters(shape.dimension);
+    let cap = (1.0 - alpha) / n as f64;
+    // The sum of n floating-point vectors is not the true sum, under either neighbour.
+    let rounding = n as f64 * summation_error(n + parameters + 16);
+    let releases = Releases {
+        gradient: Release::new(
+            GRADIENT,
+            Gaussian {
+                sensitivity: 2.0 * cap * largest.gradient * (1.0 + rounding),
+                numbers: parameters,
+            },
+        ),
+        weights: Release::new(
+            WEIGHTS,
+            Gaussian { sensitivity: cap * largest.loss * (1.0 + summation_error(8)), numbers: n },
+        ),
+    };
+    let of_gradient = format!(
+        "the private part of the gradient of models no longer than Λ = {:.4}, {parameters} \
+         numbers in each step",
+        largest.radius
+    );
+    let of_weights =
+        format!("the slope of every private record's weight, {n} numbers in each step");
+    let announced = vec![
+        releases.gradient.announced(of_gradient, steps, gradient, Adjacency::ReplaceOne),
+        releases.weights.announced(of_weights, steps, weights, Adjacency::ReplaceOne),
+    ];
+    (announced, releases)
+}
+
+/// The objective and its slopes, as far as some of the records go.
+struct Looked {
+    value: f64,
+    model: Vector,
+    /// −ℓᵢqᵢ/vᵢ
+    weights: Vec<f64>,
+}
+
+impl Descent {
+    fn theta(&self) -> &Vector {
+        &self.iterates[self.iterates.len() - 1]
+    }
+
+    fn public_part(&self) -> Looked {
+        let theta = self.theta();
+        let losses = self.public.losses(self.learner, theta, f64::INFINITY);
+        let terms = losses.iter().zip(self.weights.public());
+        Looked {
+            value: terms.map(|(loss, q)| q * (loss + self.penalty)).sum(),
+            model: self.public.gradient(self.learner, theta, self.weights.public(), f64::INFINITY),
+            weights: losses
+                .iter()
+                .enumerate()
+                .map(|(index, loss)| -self.weights.rate(index) * (loss + self.penalty))
+                .collect(),
+        }
+    }
+
+    fn private_part(&self, records: &Records) -> Looked {
+        Looked {
+            value: records
+                .losses(self.learner, self.theta(), self.largest.loss)
+                .iter()
+                .zip(self.weights.private())
+                .map(|(loss, q)| q * loss)
+                .sum(),
+            model: self.private_gradient(records),
+            weights: self.private_slopes(records),
+        }
+    }
+
+    fn private_gradient(&self, records: &Records) -> Vector {
+        let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
+        let weights = self.weights.private().map(|q| unclipped * q);
+        records.gradient(self.learner, self.theta(), weights, self.largest.gradient)
+    }
+
+    fn private_slopes(&self, records: &Records) -> Vec<f64> {
+        let first = self.weights.caps.public_records;
+        let losses = records.losses(self.learner, self.theta(), self.largest.loss);
+        let slopes = losses.iter().enumerate();
+        slopes.map(|(index, loss)| -self.weights.rate(first + index) * loss).collect()
+    }
+
+    /// Slopes of the whole objective, from the private part as it is known.
+    fn slopes(&self, public: &Looked, model: &[f64], weights: &[f64]) -> (Vector, Vector) {
+        let data = public.weights.iter().chain(weights).copied();
+        let by_data = Vector::from_iterator(self.weights.caps.records(), data);
+        (
+            &public.model + Vector::from_column_slice(model),
+            by_data + self.pulls.slope(&self.weights),
+        )
+    }
+
+    fn mapping(&self, model: &Vector, weights: &Vector) -> f64 {
+        let beta = self.pace.beta;
+        let ball = |w: &mut Vector| into_ball(w, self.largest.radius);
+        let model = gradient_mapping(self.theta(), model, beta, ball);
+        let floor = |v: &mut Vector| above(v, 1.0);
+        let weights = gradient_mapping(&self.weights.v, weights, beta, floor);
+        model.norm().hypot(weights.norm())
+    }
+
+    fn advance(&mut self, model: &Vector, weights: &Vector) -> Result<()> {
+        let mut theta = self.theta() - self.pace.model * model;
+        if !theta.iter().all(|entry| entry.is_finite()) {
+            return Err(Error::failed(format!(
+                "the weights grew without bound in step {}",
+                self.iterates.len()
+            ))
+            .cure("take smaller steps"));
+        }
+        into_ball(&mut theta, self.largest.radius);
+        let first = self.weights.caps.public_records;
+        for (index, slope) in weights.iter().enumerate() {
+            let pace = if index < first { self.pace.public } else { self.pace.private };
+            self.weights.v[index] -= pace * slope;
+        }
+        above(&mut self.weights.v, 1.0);
+        self.iterates.push(theta);
+        Ok(())
+    }
+
+    fn average(&self) -> Vector {
+        let steps = self.iterates.len() - 1;
+        let kept = ((self.average * steps as f64).ceil() as usize).clamp(1, steps.max(1));
+        let tail = &self.iterates[self.iterates.len() - kept..];
+        tail.iter().fold(Vector::zeros(self.theta().len()), |sum, w| sum + w) / kept as f64
+    }
+}
+
+impl Run for Descent {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let public = self.public_part();
+        let whole = Reach::Ball(self.weights.caps.private_total() * self.largest.gradient);
+        let gradient =
+            self.private.release_gaussian(spender, self.releases.gradient, &whole, |records| {
+                self.private_gradient(records).as_slice().to_vec()
+            })?;
+        let slopes = self.private.release_gaussian(
+            spender,
+            self.releases.weights,
+            &Reach::EachRecord,
+            |records| self.private_slopes(records),
+        )?;
+        let (by_model, by_weights) = self.slopes(&public, gradient.get(), slopes.get());
+
+        let seen = public.value + self.pulls.value(&self.weights);
+        let on_public: f64 = self.weights.public().sum();
+        let total = on_public + self.weights.private().sum::<f64>();
+        // The weights follow from earlier releases.
+        let told = |series, value| Measure::released(series, slopes.and(value));
+        let mut measures = vec![
+            told(Series::Objective, seen),
+            told(Series::StationarityGap, self.mapping(&by_model, &by_weights)),
+            told(Series::EffectiveSample, effective_sample(self.weights.public())),
+            told(Series::PublicWeight, on_public / total),
+        ];
+        let look = |records: &Records| {
+            let part = self.private_part(records);
+            let (model, weights) = self.slopes(&public, part.model.as_slice(), &part.weights);
+            (seen + part.value, self.mapping(&model, &weights))
+        };
+        if let Some(looked) = self.private.curator(watch, look) {
+            let value = looked.clone().map(|(value, _)| value);
+            measures.push(Measure::curator(Series::ExactObjective, value));
+            let gap = looked.map(|(_, gap)| gap);
+            measures.push(Measure::curator(Series::ExactStationarityGap, gap));
+        }
+
+        self.advance(&by_model, &by_weights)?;
+        let model = self.learner.model(self.public.data.dimension(), &self.average());
+        self.model = Some(gradient.and(model));
+        let index = self.iterates.len() as u64 - 1;
+        let done = index == self.steps;
+        Ok(Step { index, total: self.steps, phase: "descend", measures, done })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.model.clone()
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let weights = self.weights.public().collect();
+        Some(self.model.as_ref()?.and(weights))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model.ok_or_else(|| {
+            Error::failed("the run ended before its first step, so there is no model")
+                .cure("run it again")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::adapt::labelled::weighted::objective::Caps;
+    use crate::data::Bounds;
+    use crate::numeric::golden::{self, Golden};
+    use crate::privacy::accountant::PlannedMechanism;
+
+    /// The five records of the reference at its w and the u of `case`.
+    fn reference(learner: Learner, pulls: Pulls, case: &str, radius: f64) -> (Descent, Records) {
+        let golden = golden::adaptation();
+        let labels = match learner {
+            Learner::Squared => {
+                [golden.vector("common.ypub").as_slice(), golden.vector("common.ypriv").as_slice()]
+                    .concat()
+            }
+            _ => golden.vector("J.labels").as_slice().to_vec(),
+        };
+        let records = |x: &str, labels: &[f64]| Records {
+            data: example::labelled(golden.records(x), labels.to_vec()),
+            labels: labels.to_vec(),
+        };
+        let (public, private) =
+            (records("common.Xpub", &labels[..3]), records("common.Xpriv", &labels[3..]));
+        let caps = Caps::new(golden.number("common.alpha"), 3, 2);
+        let u = golden.vector(case);
+        let v = Vector::from_fn(5, |i, _| u[i] * if i < 3 { caps.public } else { caps.private });
+        let bounds = Bounds { feature_norm: 1.0, label: 1.0 };
+        // Nothing is drawn with it.
+        let unused = Release::new("unused", Gaussian { sensitivity: 1.0, numbers: 1 });
+        let descent = Descent {
+            releases: Releases { gradient: unused, weights: unused },
+            learner,
+            pulls,
+            penalty: golden.number("common.d_dp"),
+            largest: learner.largest(bounds, radius),
+            pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
+            steps: 4,
+            average: 0.0,
+            public,
+            private: Private::new(private.clone()),
+            weights: Weights { caps, v },
+            iterates: vec![golden.vector("common.w")],
+            model: None,
+        };
+        (descent, private)
+    }
+
+    fn strengths(golden: &Golden, keys: [&str; 3]) -> [f64; 3] {
+        keys.map(|key| golden.number(key))
+    }
+
+    fn cases() -> [(&'static str, Learner, Pulls); 2] {
+        let golden = golden::adaptation();
+        let [total, square, largest] = strengths(&golden, ["F.kappa1", "F.kappa2", "F.kappa_inf"]);
+        let convex = Pulls::Convex { total, square, largest };
+        let [total, square, largest] =
+            strengths(&golden, ["J.lambda1", "J.lambda2", "J.lambda_inf"]);
+        let sharpness = golden.number("J.mu");
+        let smooth = Pulls::Smooth { total, square, largest, sharpness };
+        [("F", Learner::Squared, convex), ("J", Learner::Logistic, smooth)]
+    }
+
+    #[test]
+    fn values_and_all_gradient_blocks_agree_with_the_reference() {
+        let golden = golden::adaptation();
+        for (case, learner, pulls) in cases() {
+            let (descent, private) = reference(learner, pulls, &format!("{case}.u"), 1.0);
+            let (public, part) = (descent.public_part(), descent.private_part(&private));
+            let value = public.value + part.value + pulls.value(&descent.weights);
+            assert!((value - golden.number(&format!("{case}.value"))).abs() < 1e-12);
+            let (w, v) = descent.slopes(&public, part.model.as_slice(), &part.weights);
+            golden::assert_near(&w, &golden.vector(&format!("{case}.grad_w")), 1e-12);
+            let caps = descent.weights.caps;
+            let u = |block: &str| golden.vector(&format!("{case}.{block}"));
+            // ∂/∂u = c·∂/∂v.
+            let by_public = caps.public * v.rows(0, 3);
+            golden::assert_near(&by_public.into_owned(), &u("grad_u_pub"), 1e-13);
+            let by_private = caps.private * v.rows(3, 2);
+            golden::assert_near(&by_private.into_owned(), &u("grad_u_priv"), 1e-13);
+        }
+    }
+
+    #[test]
+    fn four_printed_steps_without_noise_end_where_the_reference_ends() {
+        let golden = golden::adaptation();
+        let [total, square, largest] = [0, 1, 2]
+            .map(|index| golden.value("alg1_steps_eps_inf.kappas")[index].as_f64().unwrap());
+        let pulls = Pulls::Convex { total, square, largest };
+        let (mut descent, private) = reference(Learner::Squared, pulls, "F.u", 1.0);
+        descent.pace = crate::adapt::labelled::cnvx_adap::printed_pace(
+            descent.largest,
+            pulls,
+            descent.weights.caps,
+            4,
+        );
+        for _ in 0..4 {
+            let (public, part) = (descent.public_part(), descent.private_part(&private));
+            let (w, v) = descent.slopes(&public, part.model.as_slice(), &part.weights);
+            descent.advance(&w, &v).unwrap();
+        }
+        let number = |key: &str| golden.number(&format!("alg1_steps_eps_inf.{key}"));
+        assert!((descent.pace.model - number("eta_w")).abs() < 1e-12);
+        let caps = descent.weights.caps;
+        let eta = descent.pace.public / caps.public.powi(2);
+        assert!((eta - number("eta_u_pub")).abs() < 1e-10);
+        let eta = descent.pace.private / caps.private.powi(2);
+        assert!((eta - number("eta_u_priv")).abs() < 1e-10);
+        golden::assert_near(descent.theta(), &golden.vector("alg1_steps_eps_inf.w_after"), 1e-10);
+        let v = &descent.weights.v;
+        let u = Vector::from_fn(5, |i, _| v[i] / if i < 3 { caps.public } else { caps.private });
+        golden::assert_near(&u, &golden.vector("alg1_steps_eps_inf.u_after"), 1e-10);
+    }
+
+    proptest! {
+        #[test]
+        fn no_pair_of_neighbours_moves_either_release_by_more_than_its_sensitivity(
+            x in proptest::collection::vec(-3.0..3.0_f64, 4),
+            y in prop_oneof![Just(-1.0), Just(1.0)],
+            v in 1.0..3.0_f64,
+        ) {
+            for (_, learner, pulls) in cases() {
+                let (mut descent, private) = reference(learner, pulls, "common.u", 1.0);
+                descent.weights.v[3] = v;
+                let shape = ProblemShape {
+                    private_records: 2,
+                    public_records: 3,
+                    dimension: 2,
+                    bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+                    private_labels: true,
+                    classes: Vec::new(),
+                    start: None,
+                };
+                let noise = Allotment::Share(0.5);
+                let (planned, _) =
+                    releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
+                let with = |x: &[f64], y: f64| {
+                    let mut records = private.clone();
+                    records.data.features.set_column(0, &Vector::from_column_slice(x));
+                    records.labels[0] = y;
+                    records
+                };
+                let (one, other) = (with(&x[..2], y), with(&x[2..], -y));
+                let gradients =
+                    (descent.private_gradient(&one) - descent.private_gradient(&other)).norm();
+                let slopes = Vector::from_vec(descent.private_slopes(&one))
+                    - Vector::from_vec(descent.private_slopes(&other));
+                for (release, moved) in planned.iter().zip([gradients, slopes.norm()]) {
+                    let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism
+                    else { panic!() };
+                    prop_assert!(moved <= l2_sensitivity, "{} {moved}", release.label);
+                }
+            }
+        }
+    }
+}

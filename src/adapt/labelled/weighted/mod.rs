@@ -1,0 +1,82 @@
+//! Adaptation that learns a weight for every record, public and private, as published.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`objective`] | F and J, their slopes, projections, the gradient mapping |
+//! | [`learner`] | what is learned: squared or logistic loss, linear or network |
+//! | [`descent`] | noisy projected gradient descent and its two releases per step |
+//!
+//! The methods themselves are [`super::cnvx_adap`] and [`super::ncnvx_adap`].
+
+pub mod descent;
+pub mod learner;
+pub mod objective;
+
+use crate::adapt::Mode;
+use crate::adapt::spec::{Setting, real};
+use crate::privacy::{Allotment, Target};
+
+use learner::Largest;
+use objective::Caps;
+
+pub(super) const MODE_FIELD: Setting<Mode> = Setting {
+    name: "mode",
+    unit: "",
+    help: "rigorous: noise from the accountant, steps of the settings. as_printed: noise and \
+           steps of the paper, for reproduction; the certificate states what the accountant \
+           proves for that noise.",
+    kind: Mode::or(Mode::Rigorous),
+};
+pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
+    name: "weights' share",
+    unit: "share of budget",
+    help: "What the slopes of the private records' weights get of the budget (rigorous mode); \
+           the model's gradient gets the rest.",
+    kind: real(0.001, 0.999, 0.05),
+};
+
+/// Noise of the gradient and of the weights' slopes, which get this share where it is calibrated.
+pub(super) fn noise(
+    mode: Mode,
+    share: f64,
+    target: Target,
+    largest: Largest,
+    caps: Caps,
+    steps: u64,
+) -> (Allotment, Allotment) {
+    match mode {
+        Mode::Rigorous => (Allotment::Share(1.0 - share), Allotment::Share(share)),
+        Mode::AsPrinted => {
+            let multiplier = printed_multiplier(target, steps);
+            let gradient = multiplier * 2.0 * caps.private * largest.gradient;
+            let weights = multiplier * caps.private * largest.loss;
+            (Allotment::AsPrinted(gradient), Allotment::AsPrinted(weights))
+        }
+    }
+}
+
+/// The printed σ over the sensitivity: 2√(T·ln(3/δ))/ε for either release.
+pub(super) fn printed_multiplier(target: Target, steps: u64) -> f64 {
+    2.0 * (steps as f64 * (3.0 / target.delta).ln()).sqrt() / target.epsilon
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::golden;
+
+    #[test]
+    fn printed_noise_agrees_with_the_reference() {
+        let golden = golden::adaptation();
+        let number = |key: &str| golden.number(&format!("alg1_steps_eps_inf.{key}"));
+        let caps = Caps::new(number("alpha"), 3, 2);
+        // r = Λ = 1: losses up to (1 + 1)², gradients up to 2·(1 + 1).
+        let largest = Largest { radius: 1.0, loss: 4.0, gradient: 4.0 };
+        let multiplier = printed_multiplier(Target { epsilon: 1.0, delta: 0.01 }, 4);
+        let gradient = multiplier * 2.0 * caps.private * largest.gradient;
+        assert!((gradient - number("sigma1_eps1_delta01")).abs() < 1e-10);
+        // Printed for slopes in u, which are c times those in v.
+        let weights = multiplier * caps.private * largest.loss * caps.private;
+        assert!((weights - number("sigma2_eps1_delta01")).abs() < 1e-10);
+    }
+}

@@ -1,0 +1,40 @@
+//! Which methods there are.
+
+use super::Method;
+use super::classes::{dp_sgd, gep, pillar, pretraining};
+use super::labelled::{
+    cnvx_adap, ncnvx_adap, profiled_cnvx_adap, profiled_logistic, public_shape, target_only,
+};
+use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
+use crate::error::{Error, Result};
+
+/// All methods, in the order of the Plan screen.
+pub fn methods() -> &'static [&'static dyn Method] {
+    &[
+        public_shape::NUMBERS,
+        public_shape::CLASSES,
+        &profiled_cnvx_adap::ProfiledCnvxAdap,
+        &moment_release::MomentRelease,
+        &frank_wolfe::FrankWolfe,
+        &frank_wolfe::TwoStageFrankWolfe,
+        &mirror_descent::MirrorDescent,
+        &profiled_logistic::ProfiledLogistic,
+        &cnvx_adap::CnvxAdap,
+        &ncnvx_adap::NcnvxAdap,
+        target_only::NUMBERS,
+        target_only::CLASSES,
+        &dp_sgd::DpSgd,
+        &pillar::Pillar,
+        &gep::Gep,
+        &pretraining::Pretraining,
+    ]
+}
+
+/// The method called `id`.
+pub fn method(id: &str) -> Result<&'static dyn Method> {
+    methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
+        let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();
+        Error::usage(format!("there is no method '{id}'"))
+            .cure(format!("choose one of: {}", known.join(", ")))
+    })
+}

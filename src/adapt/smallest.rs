@@ -1,0 +1,97 @@
+//! One noisy gradient step: the smallest complete method.
+
+use super::spec::{Setting, real, settings};
+use super::{Method, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
+use crate::data::{Bounded, Dataset, Task};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::numeric::Vector;
+use crate::numeric::rounding::summation_error;
+use crate::privacy::{
+    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
+};
+
+settings! {
+    pub struct OneStepSettings {
+        rate: f64 = Setting {
+            name: "rate",
+            unit: "",
+            help: "How far the model goes along the released slope.",
+            kind: real(0.0, 10.0, 1.0),
+        },
+    }
+}
+
+static SPEC: Spec = Spec {
+    id: "one_step",
+    name: "One step",
+    summary: "Linear regression by one noisy gradient step from zero.",
+    task: Task::Regression,
+    needs_private_labels: true,
+    needs_public_labels: true,
+    fields: OneStepSettings::FIELDS,
+};
+
+pub struct OneStep;
+
+impl Method for OneStep {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
+        let OneStepSettings { rate } = OneStepSettings::of(settings)?;
+        let ProblemShape { dimension, private_records, bounds, .. } = problem.shape;
+        // Of one record; records are clipped to these bounds before they come here.
+        let longest = bounds.label * bounds.feature_norm;
+        let rounding = 1.0 + private_records as f64 * summation_error(private_records + 16);
+        let sensitivity = 2.0 * longest / private_records as f64 * rounding;
+        let slope = Release::new("slope", Gaussian { sensitivity, numbers: dimension });
+        let what = format!("the mean of labels times features, {dimension} numbers once");
+        let share = Allotment::Share(1.0);
+        let plan = Plan {
+            releases: vec![slope.announced(what, 1, share, Adjacency::ReplaceOne)],
+            steps: 1,
+            signal: longest,
+            warnings: Vec::new(),
+            explained: None,
+        };
+        let start: Start = Box::new(move |private, _noise| {
+            Ok(Box::new(OneStepRun { rate, slope, longest, private, model: None }))
+        });
+        Ok((plan, start))
+    }
+}
+
+struct OneStepRun {
+    rate: f64,
+    slope: Release<Gaussian>,
+    longest: f64,
+    private: Private<Bounded>,
+    model: Option<Released<Model>>,
+}
+
+fn mean_slope(data: &Dataset) -> Vec<f64> {
+    let labels = data.target.as_deref().unwrap_or_default();
+    let sum = &data.features * Vector::from_column_slice(labels);
+    (sum / labels.len() as f64).as_slice().to_vec()
+}
+
+impl Run for OneStepRun {
+    fn step(&mut self, spender: &mut Spender, _: &Watch) -> Result<Step> {
+        let reach = Reach::Ball(self.longest);
+        let slope =
+            self.private.release_gaussian(spender, self.slope, &reach, |data| mean_slope(data))?;
+        self.model = Some(slope.map(|slope| Model::from(self.rate * Vector::from_vec(slope))));
+        Ok(Step { index: 1, total: 1, phase: "descend", measures: Vec::new(), done: true })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        self.model.clone()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model
+            .ok_or_else(|| Error::failed("the run ended before its step").cure("run it again"))
+    }
+}

@@ -1,0 +1,21 @@
+//! Methods for private records without labels: weights for public records that make them
+//! resemble the private ones.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`moment`], [`discrepancy`] | what unlabelled private data say, and how far a neighbour moves it |
+//! | `matching`, `kernel`, `joint` | the searches behind moment release |
+//! | `reweighting` | what the iterative methods share |
+//! | [`moment_release`], [`frank_wolfe`], [`mirror_descent`] | the methods |
+
+pub mod discrepancy;
+pub mod frank_wolfe;
+mod joint;
+mod kernel;
+mod matching;
+pub mod mirror_descent;
+pub mod moment;
+pub mod moment_release;
+#[cfg(test)]
+mod papers_setup;
+mod reweighting;

@@ -1,0 +1,446 @@
+//! Moment release: the target moment once under noise, everything else as post-processing.
+//!
+//! The second moment M₀ = (1/n)Σ x̃x̃ᵀ of the private features is released once. Then
+//! weights on the public records are sought: in *two stages*, weights that match the moment
+//! ([`super::matching`]) and then weighted least squares in a ball; or *jointly* with the
+//! model ([`super::joint`]). M̃₀ is not made positive: cutting its negative eigenvalues would
+//! only bias it.
+//!
+//! *Sensitivity.* That of the moment in Frobenius norm ([`super::moment`]). Released is the
+//! packed upper triangle with off-diagonal entries times √2, whose ℓ₂ norm is that Frobenius
+//! norm: noise σ on it is σ on the diagonal and σ/√2 off it. With more such numbers than
+//! public records, the kernel form releases what those records see of it instead
+//! ([`super::kernel`]). The search goes by accelerated projected gradients, in the kernel form
+//! by moves of weight between two records.
+
+use std::sync::Arc;
+
+use super::discrepancy::largest_square;
+use super::joint::Joint;
+use super::kernel::{self, FormSearch, Kernel};
+use super::matching::{Matching, regularisation};
+use super::moment::{bounded_moment, difference, frobenius_sensitivity};
+use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, no_model};
+use crate::adapt::baselines::reference::DEFAULT_RIDGE;
+use crate::adapt::spec::{Setting, automatic, choices, real, settings, whole};
+use crate::adapt::{
+    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
+    effective_sample,
+};
+use crate::data::Task;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::numeric::accelerated::{Accelerated, simplex_gap};
+use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
+use crate::numeric::{Matrix, Vector};
+use crate::privacy::{
+    Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Spender, Target, Watch,
+};
+
+const MOMENT: &str = "moment";
+
+/// Iterations per step of the run: few enough that charts move and a pause takes hold at
+/// once, enough that measuring does not cost more than searching.
+pub(crate) const ITERATIONS_PER_STEP: u64 = 5;
+
+/// An iteration of the kernel form is a move of weight for so many public records.
+const RECORDS_PER_MOVE: u64 = 100;
+
+choices! {
+    pub enum Goal { TwoStage = "two_stage", Joint = "joint" }
+}
+
+choices! {
+    pub enum WantedForm { Automatic = "automatic", Dense = "dense", Kernel = "kernel" }
+}
+
+static SPEC: Spec = Spec {
+    id: "moment_release",
+    name: "Moment release",
+    summary: "Linear regression for a private target without labels: its feature moment is \
+              released once, and public records are re-weighted to match it.",
+    task: Task::Regression,
+    needs_private_labels: false,
+    needs_public_labels: true,
+    fields: MomentReleaseSettings::FIELDS,
+};
+
+settings! {
+    pub struct MomentReleaseSettings {
+        goal: Goal = Setting {
+            name: "goal",
+            unit: "",
+            help: "two_stage matches the moment, then fits the model. joint minimises the \
+                   model's loss plus 4Λ² times the discrepancy over both: set Λ to the size \
+                   that the model may have.",
+            kind: Goal::or(Goal::TwoStage),
+        },
+        form: WantedForm = Setting {
+            name: "form",
+            unit: "",
+            help: "dense releases the moment; kernel what the public records see of it, which \
+                   is less with more than √m features. automatic takes the smaller.",
+            kind: WantedForm::or(WantedForm::Automatic),
+        },
+        regularisation: f64 = Setting {
+            name: "regularisation c",
+            unit: "times noise sd",
+            help: "How strongly the weights are held at uniform, in units of the noise times \
+                   the number of public records. Higher keeps more records in use and fits \
+                   less of the noise.",
+            kind: real(0.0, 100.0, 0.03),
+        },
+        iterations: u64 = Setting {
+            name: "iterations",
+            unit: "",
+            help: "Most iterations of the weight search: gradient steps, or in the kernel form \
+                   one move of weight between two records for every hundred of them. They cost \
+                   time, not privacy.",
+            kind: whole(1, 100_000, 2000),
+        },
+        tolerance: Option<f64> = Setting {
+            name: "tolerance",
+            unit: "share of first gap",
+            help: "The search ends when the stationarity gap has fallen to this share of its \
+                   first value. automatic takes 1e-5 in two stages and 1e-3 jointly, where an \
+                   early end keeps more records in use.",
+            kind: automatic(1.0),
+        },
+        temperature: Option<f64> = TEMPERATURE,
+        lambda: f64 = Setting {
+            name: "radius Λ",
+            unit: "norm of weights",
+            help: "The model's weights stay in the ball of this radius.",
+            kind: real(1e-3, 1e6, 10.0),
+        },
+        ridge: f64 = Setting {
+            name: "ridge",
+            unit: "squared loss",
+            help: "Ridge of the weighted least squares that makes the model.",
+            kind: real(0.0, 1.0, DEFAULT_RIDGE),
+        },
+    }
+}
+
+pub struct MomentRelease;
+
+impl Method for MomentRelease {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn plan(
+        &self,
+        settings: &Settings,
+        problem: Problem,
+        _target: Target,
+    ) -> Result<(Plan, Start)> {
+        let settings = MomentReleaseSettings::of(settings)?;
+        largest_square(&problem.public.features)?;
+        let form = form(&problem.shape, settings)?;
+        let (plan, release) = plan(&problem.shape, form, settings.iterations);
+        let steps = plan.steps;
+        let start: Start = Box::new(move |private, noise| {
+            let (records, norm) = (problem.public.len(), problem.shape.bounds.feature_norm);
+            let regularisation =
+                regularisation(settings.regularisation, records, noise.scale(&release)?);
+            let (radius, ridge) = (settings.lambda, settings.ridge);
+            let kernel = match form {
+                Form::Dense => None,
+                Form::Kernel => Some(Arc::new(Kernel::new(&problem.public.features)?)),
+            };
+            let temperature = settings.temperature.unwrap_or(PRINTED_TEMPERATURE) / norm.powi(2);
+            let (joint, usual_tolerance) = match settings.goal {
+                Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),
+                Goal::TwoStage => (None, 1e-5),
+            };
+            let public = problem.into_public();
+            Ok(Box::new(Adaptation {
+                release,
+                steps,
+                iterations: settings.iterations,
+                tolerance: settings.tolerance.unwrap_or(usual_tolerance),
+                radius,
+                norm,
+                ridge,
+                matching: Matching { features: public.features, regularisation },
+                kernel,
+                joint,
+                target: public.target.unwrap_or_default(),
+                moment: private.map(|data| bounded_moment(&data.features, norm)),
+                search: None,
+                index: 0,
+            }))
+        });
+        Ok((plan, start))
+    }
+}
+
+/// What is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Dense,
+    Kernel,
+}
+
+fn form(shape: &ProblemShape, settings: MomentReleaseSettings) -> Result<Form> {
+    match (settings.form, settings.goal) {
+        (WantedForm::Kernel, Goal::Joint) => Err(Error::usage(
+            "the joint goal needs the eigenvalues of the moment, which the kernel form does not \
+             release",
+        )
+        .cure("choose form: \"dense\", or goal: \"two_stage\"")),
+        (WantedForm::Kernel, Goal::TwoStage) => Ok(Form::Kernel),
+        (WantedForm::Automatic, Goal::TwoStage) if kernel::pays(shape) => Ok(Form::Kernel),
+        (WantedForm::Automatic | WantedForm::Dense, _) => Ok(Form::Dense),
+    }
+}
+
+fn plan(shape: &ProblemShape, form: Form, iterations: u64) -> (Plan, Release<Gaussian>) {
+    let (numbers, sensitivity, of) = match form {
+        Form::Dense => {
+            (packed_length(shape.dimension), frobenius_sensitivity(shape), "private features")
+        }
+        Form::Kernel => (
+            shape.public_records,
+            kernel::sensitivity(shape),
+            "private features, as the public records see it",
+        ),
+    };
+    let release = Release::new(MOMENT, Gaussian { sensitivity, numbers });
+    let what = format!("the second moment of the {of}, {numbers} numbers once");
+    let share = Allotment::Share(1.0);
+    let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
+    let mut warnings = Vec::new();
+    // At μ = 1 (ε of about 4 at δ = 10⁻⁵) the noise has length √(2·numbers)·r²/n, and the
+    // moment at most r².
+    let noise = (2.0 * numbers as f64).sqrt() / shape.private_records as f64;
+    if noise > 1.0 {
+        warnings.push(format!(
+            "{} private records are few for the {numbers} numbers of a moment of {} features: up \
+             to an ε of about 4 the noise is {noise:.1} times the moment or more; use fewer features",
+            shape.private_records, shape.dimension
+        ));
+    }
+    let plan = Plan {
+        releases: vec![announced],
+        steps: 1 + iterations.div_ceil(ITERATIONS_PER_STEP),
+        signal: shape.bounds.feature_norm.powi(2),
+        warnings,
+        explained: None,
+    };
+    (plan, release)
+}
+
+/// Everything in it comes from the released moment and public data.
+#[derive(Debug, Clone)]
+enum Search {
+    /// With M̃₀.
+    Dense(Matrix, Accelerated),
+    Kernel(FormSearch),
+}
+
+impl Search {
+    /// q
+    fn point(&self) -> &Vector {
+        match self {
+            Self::Dense(_, descent) => &descent.point,
+            Self::Kernel(search) => &search.descent.point,
+        }
+    }
+}
+
+struct Adaptation {
+    release: Release<Gaussian>,
+    steps: u64,
+    iterations: u64,
+    tolerance: f64,
+    /// Λ
+    radius: f64,
+    /// r
+    norm: f64,
+    ridge: f64,
+    matching: Matching,
+    /// Where the kernel form is released.
+    kernel: Option<Arc<Kernel>>,
+    /// The joint objective instead of the matching alone.
+    joint: Option<Joint>,
+    /// Public labels.
+    target: Vec<f64>,
+    /// M₀
+    moment: Private<Matrix>,
+    /// With its first gap; `None` before the release.
+    search: Option<(Released<Search>, f64)>,
+    index: u64,
+}
+
+impl Adaptation {
+    fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
+        let Matching { features, regularisation } = &self.matching;
+        // A mean of matrices xxᵀ, as such or seen through an orthonormal basis.
+        let reach = Reach::Ball(self.norm.powi(2));
+        if let Some(kernel) = &self.kernel {
+            let released =
+                self.moment.release_gaussian(spender, self.release, &reach, |moment| {
+                    kernel.coordinates(features, moment)
+                })?;
+            return Ok(released
+                .map(|coordinates| Search::Kernel(kernel.search(coordinates, *regularisation))));
+        }
+        let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature());
+        let packed = self.moment.release_gaussian(spender, self.release, &reach, pack)?;
+        Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
+    }
+
+    fn batch(&self, mut search: Search) -> Search {
+        match &mut search {
+            Search::Kernel(search) => {
+                let iteration = (self.target.len() as u64).div_ceil(RECORDS_PER_MOVE);
+                let left = self.iterations * iteration - search.descent.moves;
+                search.advance(left.min(ITERATIONS_PER_STEP * iteration));
+            }
+            Search::Dense(moment, descent) => {
+                let left = self.iterations - descent.iterations;
+                for _ in 0..ITERATIONS_PER_STEP.min(left) {
+                    match &self.joint {
+                        Some(joint) => descent.advance_adaptively(
+                            |q| joint.value(&self.matching, &self.target, moment, q),
+                            |q| joint.evaluate(&self.matching, &self.target, moment, q),
+                        ),
+                        None => descent.advance(|q| self.matching.evaluate(moment, q).1),
+                    }
+                }
+            }
+        }
+        search
+    }
+
+    /// Objective and stationarity gap.
+    fn standing(&self, search: &Search) -> Result<(f64, f64)> {
+        let standing = match (search, &self.joint) {
+            (Search::Kernel(search), _) => Some((search.objective(), search.descent.gap())),
+            (Search::Dense(moment, descent), joint) => {
+                let q = &descent.point;
+                let evaluated = match joint {
+                    Some(joint) => joint.evaluate(&self.matching, &self.target, moment, q),
+                    None => Some(self.matching.evaluate(moment, q)),
+                };
+                evaluated.map(|(objective, gradient)| (objective, simplex_gap(&gradient, q)))
+            }
+        };
+        standing.filter(|(objective, gap)| objective.is_finite() && gap.is_finite()).ok_or_else(
+            || {
+                Error::failed("the weights of the public records are not finite")
+                    .cure("raise the regularisation")
+            },
+        )
+    }
+}
+
+impl Run for Adaptation {
+    fn step(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
+        let (search, first_gap) = match self.search.take() {
+            None => (self.release(spender)?, None),
+            Some((search, first_gap)) => (search.map(|search| self.batch(search)), Some(first_gap)),
+        };
+        let (objective, gap) = self.standing(search.get())?;
+        let q = search.get().point();
+        let told = |series, value| Measure::released(series, search.and(value));
+        let mut measures = vec![
+            told(Series::Objective, objective),
+            told(Series::StationarityGap, gap),
+            told(Series::EffectiveSample, effective_sample(q.iter().copied())),
+        ];
+        if let Search::Dense(moment, _) = search.get() {
+            let norm = spectral_norm(&difference(moment, &self.matching.features, q));
+            measures.push(told(Series::MomentDiscrepancy, norm));
+        }
+        let exact = |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.features, q));
+        if let Some(norm) = self.moment.curator(watch, exact) {
+            measures.push(Measure::curator(Series::ExactMomentDiscrepancy, norm));
+        }
+        self.index += 1;
+        let phase = if first_gap.is_none() { "release" } else { "match" };
+        let first_gap = first_gap.unwrap_or(gap);
+        let done = self.index == self.steps || gap <= self.tolerance * first_gap;
+        self.search = Some((search, first_gap));
+        Ok(Step { index: self.index, total: self.steps, phase, measures, done })
+    }
+
+    fn model(&self) -> Option<Released<Model>> {
+        let (search, _) = self.search.as_ref()?;
+        let q = search.get().point().as_slice();
+        let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
+            .in_ball(self.ridge, self.radius)?;
+        Some(search.and(w.into()))
+    }
+
+    fn weights(&self) -> Option<Released<Vec<f64>>> {
+        let (search, _) = self.search.as_ref()?;
+        Some(search.and(search.get().point().as_slice().to_vec()))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Released<Model>> {
+        self.model().ok_or_else(no_model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::f64::consts::SQRT_2;
+
+    use super::*;
+    use crate::adapt::example;
+    use crate::adapt::spec::Value;
+    use crate::privacy::accountant::PlannedMechanism;
+
+    fn settings(given: &[(&str, f64)]) -> BTreeMap<String, Value> {
+        given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
+    }
+
+    fn chosen(choices: &[(&str, &str)]) -> BTreeMap<String, Value> {
+        let given =
+            choices.iter().map(|(key, x)| ((*key).to_owned(), Value::Text((*x).to_owned())));
+        given.collect()
+    }
+
+    #[test]
+    fn the_plan_announces_one_release_and_counts_batches_as_steps() {
+        let (shape, public, _) = example::shifted(4, 50, 100, 4);
+        let settings = settings(&[("iterations", 50.0)]);
+        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
+        let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
+        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
+            panic!()
+        };
+        assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
+        assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
+        assert!(plan.warnings.is_empty());
+        let (shape, public, _) = example::shifted(40, 2000, 20, 4);
+        let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
+        assert_eq!(plan.warnings.len(), 1);
+    }
+
+    #[test]
+    fn the_smaller_form_is_released_unless_another_is_asked_for() {
+        let numbers = |dimension, choices: &[(&str, &str)]| {
+            let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
+            let plan = example::plan(&MomentRelease, &chosen(choices), &shape, &public).unwrap();
+            let PlannedMechanism::Gaussian { coordinates, .. } = plan.releases[0].mechanism else {
+                panic!()
+            };
+            coordinates
+        };
+        assert_eq!(numbers(7, &[]), 28);
+        assert_eq!(numbers(8, &[]), 50);
+        assert_eq!(numbers(8, &[("form", "dense")]), 36);
+        assert_eq!(numbers(7, &[("form", "kernel")]), 50);
+        assert_eq!(numbers(8, &[("goal", "joint")]), 36);
+        let (shape, public, _) = example::shifted(8, 50, 100, 4);
+        let both = chosen(&[("form", "kernel"), ("goal", "joint")]);
+        let error = example::plan(&MomentRelease, &both, &shape, &public).unwrap_err();
+        assert!(error.cure_text().unwrap().contains("dense"), "{error}");
+    }
+}
