@@ -7,6 +7,7 @@ use super::solve::{Evidence, Round, curvature};
 use crate::adapt::Series;
 use crate::model::shape::{Answer, Shape};
 use crate::model::trees::boosting::softmax;
+use crate::numeric::projection::shrink_factor;
 use crate::numeric::{Matrix, Vector};
 
 /// The first clip is so many times a later one: the private rests may be larger than the public.
@@ -16,6 +17,8 @@ const CLIPS: (f64, f64) = (1.5, 0.7);
 /// Noise that the widest clip is for, and how fast it narrows beyond.
 const QUIET: f64 = 0.018;
 const NARROWING: f64 = 0.4;
+/// No round moves the scores of a usual record further.
+const REACH: f64 = 1.0;
 /// No clip is a smaller part of the public rests' root mean square.
 const LEAST_CLIP: f64 = 0.1;
 
@@ -100,6 +103,18 @@ impl Rounds {
         sizes
     }
 
+    /// The way from the last correction to the next, shortened where it is long. Of classes the
+    /// slope bends, and what was released says how it goes on only nearby: a longer step could
+    /// lead out of all sense, and the next one further.
+    fn within_reach(&self, next: Matrix, moment: &Matrix) -> Matrix {
+        if self.query.answer == Answer::Number {
+            return next;
+        }
+        let step = next - &self.correction;
+        let length = step.column_iter().map(|d| d.dot(&(moment * d)).max(0.0)).sum::<f64>().sqrt();
+        &self.correction + shrink_factor(length, REACH) * step
+    }
+
     /// Takes in what a round has released.
     pub fn hear(&mut self, released: &[f64]) {
         let statistics = self.query.read(released, self.clip);
@@ -131,7 +146,7 @@ impl Rounds {
             unit,
             moment: &public,
         };
-        let weights = evidence.correction();
+        let weights = self.within_reach(evidence.correction(), &moment);
         self.sizes = sizes(tiers, &weights, &moment);
         self.correction = weights;
     }
