@@ -57,7 +57,6 @@ mod steps;
 mod sweep;
 mod verify;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -97,8 +96,8 @@ struct Arguments {
 
     /// Work on so many threads; otherwise on as many as HALFLIGHT_THREADS says, or as the
     /// machine has. Results do not depend on it.
-    #[arg(long, global = true, value_name = "N", env = "HALFLIGHT_THREADS", hide_env = true)]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
+    threads: Option<u16>,
 
     #[command(subcommand)]
     command: Option<Command>,
@@ -149,15 +148,33 @@ fn keep_memory_to_itself() {
     }
 }
 
+/// More threads than any machine of today has cores.
+const MOST_THREADS: i64 = 1024;
+
+/// As many threads as were asked for, on the command line or else by the environment.
+fn use_threads(given: Option<u16>) -> Result<()> {
+    let named = std::env::var(THREADS).ok().filter(|text| given.is_none() && !text.is_empty());
+    let named = named.map(|text| {
+        let number = text.trim().parse().ok();
+        number.filter(|number| (1..=MOST_THREADS).contains(&i64::from(*number))).ok_or_else(|| {
+            Error::usage(format!("{THREADS} is '{text}'"))
+                .cure(format!("set it to a number from 1 to {MOST_THREADS}, or unset it"))
+        })
+    });
+    if let Some(threads) = given.or(named.transpose()?) {
+        parallel::set_threads(threads.into());
+    }
+    Ok(())
+}
+
+const THREADS: &str = "HALFLIGHT_THREADS";
+
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     keep_memory_to_itself();
     let arguments = Arguments::parse();
     messages::set(arguments.quiet, arguments.verbose);
-    if let Some(threads) = arguments.threads {
-        parallel::set_threads(threads.get());
-    }
-    let done = match arguments.command {
+    let done = use_threads(arguments.threads).and_then(|()| match arguments.command {
         None => open::open(&arguments.files),
         Some(_) if !arguments.files.is_empty() => {
             Err(Error::usage("files to open and a command do not go together")
@@ -181,7 +198,7 @@ pub fn main() -> ExitCode {
         Some(Command::Completions(completions)) => completions.execute(),
         Some(Command::Man(man)) => man.execute(),
         Some(Command::Schema(schema)) => schema.execute(),
-    };
+    });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -11,10 +11,10 @@
 //! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
 //! units of the curvature of each block.
 
-use super::weighted::descent::{Descent, Pace, releases};
+use super::weighted::descent::{Descent, Pace};
 use super::weighted::learner::{Largest, Learner, Records};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{MODE_FIELD, WEIGHTS_SHARE_FIELD, noise};
+use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, real, settings, whole};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
@@ -138,20 +138,10 @@ impl Method for CnvxAdap {
         let shape = &problem.shape;
         let radius = radius(shape, &problem.public, settings)?;
         let largest = Learner::Squared.largest(shape.bounds, radius);
-        let caps = Caps::new(alpha, shape.public_records, shape.private_records);
-        let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
-        let (announced, releases) = releases(Learner::Squared, shape, largest, alpha, steps, noise);
-        let plan = Plan {
-            releases: announced,
-            steps,
-            signal: (1.0 - alpha) * largest.gradient,
-            warnings: vec![
-                "the published algorithm spends noise on one number per private record in every \
-                 step; profiled_cnvx_adap solves for the weights and needs none of it"
-                    .to_owned(),
-            ],
-            explained: None,
-        };
+        let weights_share = settings.weights_share;
+        let method =
+            AsPublished { mode, alpha, weights_share, steps, better: "profiled_cnvx_adap" };
+        let (plan, releases, caps) = method.plan(Learner::Squared, shape, largest, target);
         let pulls = Pulls::Convex {
             total: settings.kappa_1,
             square: settings.kappa_2,

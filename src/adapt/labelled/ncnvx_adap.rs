@@ -11,10 +11,10 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
-use super::weighted::descent::{Descent, Pace, releases};
+use super::weighted::descent::{Descent, Pace};
 use super::weighted::learner::{Largest, Learner, Records, two_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
-use super::weighted::{MODE_FIELD, WEIGHTS_SHARE_FIELD, noise};
+use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{Method, Mode, Plan, Problem, Settings, Spec, Start};
 use crate::data::Task;
@@ -152,20 +152,9 @@ impl Method for NcnvxAdap {
             ModelKind::Network => Learner::Network { units: settings.units as usize },
         };
         let largest = learner.largest(shape.bounds, settings.radius);
-        let caps = Caps::new(alpha, shape.public_records, shape.private_records);
-        let noise = noise(mode, settings.weights_share, target, largest, caps, steps);
-        let (announced, releases) = releases(learner, shape, largest, alpha, steps, noise);
-        let plan = Plan {
-            releases: announced,
-            steps,
-            signal: (1.0 - alpha) * largest.gradient,
-            warnings: vec![
-                "the published algorithm spends noise on one number per private record in every \
-                 step; profiled_logistic solves for the weights and needs none of it"
-                    .to_owned(),
-            ],
-            explained: None,
-        };
+        let weights_share = settings.weights_share;
+        let method = AsPublished { mode, alpha, weights_share, steps, better: "profiled_logistic" };
+        let (plan, releases, caps) = method.plan(learner, shape, largest, target);
         let pulls = Pulls::Smooth {
             total: settings.lambda_1,
             square: settings.lambda_2,

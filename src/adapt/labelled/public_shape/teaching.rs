@@ -256,16 +256,20 @@ impl Line {
     fn best(features: &Matrix, labels: &Labels, parts: &[Part]) -> Self {
         let outputs = labels.answer().outputs();
         let mut losses = [[0.0; RIDGES.len()]; REACHES.len()];
-        for part in parts.iter().skip(FOLDS) {
-            let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
-            let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
-            for (reach, losses) in REACHES.iter().zip(&mut losses) {
+        let jobs = REACHES.iter().zip(&mut losses).collect();
+        parallel::share_out(jobs, parallel::threads(), &|(reach, losses): (
+            &f64,
+            &mut [f64; RIDGES.len()],
+        )| {
+            for part in parts.iter().skip(FOLDS) {
+                let left: Vec<usize> = part.left_out.iter().map(|i| *i as usize).collect();
+                let (away, truth) = (features.select_columns(&left), labels.select(&part.left_out));
                 let all = linear(features, labels, &part.taught, *reach, &RIDGES);
                 for (loss, predictor) in losses.iter_mut().zip(all) {
                     *loss += truth.mean_loss(&predictor.scores(&away, outputs));
                 }
             }
-        }
+        });
         let all = REACHES.iter().zip(&losses).flat_map(|(reach, losses)| {
             let line = |(ridge, loss): (&f64, &f64)| (Self { reach: *reach, ridge: *ridge }, *loss);
             RIDGES.iter().zip(losses).map(line)

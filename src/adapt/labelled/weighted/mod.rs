@@ -12,11 +12,12 @@ pub mod descent;
 pub mod learner;
 pub mod objective;
 
-use crate::adapt::Mode;
 use crate::adapt::spec::{Setting, real};
+use crate::adapt::{Mode, Plan, ProblemShape};
 use crate::privacy::{Allotment, Target};
 
-use learner::Largest;
+use descent::{Releases, releases};
+use learner::{Largest, Learner};
 use objective::Caps;
 
 pub(super) const MODE_FIELD: Setting<Mode> = Setting {
@@ -35,23 +36,56 @@ pub(super) const WEIGHTS_SHARE_FIELD: Setting<f64> = Setting {
     kind: real(0.001, 0.999, 0.05),
 };
 
-/// Noise of the gradient and of the weights' slopes, which get this share where it is calibrated.
-pub(super) fn noise(
-    mode: Mode,
-    share: f64,
-    target: Target,
-    largest: Largest,
-    caps: Caps,
-    steps: u64,
-) -> (Allotment, Allotment) {
-    match mode {
-        Mode::Rigorous => (Allotment::Share(1.0 - share), Allotment::Share(share)),
-        Mode::AsPrinted => {
-            let multiplier = printed_multiplier(target, steps);
-            let gradient = multiplier * 2.0 * caps.private * largest.gradient;
-            let weights = multiplier * caps.private * largest.loss;
-            (Allotment::AsPrinted(gradient), Allotment::AsPrinted(weights))
+/// What either method is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AsPublished {
+    pub mode: Mode,
+    pub alpha: f64,
+    pub weights_share: f64,
+    pub steps: u64,
+    /// The method that needs no noise for the weights.
+    pub better: &'static str,
+}
+
+impl AsPublished {
+    /// Noise of the gradient and of the weights' slopes, which get their share where it is
+    /// calibrated.
+    fn noise(self, target: Target, largest: Largest, caps: Caps) -> (Allotment, Allotment) {
+        match self.mode {
+            Mode::Rigorous => {
+                (Allotment::Share(1.0 - self.weights_share), Allotment::Share(self.weights_share))
+            }
+            Mode::AsPrinted => {
+                let multiplier = printed_multiplier(target, self.steps);
+                let gradient = multiplier * 2.0 * caps.private * largest.gradient;
+                let weights = multiplier * caps.private * largest.loss;
+                (Allotment::AsPrinted(gradient), Allotment::AsPrinted(weights))
+            }
         }
+    }
+
+    pub fn plan(
+        self,
+        learner: Learner,
+        shape: &ProblemShape,
+        largest: Largest,
+        target: Target,
+    ) -> (Plan, Releases, Caps) {
+        let Self { alpha, steps, better, .. } = self;
+        let caps = Caps::new(alpha, shape.public_records, shape.private_records);
+        let noise = self.noise(target, largest, caps);
+        let (announced, releases) = releases(learner, shape, largest, alpha, steps, noise);
+        let plan = Plan {
+            releases: announced,
+            steps,
+            signal: (1.0 - alpha) * largest.gradient,
+            warnings: vec![format!(
+                "the published algorithm spends noise on one number per private record in every \
+                 step; {better} solves for the weights and needs none of it"
+            )],
+            explained: None,
+        };
+        (plan, releases, caps)
     }
 }
 

@@ -1,0 +1,413 @@
+//! The only way from private to released: announce in the ledger, compute, clip, draw, keep.
+//!
+//! Here is what a draw costs and who is told of it; what each kind of draw is stands in [`draws`].
+
+mod draws;
+
+use super::accountant::{Calibrated, Event};
+use super::ledger::{Ledger, Outcome, RunId, Unfinished};
+use super::mechanism::{NoiseGenerator, PoissonSample};
+use super::release::{Release, ReleaseKind};
+use super::tape::{Draw, History, Tape};
+use super::transcript::Transcript;
+use crate::error::{Error, Kind, Result};
+use crate::faults::{Fault, planted};
+
+/// How many blocks a run's draws of one event are announced in, at most: each
+/// costs one synced line in the ledger.
+const BLOCKS_PER_EVENT: u64 = 20;
+
+/// Draws the noise of one granted run, announcing each block of draws in the
+/// ledger first. Dropping it without [`Spender::settle`] leaves the whole grant
+/// charged.
+pub struct Spender {
+    account: Account,
+    generator: NoiseGenerator,
+    events: Vec<Event>,
+    announced: Vec<u64>,
+    drawn: Vec<u64>,
+    /// Where released values are kept, so that the run can be resumed.
+    transcript: Option<Transcript>,
+    /// Draws that an earlier program made and whose values are lost: spent for nothing.
+    lost: Vec<u64>,
+    /// The run asked for a draw that it would have, had none been lost.
+    ran_out: bool,
+    /// The ledger could not be written, so a draw was not made.
+    unannounced: bool,
+    /// Of a rehearsal that is audited.
+    tape: Tape,
+    history: History,
+}
+
+/// What a mechanism works on.
+#[derive(Default)]
+struct Query {
+    exact: Vec<f64>,
+    members: Vec<usize>,
+    overreached: bool,
+}
+
+/// Who is told of the draws.
+enum Account {
+    Ledger {
+        ledger: Box<Ledger>,
+        run: RunId,
+    },
+    /// The ledger was told of every draw when it granted the run: one task of a sweep,
+    /// which may be far from it.
+    Carried,
+    /// Nobody: public data play the private part.
+    Rehearsal,
+}
+
+impl Spender {
+    /// For a run that the ledger has granted with exactly these events; refused otherwise.
+    pub(crate) fn new(
+        mut ledger: Ledger,
+        run: RunId,
+        calibrated: &Calibrated,
+        generator: NoiseGenerator,
+    ) -> Result<Self> {
+        let book = ledger.book()?;
+        if book.run(&run).is_none_or(|known| known.grant.events != calibrated.events) {
+            return Err(Error::refused(format!(
+                "the ledger has not granted run '{}' with this noise",
+                run.0
+            )));
+        }
+        let account = Account::Ledger { ledger: Box::new(ledger), run };
+        Ok(Self::with_account(account, calibrated.events.clone(), generator))
+    }
+
+    /// For a run all of whose draws were announced in the ledger when it was granted:
+    /// whoever carries the grant away settles it later. Nothing is written here but
+    /// the transcript.
+    pub(crate) fn carried(
+        calibrated: &Calibrated,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Self {
+        Self::with_account(Account::Carried, calibrated.events.clone(), generator)
+            .keeping(transcript)
+    }
+
+    /// For a run whose program died. What its transcript holds is handed out again, without
+    /// a look at private data and without noise. Draws that were made and whose values are
+    /// lost stay spent: they are missing at the end. Everything after that is drawn from
+    /// `generator`, which must be a new one.
+    pub(crate) fn resumed(
+        ledger: Ledger,
+        unfinished: Unfinished,
+        transcript: Transcript,
+        generator: NoiseGenerator,
+    ) -> Result<Self> {
+        let Unfinished { grant, reserved, drawn, .. } = unfinished;
+        let kept = transcript.counts(grant.events.len())?;
+        let lost: Option<Vec<u64>> =
+            drawn.iter().zip(&kept).map(|(drawn, kept)| drawn.checked_sub(*kept)).collect();
+        let lost = lost.ok_or_else(|| {
+            Error::refused(format!(
+                "the transcript of '{}' holds draws that the ledger does not know",
+                grant.run.0
+            ))
+            .cure("was the ledger restored from a copy? Then settle the run and start it again")
+        })?;
+        let account = Account::Ledger { ledger: Box::new(ledger), run: grant.run };
+        let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
+        (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
+        spender.tally()?;
+        Ok(spender)
+    }
+
+    /// Keeps what is released, so that the run can be resumed.
+    pub(crate) fn keeping(mut self, transcript: Transcript) -> Self {
+        self.transcript = Some(transcript);
+        self
+    }
+
+    fn with_account(account: Account, events: Vec<Event>, generator: NoiseGenerator) -> Self {
+        let none = vec![0; events.len()];
+        let (announced, drawn, lost) = match account {
+            Account::Carried => {
+                let all = events.iter().map(|event| event.count).collect();
+                (all, none.clone(), none)
+            }
+            _ => (none.clone(), none.clone(), none),
+        };
+        let (transcript, ran_out, tape) = (None, false, Tape::Off);
+        let history = History::default();
+        Self {
+            account,
+            generator,
+            events,
+            announced,
+            drawn,
+            transcript,
+            lost,
+            ran_out,
+            unannounced: false,
+            tape,
+            history,
+        }
+    }
+
+    /// For studies in which *public* data play the private part, such as
+    /// `halflight reproduce`: nothing is written to a ledger, the noise comes from a
+    /// seed so that a table can be repeated, and there may be none at all
+    /// ([`Calibrated::noiseless`]). What comes out is not private.
+    pub(crate) fn rehearsal(calibrated: &Calibrated, seed: u64) -> Self {
+        let generator = NoiseGenerator::insecure_from_seed(seed);
+        Self::with_account(Account::Rehearsal, calibrated.events.clone(), generator)
+    }
+
+    /// A rehearsal whose draws are kept, or one that sees the samples and released values of
+    /// an earlier one.
+    pub(crate) fn audited(calibrated: &Calibrated, seed: u64, mut history: History) -> Self {
+        let seed = if planted(Fault::SeedReuse) { 0 } else { seed };
+        let mut spender = Self::rehearsal(calibrated, seed);
+        spender.tape = match history.before.take() {
+            Some(before) => Tape::Against { before, now: Vec::new() },
+            None => Tape::Recording(Vec::new()),
+        };
+        spender.history = history;
+        spender
+    }
+
+    /// Whether it would draw an event once more than planned: never, an audit hopes.
+    pub(crate) fn exceeds_its_plan(&mut self) -> bool {
+        (0..self.events.len()).any(|index| {
+            self.drawn[index] >= self.events[index].count && self.announce(index).is_ok()
+        })
+    }
+
+    /// The draws of an audited rehearsal.
+    pub(crate) fn into_draws(self) -> Vec<Draw> {
+        self.tape.into_draws()
+    }
+
+    /// Noise scale of a planned release: σ, b, or the scale of a selection.
+    pub fn scale<K: ReleaseKind>(&self, release: &Release<K>) -> Result<f64> {
+        Ok(self.events[self.find(release)?].mechanism.scale())
+    }
+
+    /// Draws so far, per event: what is spent if the run ends here.
+    pub fn drawn(&self) -> Vec<Event> {
+        let spent = self.events.iter().zip(&self.drawn).filter(|(_, drawn)| **drawn > 0);
+        spent.map(|(event, drawn)| Event { count: *drawn, ..event.clone() }).collect()
+    }
+
+    /// How often each event was drawn, lost draws included.
+    pub fn counts(&self) -> &[u64] {
+        &self.drawn
+    }
+
+    /// Whether the next draw was made by an earlier program and is handed out again.
+    pub fn is_replaying(&self) -> bool {
+        self.transcript.as_ref().is_some_and(Transcript::is_replaying)
+    }
+
+    /// Draws that were spent and whose values are lost, in all.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().sum()
+    }
+
+    /// The run ended because of [`Self::lost`] draws: there is nothing more for it.
+    pub fn ran_out(&self) -> bool {
+        self.ran_out
+    }
+
+    /// Its ledger is elsewhere: it cannot be resumed.
+    pub fn is_carried(&self) -> bool {
+        matches!(self.account, Account::Carried)
+    }
+
+    /// A released value could not be kept, so nobody has seen it, or a draw could not be
+    /// announced, so it was not made.
+    pub fn is_broken(&self) -> bool {
+        self.unannounced || self.transcript.as_ref().is_some_and(Transcript::is_broken)
+    }
+
+    /// The run is over: only what was drawn stays charged.
+    pub fn settle(mut self, outcome: Outcome, peeked: bool) -> Result<()> {
+        match &mut self.account {
+            Account::Ledger { ledger, run } => ledger.settle(run, &self.drawn, outcome, peeked),
+            Account::Carried | Account::Rehearsal => Ok(()),
+        }
+    }
+
+    /// How many words of its generator the run has used: each draw moves on, so that no noise
+    /// is used twice.
+    pub fn noise_words(&self) -> u64 {
+        self.generator.words()
+    }
+
+    /// The value of one more draw of event `index`, of `planned` numbers: the one that was
+    /// released before the run was resumed, or else a new one, which is kept before anybody
+    /// sees it.
+    fn once(
+        &mut self,
+        index: usize,
+        planned: u64,
+        query: impl FnOnce(&mut Self) -> Result<Query>,
+        perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        if let Some(transcript) = &mut self.transcript
+            && let Some(released) = transcript.recorded(index)?
+        {
+            return Ok(released);
+        }
+        let Query { exact, members, overreached } = self.compute(index, planned, query)?;
+        let released = match self.tape.next()? {
+            Some(draw) => draw.released.clone(),
+            None => self.fresh(index, &exact, perturb)?,
+        };
+        if let Some(transcript) = &mut self.transcript {
+            transcript.append(index, &released)?;
+        }
+        if !self.tape.is_off() {
+            let released = released.clone();
+            self.tape.note(Draw { event: index, exact, released, members, overreached });
+        }
+        Ok(released)
+    }
+
+    /// A new value: noise that no draw had before.
+    fn fresh(
+        &mut self,
+        index: usize,
+        exact: &[f64],
+        perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        if planted(Fault::ReusedNoise) {
+            self.generator = NoiseGenerator::insecure_from_seed(1);
+        }
+        let mut released = perturb(self, exact)?;
+        if planted(Fault::OneCoordinate) {
+            for (noisy, exact) in released.iter_mut().zip(exact).skip(1) {
+                *noisy = *exact;
+            }
+        }
+        match self.tape.last(index) {
+            Some(last) if planted(Fault::StaleTranscript) => Ok(last),
+            _ => Ok(released),
+        }
+    }
+
+    /// A new Poisson sample; in an audit the one that its history asks for.
+    fn sample(&mut self, index: usize, rate: f64, records: usize) -> Result<PoissonSample> {
+        let mut sample = match self.tape.next()? {
+            Some(draw) => PoissonSample::again(draw.members.clone(), records),
+            None if planted(Fault::KnownSample) => {
+                let mut known = NoiseGenerator::insecure_from_seed(self.drawn[index]);
+                PoissonSample::draw(&mut known, rate, records)?
+            }
+            None => PoissonSample::draw(&mut self.generator, rate, records)?,
+        };
+        if planted(Fault::FixedSample) && self.tape.next()?.is_none() {
+            let size = (rate * records as f64).round() as usize;
+            let first = sample.members().first().map_or(0, |first| 7 * first);
+            let mut members: Vec<usize> = (0..size).map(|i| (first + 11 * i) % records).collect();
+            members.sort_unstable();
+            sample = PoissonSample::again(members, records);
+        }
+        if !self.tape.is_off() {
+            let members = self.history.members(sample.members().to_vec());
+            sample = PoissonSample::again(members, records);
+        }
+        Ok(sample)
+    }
+
+    /// Computes what one more draw of event `index` is about, once the draw is in the
+    /// ledger. From here on it counts as drawn.
+    fn compute(
+        &mut self,
+        index: usize,
+        planned: u64,
+        query: impl FnOnce(&mut Self) -> Result<Query>,
+    ) -> Result<Query> {
+        self.announce(index)?;
+        let query = query(self)?;
+        // How many it computed instead may depend on the data.
+        if query.exact.len() as u64 != planned {
+            return Err(Error::failed(format!(
+                "release '{}' announced {planned} numbers and computed more or fewer",
+                self.events[index].label
+            )));
+        }
+        self.drawn[index] += 1;
+        self.tally()?;
+        Ok(query)
+    }
+
+    /// Notes the draws so far where a program that resumes the run will look.
+    fn tally(&mut self) -> Result<()> {
+        match &mut self.account {
+            Account::Ledger { ledger, run } if self.transcript.is_some() => {
+                ledger.tally(run, &self.drawn)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes sure that one more draw of event `index` is in the ledger.
+    fn announce(&mut self, index: usize) -> Result<()> {
+        let planned = self.events[index].count;
+        if self.drawn[index] >= planned && !planted(Fault::OnceMore) {
+            let label = &self.events[index].label;
+            if self.lost[index] > 0 {
+                self.ran_out = true;
+                return Err(Error::refused(format!(
+                    "{} of the {planned} draws of '{label}' were made and lost when the run's \
+                     program died; they stay spent, and none is left",
+                    self.lost[index]
+                ))
+                .cure("start the run anew: it needs a budget of its own"));
+            }
+            return Err(Error::refused(format!(
+                "release '{label}' was planned {planned} times and is asked for once more"
+            )));
+        }
+        if self.drawn[index] == self.announced[index] {
+            let left = planned.saturating_sub(self.announced[index]);
+            let block = planned.div_ceil(BLOCKS_PER_EVENT).min(left);
+            if let Account::Ledger { ledger, run } = &mut self.account {
+                // What the block before gave is durable before the next one is announced.
+                self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
+                if let Err(error) = ledger.reserve(run, index, block) {
+                    // A full disk, say: the run can go on when there is room again.
+                    self.unannounced = error.kind() == Kind::Failed && self.transcript.is_some();
+                    return Err(error);
+                }
+            }
+            self.announced[index] += block;
+        }
+        Ok(())
+    }
+
+    /// The event of a planned release, which must be accounted for as its handle says.
+    fn find<K: ReleaseKind>(&self, release: &Release<K>) -> Result<usize> {
+        let label = release.label();
+        let index =
+            self.events.iter().position(|event| event.label == label).ok_or_else(|| {
+                Error::refused(format!("release '{label}' is not in the run's plan"))
+            })?;
+        if self.events[index].mechanism.carries_out(&release.mechanism()) {
+            Ok(index)
+        } else {
+            Err(planned_otherwise(label))
+        }
+    }
+}
+
+fn planned_otherwise(release: &str) -> Error {
+    Error::refused(format!("release '{release}' was planned with other noise"))
+}
+
+impl std::fmt::Debug for Spender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spender").field("drawn", &self.drawn).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,433 @@
+use std::path::Path;
+
+use super::*;
+use crate::numeric::Matrix;
+use crate::privacy::accountant::Mechanism;
+use crate::privacy::accountant::{
+    Adjacency, Allotment, PlannedMechanism, PlannedRelease, Target, calibrate,
+};
+use crate::privacy::ledger::{Budget, DatasetRecord, Grant, Noise};
+use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
+use crate::privacy::{
+    ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
+};
+
+const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
+const WIDE: Reach = Reach::Ball(100.0);
+
+fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> PlannedRelease {
+    PlannedRelease {
+        label,
+        what: format!("the {label}"),
+        mechanism,
+        count,
+        noise: Allotment::Share(1.0),
+        adjacency: Adjacency::ZeroOut,
+    }
+}
+
+/// A release of every kind, five draws each.
+fn every_kind() -> Vec<PlannedRelease> {
+    use PlannedMechanism::{
+        Direction, Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection, SubsampledGaussian,
+    };
+    let (coordinates, candidates) = (2, 3);
+    vec![
+        planned("gaussian", Gaussian { l2_sensitivity: 1.0, coordinates }, 5),
+        planned(
+            "subsampled",
+            SubsampledGaussian { l2_sensitivity: 1.0, coordinates, rate: 0.5 },
+            5,
+        ),
+        planned("laplace", Laplace { l1_sensitivity: 1.0, coordinates }, 5),
+        planned("selection", Selection { range: 1.0, candidates }, 5),
+        planned("flipped selection", PermuteAndFlip { range: 1.0, candidates }, 5),
+        planned("noisy selection", NoisySelection { sensitivity: 1.0, candidates }, 5),
+        planned("direction", Direction { range: 1.0, dimension: 2 }, 5),
+    ]
+}
+
+/// The same events with a noise that can be drawn.
+fn with_noise(mut calibrated: Calibrated) -> Calibrated {
+    let gaussian = DiscreteGaussian::at_least(1.0).unwrap();
+    let laplace = DiscreteLaplace::at_least(1.0).unwrap();
+    for event in &mut calibrated.events {
+        match &mut event.mechanism {
+            Mechanism::Gaussian { sigma, grid, .. }
+            | Mechanism::SubsampledGaussian { sigma, grid, .. } => {
+                (*sigma, *grid) = (gaussian.sigma(), gaussian.grid());
+            }
+            Mechanism::Laplace { scale, grid, .. } => {
+                (*scale, *grid) = (laplace.scale(), laplace.grid());
+            }
+            Mechanism::Selection { scale, .. }
+            | Mechanism::PermuteAndFlip { scale, .. }
+            | Mechanism::Direction { scale, .. } => {
+                *scale = 1.0;
+            }
+            Mechanism::NoisySelection { scale, .. } => {
+                *scale = NoisyMaximum::at_least(1.0).unwrap().scale();
+            }
+            Mechanism::Pure { .. } => unreachable!(),
+        }
+    }
+    calibrated
+}
+
+fn data() -> Private<Vec<f64>> {
+    Private::new(vec![0.25, -0.125, 3.0, 0.5])
+}
+
+fn gaussian(label: &'static str, numbers: usize) -> Release<Gaussian> {
+    Release::new(label, Gaussian { sensitivity: 1.0, numbers })
+}
+
+fn sampled(numbers: usize) -> Release<SampledSum> {
+    Release::new("subsampled", SampledSum { sensitivity: 1.0, numbers, rate: 0.5 })
+}
+
+fn selection(label: &'static str) -> Release<Selection> {
+    let (rule, range) = match label {
+        "flipped selection" => (Rule::PermuteAndFlip, 1.0),
+        "noisy selection" => (Rule::NoisyMaximum, 2.0),
+        _ => (Rule::Exponential, 1.0),
+    };
+    Release::new(label, Selection { rule, range, candidates: 3 })
+}
+
+/// Draws as if a release had been planned as this kind.
+fn query(kind: &str, spender: &mut Spender, label: &'static str) -> Result<Released<Vec<f64>>> {
+    let data = data();
+    match kind {
+        "gaussian" => {
+            data.release_gaussian(spender, gaussian(label, 2), &WIDE, |data| data[..2].to_vec())
+        }
+        "subsampled" => {
+            let kind = SampledSum { sensitivity: 1.0, numbers: 2, rate: 0.5 };
+            let release = Release::new(label, kind);
+            data.release_sampled_sum(spender, release, Vec::len, |data, s, sum| {
+                let first: f64 = s.members().iter().map(|i| data[*i]).sum();
+                let count = s.members().len();
+                sum.add_fused(&[first / 8.0, count as f64 / 2.0], count);
+            })
+        }
+        "laplace" => {
+            let release = Release::new(label, Laplace { sensitivity: 1.0, numbers: 2 });
+            data.release_laplace(spender, release, &WIDE, |data| data[..2].to_vec())
+        }
+        "direction" => {
+            let release = Release::new(label, Direction { range: 1.0, dimension: 2 });
+            data.release_direction(spender, release, &WIDE, |data| {
+                Matrix::from_column_slice(2, 2, data)
+            })
+        }
+        _ => data
+            .select(spender, selection(label), &WIDE, |data| data[1..].to_vec())
+            .map(|winner| winner.map(|winner| vec![winner as f64])),
+    }
+}
+
+#[test]
+fn every_kind_is_drawn_as_often_as_planned_and_no_other_way() {
+    let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+    let mut spender = Spender::rehearsal(&calibrated, 1);
+    for label in every_kind().iter().map(|release| release.label) {
+        for other in ["gaussian", "subsampled", "laplace", "selection", "direction"] {
+            if !label.ends_with(other) {
+                let before = spender.noise_words();
+                let error = query(other, &mut spender, label).unwrap_err().to_string();
+                assert!(error.contains("planned with other noise"), "{label}: {error}");
+                assert_eq!(spender.noise_words(), before);
+            }
+        }
+        for _ in 0..5 {
+            let before = spender.noise_words();
+            query(label, &mut spender, label).unwrap();
+            assert!(spender.noise_words() > before);
+        }
+        let error = query(label, &mut spender, label).unwrap_err().to_string();
+        assert!(error.contains("asked for once more"), "{error}");
+    }
+    assert_eq!(spender.drawn(), calibrated.events);
+    assert!(query("gaussian", &mut spender, "unheard-of").is_err());
+    spender.settle(Outcome::Finished, false).unwrap();
+}
+
+#[test]
+fn rehearsals_without_noise_are_exact_and_select_the_first_of_the_largest() {
+    let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
+    let mut spender = Spender::rehearsal(&calibrated, 1);
+    let mut get = |label: &'static str| query(label, &mut spender, label).unwrap().into_inner();
+    assert_eq!(get("gaussian"), [0.25, -0.125]);
+    assert_eq!(get("laplace"), [0.25, -0.125]);
+    assert_eq!(get("selection"), [1.0]);
+    assert_eq!(get("noisy selection"), [1.0]);
+    // Of the lower triangle of [.25, 3; −.125, .5], symmetric or not.
+    let axis = get("direction");
+    assert!((axis[0] / axis[1] + 0.414_213_56).abs() < 1e-6, "{axis:?}");
+    assert_eq!((2.0 * get("subsampled")[1]).fract(), 0.0);
+    let ties = |(): &()| vec![0.0, 7.0, 7.0];
+    let ties = Private::new(()).select(&mut spender, selection("selection"), &WIDE, ties);
+    assert_eq!(ties.unwrap().into_inner(), 1);
+}
+
+#[test]
+fn every_poisson_sample_of_a_release_is_another() {
+    let plan = [planned("subsampled", sampled(1000).mechanism(), 2)];
+    let calibrated = Calibrated::noiseless(&plan, 1e-6);
+    let mut spender = Spender::rehearsal(&calibrated, 1);
+    let mut memberships = || {
+        let membership = |(): &(), sample: &PoissonSample, sum: &mut ClippedSum| {
+            let mut mask = vec![0.0; sample.population()];
+            for member in sample.members() {
+                mask[*member] = 1.0;
+            }
+            sum.add_fused(&mask, sample.members().len());
+        };
+        Private::new(())
+            .release_sampled_sum(&mut spender, sampled(1000), |()| 1000, membership)
+            .unwrap()
+            .into_inner()
+    };
+    let (first, second) = (memberships(), memberships());
+    let both = first.iter().zip(&second).filter(|(a, b)| **a == 1.0 && **b == 1.0).count();
+    assert!((150..350).contains(&both), "{both}");
+}
+
+#[test]
+fn scores_that_are_no_numbers_say_nothing_and_a_wrong_count_of_them_is_refused() {
+    let calibrated = Calibrated::noiseless(&every_kind(), 1e-6);
+    let mut spender = Spender::rehearsal(&calibrated, 1);
+    let reach = Reach::between(-5.0, 5.0, 3);
+    let mut select = |scores: Vec<f64>| {
+        let release = selection("selection");
+        let selected = Private::new(scores).select(&mut spender, release, &reach, Vec::clone);
+        selected.map(Released::into_inner).map_err(|error| error.to_string())
+    };
+    assert_eq!(select(vec![-1.0, f64::NAN, -2.0]), Ok(1));
+    assert_eq!(select(vec![f64::INFINITY, -1.0, 0.5]), Ok(2));
+    assert!(select(vec![0.0, 1.0]).unwrap_err().contains("announced 3 numbers"));
+    assert_eq!(spender.noise_words(), 0);
+}
+
+#[test]
+fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit() {
+    let calibrated = with_noise(Calibrated::noiseless(&every_kind(), 1e-6));
+    let released = |value: f64, before: Option<Vec<Draw>>| {
+        let history = History { before, ..History::default() };
+        let mut spender = Spender::audited(&calibrated, 1, history);
+        let data = Private::new(vec![value, 0.0]);
+        let reach = Reach::Ball(1.0);
+        let release = gaussian("gaussian", 2);
+        data.release_gaussian(&mut spender, release, &reach, Vec::clone).unwrap();
+        spender.into_draws()
+    };
+    let wild = released(1e9, None);
+    assert!(wild[0].overreached && (wild[0].exact[0] - 1.0).abs() < 1e-5);
+    let tame = released(0.5, Some(wild.clone()));
+    assert!(!tame[0].overreached && tame[0].exact[0] == 0.5);
+    assert_eq!(tame[0].released, wild[0].released);
+}
+
+#[test]
+fn a_run_draws_only_with_the_noise_that_its_ledger_granted() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, run, mut calibrated) = granted(directory.path());
+    let Mechanism::Gaussian { sigma, .. } = &mut calibrated.events[0].mechanism else { panic!() };
+    *sigma *= 0.5;
+    let generator = NoiseGenerator::insecure_from_seed(1);
+    let error = Spender::new(ledger, run, &calibrated, generator).unwrap_err();
+    assert!(error.what().contains("has not granted"), "{error}");
+}
+
+/// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
+fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
+    let mut ledger = Ledger::open(directory).unwrap();
+    let text = |text: &str| text.to_owned();
+    let record = DatasetRecord {
+        name: text("hospital"),
+        origin: text("/hospital.csv"),
+        content: text("c"),
+        view: text("v"),
+        rows: 1000,
+        ..DatasetRecord::default()
+    };
+    let account = ledger.register(&record).unwrap();
+    ledger.set_budget(&account, Budget::new(2.0, 1e-5)).unwrap();
+    let gaussian = PlannedMechanism::Gaussian { l2_sensitivity: 1.0, coordinates: 1 };
+    let plan = [planned("mean", gaussian, 50)];
+    let calibrated = calibrate(&plan, TARGET).unwrap();
+    let run = RunId(text("r"));
+    let grant = Grant {
+        run: run.clone(),
+        account,
+        method: text("moment-release"),
+        target: TARGET,
+        events: calibrated.events.clone(),
+        allow_large_delta: false,
+        noise: Noise::Secret,
+    };
+    ledger.grant(grant).unwrap();
+    (ledger, run, calibrated)
+}
+
+#[test]
+fn the_ledger_knows_of_a_draw_before_it_is_made_and_without_it_nothing_is_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, run, calibrated) = granted(directory.path());
+    let lines = || {
+        let text = std::fs::read_to_string(directory.path().join("ledger.jsonl")).unwrap();
+        text.lines().count()
+    };
+    let before = lines();
+    let second = Ledger::open(directory.path()).unwrap();
+    let generator = NoiseGenerator::insecure_from_seed(1);
+    let mut spender = Spender::new(second, run.clone(), &calibrated, generator).unwrap();
+    let data = Private::new(1.0);
+    // Fifty draws in blocks of three: every first of three finds one more line.
+    for draw in 0..9 {
+        let seen = |value: &f64| {
+            assert_eq!(lines(), before + 1 + draw / 3);
+            vec![*value]
+        };
+        data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, seen).unwrap();
+    }
+    ledger.settle(&run, &[9], Outcome::Stopped, false).unwrap();
+    let words = spender.noise_words();
+    let never = |_: &f64| -> Vec<f64> { panic!("computed without a reservation") };
+    assert!(data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, never).is_err());
+    assert_eq!(spender.noise_words(), words);
+    assert_eq!(spender.drawn()[0].count, 9);
+}
+
+/// Fifty draws planned, `before` of them made by a program that died.
+struct Death {
+    directory: tempfile::TempDir,
+    run: RunId,
+    released: Vec<f64>,
+}
+
+impl Death {
+    fn after(before: usize) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (ledger, run, calibrated) = granted(directory.path());
+        let transcript = Transcript::create(&directory.path().join("t"), &run).unwrap();
+        let generator = NoiseGenerator::insecure_from_seed(1);
+        let spender = Spender::new(ledger, run.clone(), &calibrated, generator).unwrap();
+        let mut spender = spender.keeping(transcript);
+        let released = (0..before).map(|_| draw(&mut spender).unwrap()).collect();
+        Self { directory, run, released }
+    }
+
+    fn resume(&self, seed: u64) -> Spender {
+        let mut ledger = Ledger::open(self.directory.path()).unwrap();
+        let unfinished = ledger.resume(&self.run).unwrap();
+        let path = self.directory.path().join("t");
+        let transcript = Transcript::reopen(&path, &self.run).unwrap();
+        let generator = NoiseGenerator::insecure_from_seed(seed);
+        Spender::resumed(ledger, unfinished, transcript, generator).unwrap()
+    }
+
+    /// Loses the last frame, of one number.
+    fn lose_one(&self) {
+        let path = self.directory.path().join("t");
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(file.metadata().unwrap().len() - 3).unwrap();
+    }
+
+    /// Draws again what was drawn, without a look at the data and without noise.
+    fn replay(&self, spender: &mut Spender, kept: usize) {
+        for expected in &self.released[..kept] {
+            let never = |_: &f64| -> Vec<f64> { panic!("looked at private data") };
+            let value = Private::new(1.0)
+                .release_gaussian(spender, gaussian("mean", 1), &WIDE, never)
+                .unwrap();
+            assert_eq!(value.get()[0].to_bits(), expected.to_bits());
+        }
+        assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
+        assert!(!spender.is_replaying());
+    }
+}
+
+fn draw(spender: &mut Spender) -> Result<f64> {
+    let value =
+        Private::new(1.0)
+            .release_gaussian(spender, gaussian("mean", 1), &WIDE, |value| vec![*value])?;
+    Ok(value.into_inner()[0])
+}
+
+#[test]
+fn a_resumed_run_repeats_what_was_released_and_draws_the_rest_from_new_noise() {
+    let death = Death::after(10);
+    let mut spender = death.resume(2);
+    assert_eq!((spender.lost(), spender.counts()), (0, &[10][..]));
+    death.replay(&mut spender, 10);
+    let mut all = death.released.clone();
+    for _ in 10..50 {
+        let before = spender.noise_words();
+        all.push(draw(&mut spender).unwrap());
+        assert!(spender.noise_words() > before);
+    }
+    assert!(draw(&mut spender).is_err() && !spender.ran_out());
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    assert_eq!(all.len(), 50, "noise was used twice");
+    spender.settle(Outcome::Finished, false).unwrap();
+    let book = Ledger::open(death.directory.path()).unwrap().book().unwrap();
+    assert_eq!(book.run(&death.run).unwrap().charged, [50]);
+}
+
+#[test]
+fn a_draw_whose_value_is_lost_stays_spent_and_is_missing_at_the_end() {
+    let death = Death::after(10);
+    death.lose_one();
+    let mut spender = death.resume(2);
+    assert_eq!((spender.lost(), spender.counts()), (1, &[10][..]));
+    death.replay(&mut spender, 9);
+    for _ in 10..50 {
+        draw(&mut spender).unwrap();
+    }
+    let error = draw(&mut spender).unwrap_err().to_string();
+    assert!(error.contains("1 of the 50 draws of 'mean'"), "{error}");
+    assert!(spender.ran_out());
+    // A second death forgets nothing of the first.
+    drop(spender);
+    let again = death.resume(3);
+    assert_eq!((again.lost(), again.counts()), (1, &[50][..]));
+}
+
+#[test]
+fn after_a_restart_of_the_machine_all_that_was_announced_counts_as_drawn() {
+    let death = Death::after(10);
+    // The note of the draws belongs to this start of the machine; blocks are of three.
+    let mark = death.directory.path().join("open/r.lock");
+    let noted = std::fs::read_to_string(&mark).unwrap();
+    assert!(noted.ends_with(" 00000000000000000010\n"), "{noted}");
+    std::fs::write(&mark, noted.replace('-', "_")).unwrap();
+    let mut spender = death.resume(2);
+    assert_eq!((spender.lost(), spender.counts()), (2, &[12][..]));
+    death.replay(&mut spender, 10);
+    for _ in 12..50 {
+        draw(&mut spender).unwrap();
+    }
+    assert!(draw(&mut spender).is_err() && spender.ran_out());
+}
+
+#[test]
+fn two_programs_cannot_resume_one_run_and_an_older_ledger_is_noticed() {
+    let death = Death::after(10);
+    let spender = death.resume(2);
+    let mut ledger = Ledger::open(death.directory.path()).unwrap();
+    assert!(ledger.is_alive(&death.run));
+    let error = ledger.resume(&death.run).unwrap_err();
+    assert!(error.to_string().contains("still being carried out"), "{error}");
+    drop(spender);
+    assert!(!ledger.is_alive(&death.run));
+
+    let mut unfinished = ledger.resume(&death.run).unwrap();
+    unfinished.drawn = vec![9];
+    let transcript = Transcript::reopen(&death.directory.path().join("t"), &death.run);
+    let generator = NoiseGenerator::insecure_from_seed(2);
+    let error = Spender::resumed(ledger, unfinished, transcript.unwrap(), generator);
+    assert!(error.unwrap_err().to_string().contains("does not know"));
+}
