@@ -355,6 +355,25 @@ fn public_rows_that_are_private_too_are_refused() {
 }
 
 #[test]
+fn a_number_of_threads_that_is_none_is_refused_by_its_name() {
+    for wrong in ["0", "many", "5000"] {
+        let output = program::halflight().env("HALFLIGHT_THREADS", wrong).arg("methods").output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(&format!("HALFLIGHT_THREADS is '{wrong}'")), "{said}");
+        // The command line comes first.
+        let output = program::halflight()
+            .env("HALFLIGHT_THREADS", wrong)
+            .args(["methods", "--threads", "2"])
+            .output();
+        assert!(output.unwrap().status.success(), "{wrong}");
+    }
+    let output = program::halflight().env("HALFLIGHT_THREADS", "").arg("methods").output();
+    assert!(output.unwrap().status.success());
+}
+
+#[test]
 fn the_accountant_by_itself_prints_what_the_references_say() {
     // tests/golden/accounting.json, case p003: σ = 1.801, 55 steps, δ = 1e-8.
     let directory = tempfile::tempdir().unwrap();

@@ -365,7 +365,7 @@ impl Clerk {
                 self.tray.put(Report::Inspected { file, columns });
             }
             Request::Browse(directory) => {
-                let listing = lookup::list(&self.workspace.base().join(directory))?;
+                let listing = lookup::list(self.workspace.base(), &directory)?;
                 self.tray.put(Report::Listing(listing));
             }
             Request::Glance { file, look } => {

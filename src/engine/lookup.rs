@@ -40,7 +40,11 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-pub fn list(directory: &Path) -> Result<Listing> {
+/// What lies in a directory, as seen from `base`; from where the program was started, if the
+/// base is not there yet: the demo's is made with its first run.
+pub fn list(base: &Path, directory: &Path) -> Result<Listing> {
+    let base = if base.is_dir() { base } else { Path::new(".") };
+    let directory = &base.join(directory);
     let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
     let directory = directory.canonicalize().map_err(failed)?;
     let entries = std::fs::read_dir(&directory).map_err(failed)?;
@@ -425,8 +429,16 @@ mod tests {
         assert!(!schema.whole && schema.rows > 1000);
         assert!(schema.columns[0].numeric && !schema.columns[1].numeric);
         std::fs::create_dir(directory.path().join("zoo")).unwrap();
-        let listing = list(directory.path()).unwrap();
+        let listing = list(directory.path(), Path::new(".")).unwrap();
         assert_eq!(listing.entries[0].name, "zoo");
         assert_eq!(listing.entries[1].name, "long.csv");
+    }
+
+    #[test]
+    fn before_its_base_is_made_a_workspace_is_looked_at_from_where_the_program_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let listing = list(&directory.path().join("later"), Path::new(".")).unwrap();
+        assert_eq!(listing.directory, std::env::current_dir().unwrap().canonicalize().unwrap());
+        assert!(list(directory.path(), Path::new("nowhere")).is_err());
     }
 }
