@@ -9,7 +9,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values: a
 /// run that was started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 7;
+pub const STEPS_VERSION: u32 = 8;
 
 /// Starts what was planned, on private records and with the noise that the plan was calibrated
 /// to. It may look at public data and at released values only.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 /// Parts that a work is split into, at most: enough for a large machine.
-pub const PARTS: usize = 64;
+const PARTS: usize = 64;
 
 /// Multiplications that one part gets at least; under it, handing it over costs more.
 const LEAST_SHARE: usize = 1 << 20;
@@ -38,7 +38,13 @@ pub fn alone<T>(work: impl FnOnce() -> T) -> T {
 /// or more. The machine has no say in it: a product is rounded otherwise where its shape is
 /// another, and results must be the same to the last bit on any number of threads.
 pub fn parts_for(multiplications: usize, lines: usize, least: usize) -> usize {
-    (multiplications / LEAST_SHARE).min(lines / least.max(1)).clamp(1, PARTS)
+    even((multiplications / LEAST_SHARE).min(lines / least.max(1)))
+}
+
+/// The power of two at or below a number of parts: three equal parts would keep two threads as
+/// long as four do.
+pub fn even(parts: usize) -> usize {
+    1 << parts.clamp(1, PARTS).ilog2()
 }
 
 /// Threads that a work of so many multiplications is worth.
@@ -145,8 +151,8 @@ mod tests {
     #[test]
     fn parts_follow_from_the_shape() {
         assert_eq!(parts_for(10, 1000, 10), 1);
-        assert_eq!(parts_for(5 << 20, 1000, 10), 5);
-        assert_eq!(parts_for(5 << 20, 35, 10), 3);
+        assert_eq!(parts_for(5 << 20, 1000, 10), 4);
+        assert_eq!(parts_for(5 << 20, 35, 10), 2);
         assert_eq!(parts_for(1 << 40, 1 << 20, 10), PARTS);
     }
 }

@@ -18,7 +18,7 @@ mod tiny;
 
 use pulp::{Simd, WithSimd};
 
-use super::parallel::{PARTS, share_out};
+use super::parallel::{even, share_out};
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
@@ -77,7 +77,7 @@ pub fn with_slopes<S: Slopes>(
     }
     let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
     // As many, whatever the threads, so that the sum is the same to the last bit.
-    let parts = (dimension * count / LEAST_SHARE).clamp(1, PARTS);
+    let parts = even(dimension * count / LEAST_SHARE);
     let share = count.div_ceil(parts);
     let examples = features.as_slice().chunks(share * dimension);
     let mut done: Vec<(Vector, S)> =
