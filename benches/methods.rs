@@ -3,7 +3,6 @@
 //! accountant), and one of its steps.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use halflight::adapt::methods;
@@ -11,7 +10,7 @@ use halflight::data::synthetic::{DEFAULT_MIXTURE, Part, dataset};
 use halflight::data::{Bounds, Classes, Dataset, Task};
 use halflight::numeric::Matrix;
 use halflight::privacy::Target;
-use halflight::study::{Noise, Rehearsal};
+use halflight::rehearsal::{Noise, Trial};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -35,14 +34,8 @@ fn main() {
             Task::Regression => &regression,
             Task::Classification => &classification,
         };
-        let rehearsal = Rehearsal {
-            method: method.spec().id,
-            settings: BTreeMap::new(),
-            public,
-            private,
-            noise: Noise::For(Target { epsilon: 1.0, delta: 1e-5 }),
-            seed: 1,
-        };
+        let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-5 });
+        let rehearsal = Trial::new(method.spec().id, public, private, noise, 1);
         let (mut planning, mut run, mut steps) = (f64::INFINITY, f64::INFINITY, 0);
         for _ in 0..ROUNDS {
             let start = Instant::now();

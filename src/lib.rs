@@ -7,7 +7,8 @@
 //! | [`cli`] | argument parsing, headless commands, exit codes |
 //! | [`tui`] | screens, widgets, keymap, theme; no mathematics, no files |
 //! | [`engine`] | jobs in the background: events out, commands in |
-//! | [`study`] | methods rehearsed on public data over many seeds; tables of mean ± sd |
+//! | [`study`] | methods tried on public data over many seeds; tables of mean ± sd |
+//! | [`rehearsal`] | public data in the private role: what to expect before anything is spent |
 //! | [`audit`] | what every release and its noise do, measured against what is claimed |
 //! | [`verify`] | certificates and ledgers recomputed by a second path, which shares nothing with the first |
 //! | [`session`] | the RON session, run directories, the demo |
@@ -36,6 +37,7 @@ pub mod numeric;
 pub mod plot;
 pub mod privacy;
 pub mod rank;
+pub mod rehearsal;
 pub mod session;
 pub mod study;
 pub mod tui;

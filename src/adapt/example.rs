@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Method, Plan, Problem, ProblemShape, Value};
+use super::{Lessons, Method, Plan, Problem, ProblemShape, Value};
 use crate::data::{Bounds, Classes, Dataset};
 use crate::error::Result;
 use crate::numeric::projection::shrink_factor;
@@ -17,7 +17,8 @@ use crate::privacy::Target;
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
-    Problem { shape: shape.clone(), public: Arc::new(public.clone()), seed: 0 }
+    let (shape, public) = (shape.clone(), Arc::new(public.clone()));
+    Problem { shape, public, seed: 0, lessons: Lessons::default() }
 }
 
 /// Of a method at [`TARGET`].

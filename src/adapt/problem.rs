@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Spec;
+use super::{Lessons, Spec};
 use crate::data::{Bounded, Bounds, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
@@ -49,6 +49,7 @@ pub struct Problem {
     pub public: Arc<Dataset>,
     /// Seeds everything random that is not noise.
     pub seed: u64,
+    pub lessons: Lessons,
 }
 
 /// What the private records must be like.
@@ -197,6 +198,7 @@ mod tests {
             shape: shape.clone(),
             public: Arc::new(public.clone()),
             seed: 0,
+            lessons: Lessons::default(),
         };
         let spec = method("target_only").unwrap().spec();
         let unlabelled_spec = method("moment_release").unwrap().spec();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
+use crate::adapt::{self, FieldKind, Lessons, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
 use crate::data::{Bounded, Classes, Dataset, Task};
 use crate::error::{Error, Result};
@@ -74,7 +74,8 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let problem = Problem { shape, public: Arc::new(public), seed: 0 };
+        let lessons = Lessons::default();
+        let problem = Problem { shape, public: Arc::new(public), seed: 0, lessons };
         let aim = target.unwrap_or(TARGET);
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {

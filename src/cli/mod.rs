@@ -47,6 +47,7 @@ mod predict;
 mod progress;
 mod rank;
 mod reading;
+mod rehearse;
 mod report;
 mod reproduce;
 mod run;
@@ -110,6 +111,7 @@ enum Command {
     /// Run the plans of a session without the interface.
     Run(run::Run),
     Sweep(sweep::Sweep),
+    Rehearse(rehearse::Rehearse),
     Predict(predict::Predict),
     Report(report::ReportCommand),
     Share(share::Share),
@@ -183,6 +185,7 @@ pub fn main() -> ExitCode {
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
         Some(Command::Sweep(sweep)) => sweep.execute(),
+        Some(Command::Rehearse(rehearse)) => rehearse.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Report(report)) => report.execute(),
         Some(Command::Share(share)) => share.execute(),

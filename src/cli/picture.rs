@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{messages, print_json};
 use crate::engine::desk::News;
-use crate::engine::rehearsal::rehearse;
+use crate::engine::pictured::rehearse;
 use crate::engine::{Control, Desk, Job};
 use crate::error::{Error, Result};
 use crate::files;

@@ -19,8 +19,9 @@ use crate::session::demo;
 use crate::study::classification::{self, Subject, material};
 use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, Study};
-use crate::study::labelled::{self, CASES, Case, HEART, Problem};
+use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, Problem};
 use crate::study::ranking::{self, utility::Trials};
+use crate::study::rehearsal;
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -41,6 +42,8 @@ enum Which {
     Discrepancy(Discrepancy),
     /// Private labels correct what public data teach: against linear models and public data alone.
     Correction(Correction),
+    /// What rehearsals recommend, and what would have been best.
+    Rehearsal(Rehearsal),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
@@ -55,6 +58,7 @@ impl Reproduce {
     pub fn execute(&self) -> Result<()> {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
+            Which::Rehearsal(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
@@ -263,6 +267,34 @@ impl Correction {
             figures: Vec::new(),
         };
         self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+/// What rehearsals advise, on real datasets with a shift.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce rehearsal --only wind,wine --data data --quick")]
+struct Rehearsal {
+    /// Only these methods, such as public_shape,target_only (default: all that fit).
+    #[arg(long, value_delimiter = ',')]
+    methods: Vec<String>,
+
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl Rehearsal {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = CASES.iter().chain(&FURTHER).collect();
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let study = rehearsal::Study::new(&problems, manner.quick, manner.seeds(), &self.methods)?;
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("trials", study.grid(), &interrupted, |place| study.measure(place))?;
+        let header = [study.header(&missing), study.choices(&harvest)].concat();
+        let tables = study.tables(&harvest);
+        let findings = Findings { name: "rehearsal", header, tables, figures: Vec::new() };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "trials")
     }
 }
 

@@ -407,7 +407,7 @@ impl Table {
 
     /// The same to be used and thrown away: without a fingerprint of its own, which takes
     /// longer than all the rest.
-    pub(super) fn excerpt(&self, rows: &[usize]) -> Self {
+    pub(crate) fn excerpt(&self, rows: &[usize]) -> Self {
         let columns: Vec<_> = self.columns.iter().map(|column| column.select(rows)).collect();
         let file_of_row = match self.file_of_row.as_slice() {
             [] => Vec::new(),

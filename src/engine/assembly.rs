@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::overlap;
-use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
+use crate::adapt::{self, Lessons, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -189,7 +189,8 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         classes: preparation.class_names().to_vec(),
         start: start.map(|(start, _)| start),
     };
-    let problem = Problem { shape, public: Arc::new(public), seed: plan.seed };
+    let problem =
+        Problem { shape, public: Arc::new(public), seed: plan.seed, lessons: Lessons::default() };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
     let calibrated = prepared.plan().calibrate(plan.target)?;
     let mut warnings = prepared.plan().warnings.clone();
@@ -286,7 +287,7 @@ fn starting_model(path: &Path) -> Result<(StartingModel, Preparation)> {
 }
 
 /// All public records under the columns in use.
-fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
+pub(super) fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
     for other in &publics[1..] {
         Compatibility::between(publics[0], other)
             .check_for(|name| used.iter().any(|used| used == name))?;

@@ -5,13 +5,14 @@
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
 //! | [`count`] | how many private records there are, released |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
-//! | `rehearsal` | a run on built-in data with seeded noise, for pictures |
+//! | `pictured` | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface looks at before it decides: directories, first rows, what still fits |
 //!
 //! `cli` calls [`job::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
@@ -26,8 +27,9 @@ pub mod lookup;
 #[cfg(test)]
 mod null_records;
 pub mod overlap;
+pub(crate) mod pictured;
 pub mod ranking;
-pub(crate) mod rehearsal;
+pub mod rehearse;
 pub mod resume;
 pub mod sweep;
 
@@ -36,3 +38,4 @@ pub use control::Control;
 pub use desk::{Desk, Report, Request};
 pub use job::{Job, Moment, Summary};
 pub use ranking::{RankingJob, RankingMoment, RankingSummary};
+pub use rehearse::RehearsalJob;

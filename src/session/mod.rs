@@ -35,6 +35,7 @@ mod features;
 pub mod file;
 pub mod lineage;
 pub mod model_file;
+pub mod notebook;
 pub mod outbox;
 pub mod plan_field;
 pub mod prediction;

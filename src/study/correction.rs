@@ -5,19 +5,17 @@
 //! error of a regression, logarithmic loss of a classification.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::grid::{Grid, Harvest, Place};
-use super::labelled::{Problem, Split};
-use super::rehearsal::{Noise, Rehearsal};
+use super::labelled::Problem;
 use super::table::{Cell, Content, Row, Table, Wanted};
 use crate::adapt::labelled::public_shape::{self, Ground};
-use crate::adapt::{self, ProblemShape, Value};
-use crate::data::{Bounded, Dataset, Task};
-use crate::error::{Error, Result};
-use crate::model::{Model, Shape, logistic};
-use crate::numeric::Vector;
-use crate::privacy::{Private, Spender, Target, Watch};
+use crate::adapt::{Lessons, Value};
+use crate::data::Task;
+use crate::error::Result;
+use crate::model::{Model, Shape};
+use crate::privacy::Target;
+use crate::rehearsal::{Noise, Split, Trial};
 
 /// The rows of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +45,8 @@ const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.
 #[derive(Debug)]
 pub struct Subject {
     problem: Problem,
-    /// Taught once for all splits.
-    ground: Mutex<Option<Arc<Ground>>>,
+    /// Learned once for all splits.
+    lessons: Lessons,
 }
 
 #[derive(Debug)]
@@ -67,7 +65,7 @@ pub struct Measured(Vec<Vec<f64>>);
 impl Study {
     pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.1, 0.5, 1.0, 2.0, 5.0] };
-        let subject = |problem| Subject { problem, ground: Mutex::new(None) };
+        let subject = |problem| Subject { problem, lessons: Lessons::default() };
         let subjects = problems.into_iter().map(subject).collect();
         Self { subjects, epsilons, seeds: (0..seeds).collect(), alone: quick }
     }
@@ -88,8 +86,8 @@ impl Study {
         let plain = subject.problem.split(place.repetition)?;
         let wide =
             subject.problem.split_by(subject.problem.wide_preparation()?, place.repetition)?;
-        let ground = &*subject.ground(&wide.public)?;
-        let unit = error(&plain, &Split::exact(case.task, &plain.private)?)?;
+        let ground = &*public_shape::ground(&wide.problem(&subject.lessons))?;
+        let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
         let mut measured = Vec::new();
         for (entry, _) in ENTRIES {
             let mut errors: Vec<f64> = Vec::new();
@@ -98,19 +96,17 @@ impl Study {
                 let seed = place.seed().wrapping_add(k as u64);
                 let value = match entry {
                     Entry::Linear | Entry::Trees | Entry::Base if k > 0 => errors[0] * unit,
-                    Entry::Linear => error(&wide, &alone(ground, 0))?,
-                    Entry::Trees => error(&wide, &alone(ground, 2))?,
-                    Entry::Base => error(&wide, &Model::Shape(ground.shape.clone()))?,
+                    Entry::Linear => wide.loss(&alone(ground, 0))?,
+                    Entry::Trees => wide.loss(&alone(ground, 2))?,
+                    Entry::Base => wide.loss(&Model::Shape(ground.shape.clone()))?,
                     Entry::WarmStart | Entry::Profiled if self.alone => f64::NAN,
                     Entry::WarmStart => {
-                        error(&plain, &linear(case.task, &plain, target, seed, true)?)?
+                        plain.loss(&linear(case.task, &plain, target, seed, true)?)?
                     }
                     Entry::Profiled => {
-                        error(&plain, &linear(case.task, &plain, target, seed, false)?)?
+                        plain.loss(&linear(case.task, &plain, target, seed, false)?)?
                     }
-                    Entry::Correction => {
-                        error(&wide, &correct(ground, &wide, case.task, target, seed)?)?
-                    }
+                    Entry::Correction => wide.loss(&correct(subject, &wide, target, seed)?)?,
                 };
                 errors.push(value / unit);
             }
@@ -188,18 +184,6 @@ impl Study {
     }
 }
 
-impl Subject {
-    fn ground(&self, public: &Dataset) -> Result<Arc<Ground>> {
-        let mut known = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ground) = known.as_ref() {
-            return Ok(Arc::clone(ground));
-        }
-        let ground = Arc::new(public_shape::learn(public, 0)?);
-        *known = Some(Arc::clone(&ground));
-        Ok(ground)
-    }
-}
-
 /// One predictor without the others.
 fn alone(ground: &Ground, predictor: usize) -> Model {
     let mut shape: Shape = ground.shape.clone();
@@ -208,28 +192,12 @@ fn alone(ground: &Ground, predictor: usize) -> Model {
     Model::Shape(shape)
 }
 
-fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64) -> Result<Model> {
-    let id = if task == Task::Regression { "public_shape" } else { "public_shape_classes" };
-    let method = adapt::method(id)?;
-    let settings = method.spec().check(&BTreeMap::new())?;
-    let public = &split.public;
-    let shape = ProblemShape {
-        private_records: split.private.len(),
-        public_records: public.len(),
-        dimension: public.dimension(),
-        bounds: public.bounds,
-        private_labels: true,
-        classes: split.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
-        start: None,
-    };
-    let records = shape.private_records;
-    let problem = adapt::Problem { shape, public: Arc::new(public.clone()), seed };
-    let calibrated = method.prepare(&settings, problem, target)?.plan().calibrate(target)?;
-    let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
-    let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut run = public_shape::begin(ground.clone(), private, records, &settings, &calibrated)?;
-    run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(()))?;
-    Ok(run.finish()?.into_inner())
+fn correct(subject: &Subject, split: &Split, target: Target, seed: u64) -> Result<Model> {
+    let regression = subject.problem.case.task == Task::Regression;
+    let method = if regression { "public_shape" } else { "public_shape_classes" };
+    let lessons = subject.lessons.clone();
+    let trial = Trial { lessons, ..split.trial(method, Noise::For(target), seed) };
+    Ok(trial.run_sealed()?.model)
 }
 
 /// The profiled method, or noisy descent from the public solution on private records alone.
@@ -241,36 +209,6 @@ fn linear(task: Task, split: &Split, target: Target, seed: u64, warm: bool) -> R
         settings.insert("pull".to_owned(), Value::Number(0.0));
         settings.insert("weighting".to_owned(), Value::Text("pooled".to_owned()));
     }
-    let (public, private) = (&split.public, &split.private);
-    let noise = Noise::For(target);
-    Ok(Rehearsal { method: id, settings, public, private, noise, seed }.run_sealed()?.model)
-}
-
-/// Mean squared error in label units, or logarithmic loss.
-fn error(split: &Split, model: &Model) -> Result<f64> {
-    let mismatch = || Error::failed("the model and the labels do not match");
-    let features = &split.judges.features;
-    let count = split.judges.len() as f64;
-    if let Some(classes) = &split.judges.classes {
-        let losses: f64 = match model {
-            Model::Logistic(linear) => {
-                let scores = linear.predict(features);
-                let signs = classes.of.iter().map(|class| 2.0 * f64::from(*class) - 1.0);
-                scores.iter().zip(signs).map(|(score, sign)| logistic::loss(score * sign)).sum()
-            }
-            other => {
-                let probabilities = other.probabilities(features).ok_or_else(mismatch)?;
-                let each = classes.of.iter().enumerate();
-                each.map(|(i, class)| -probabilities[(*class as usize, i)].max(1e-300).ln()).sum()
-            }
-        };
-        return Ok(losses / count);
-    }
-    let truth = Vector::from_vec(split.judges.target.clone().ok_or_else(mismatch)?);
-    let predicted = model.numbers(features).ok_or_else(mismatch)?;
-    let errors = predicted
-        .iter()
-        .zip(&truth)
-        .map(|(raw, label)| (split.preparation.label_from_prediction(*raw) - label).powi(2));
-    Ok(errors.sum::<f64>() / count)
+    let trial = Trial { settings, ..split.trial(id, Noise::For(target), seed) };
+    Ok(trial.run_sealed()?.model)
 }

@@ -13,7 +13,6 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
 
 use super::grid::{Grid, Harvest, Place};
-use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
 use crate::adapt::Value;
 use crate::adapt::baselines::kernel_mean_matching::{KernelMeans, Limits};
@@ -29,6 +28,7 @@ use crate::model::{Model, logistic};
 use crate::numeric::least_squares::NormalEquations;
 use crate::plot::{Figure, Mark, Panel, Side};
 use crate::privacy::Target;
+use crate::rehearsal::{Noise, Split, Trial};
 
 /// Stands for "as much as it takes": the plan of a run without noise.
 const PLENTY: f64 = 100.0;
@@ -60,7 +60,7 @@ pub struct Case {
     /// The label is a concentration or the like: its logarithm is learned.
     logarithm: bool,
     /// Private training records; half of the target where it is not said.
-    private_records: Option<usize>,
+    pub(super) private_records: Option<usize>,
     pub(super) delta: f64,
     /// Defaults were chosen on it.
     pub chosen_on: bool,
@@ -174,6 +174,38 @@ pub static HEART: Case = Case {
     ..REGRESSION
 };
 
+const fn hospital(name: &'static str, source: &'static str, target: &'static str) -> Case {
+    Case { name, source, target, ..HEART }
+}
+
+/// Further shifts, for rehearsals.
+pub static FURTHER: [Case; 14] = [
+    Case {
+        name: "wine-white-from-red",
+        source: "colour == \"red\"",
+        target: "colour == \"white\"",
+        ..CASES[2]
+    },
+    hospital("heart-cleveland", "hospital != \"cleveland\"", "hospital == \"cleveland\""),
+    hospital("heart-hungarian", "hospital != \"hungarian\"", "hospital == \"hungarian\""),
+    hospital("heart-va", "hospital != \"va\"", "hospital == \"va\""),
+    hospital("heart-switzerland", "hospital != \"switzerland\"", "hospital == \"switzerland\""),
+    Case { name: "bikeshare-autumn", source: "season != 3", target: "season == 3", ..CASES[1] },
+    Case { name: "wind-june", source: "month != 6", target: "month == 6", ..CASES[0] },
+    Case { name: "wine-strong", source: "alcohol < 11.5", target: "alcohol >= 11.5", ..CASES[2] },
+    Case {
+        name: "airline-EWR",
+        source: "origin != \"EWR\"",
+        target: "origin == \"EWR\"",
+        ..CASES[4]
+    },
+    Case { name: "airline-december", source: "month != 12", target: "month == 12", ..CASES[4] },
+    Case { name: "adult-men", source: "sex == \"Female\"", target: "sex == \"Male\"", ..CASES[5] },
+    Case { name: "adult-old", source: "age < 50", target: "age >= 50", ..CASES[5] },
+    Case { name: "german-young", source: "age >= 28", target: "age < 28", ..CASES[6] },
+    Case { name: "gas-late", source: "batch <= 4", target: "batch > 4", ..CASES[3] },
+];
+
 /// A row of the tables.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -229,9 +261,9 @@ const fn method(
 /// A case with its records.
 pub struct Problem {
     pub(super) case: &'static Case,
-    definition: DatasetDefinition,
+    pub(super) definition: DatasetDefinition,
     pub(super) source: data::Table,
-    target: data::Table,
+    pub(super) target: data::Table,
 }
 
 impl std::fmt::Debug for Problem {
@@ -311,13 +343,6 @@ impl Problem {
     }
 }
 
-pub(super) struct Split {
-    pub preparation: Preparation,
-    pub public: Dataset,
-    pub private: Dataset,
-    pub judges: Dataset,
-}
-
 impl Split {
     /// Mean squared error in label units, or the share of wrong classes.
     fn error(&self, model: &Model) -> Option<f64> {
@@ -391,15 +416,8 @@ impl Entry {
             }
             Noise::None(Target { epsilon: PLENTY, delta: case.delta })
         };
-        let rehearsal = Rehearsal {
-            method: id,
-            settings,
-            public: &split.public,
-            private: &split.private,
-            noise,
-            seed,
-        };
-        Ok(rehearsal.run()?.model)
+        let trial = Trial { settings, ..split.trial(id, noise, seed) };
+        Ok(trial.run()?.model)
     }
 
     fn depends_on_epsilon(&self) -> bool {

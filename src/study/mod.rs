@@ -2,13 +2,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rehearsal`] | one method on one pair of datasets, with seeded noise or none |
 //! | [`grid`] | rows × columns × seeds of independent tasks on a few threads |
 //! | [`discrepancy`] | the measures of unlabelled adaptation, exact |
 //! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`correction`] | public shape, private correction, against what else there is |
 //! | [`labelled`] | labelled adaptation on real datasets |
 //! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
+//! | [`rehearsal`] | what rehearsals on public data advise, and what would have been best |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
 //!
 //! Nothing here is private: the noise comes from seeds so that a table can be repeated,
@@ -25,7 +25,6 @@ pub mod rehearsal;
 pub mod table;
 
 pub use grid::{Grid, Harvest, Place};
-pub use rehearsal::{Noise, Rehearsal, Rehearsed};
 pub use table::{Cell, Content, Row, Table, Wanted};
 
 /// What a header says of datasets that are not there.

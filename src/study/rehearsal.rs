@@ -1,245 +1,251 @@
-//! One method on public data, with seeded noise or none.
+//! The study of rehearsals: what they advise, and what would have been best.
 //!
-//! The run is the one that private data get: the same plan, the same calibration, the
-//! same steps, the same mechanisms. Only the generator of the noise is seeded.
+//! The public records of each dataset are all that the rehearsals see. Then every player has
+//! the target, too, of which one part is trained on and the other judges, as it does a real run:
+//! the regret is by how much the advised player's error is above that of the best one.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use super::grid::{Grid, Harvest, Place};
+use super::labelled::Problem;
+use super::table::{Cell, Content, Row, Table, Wanted};
+use crate::data;
+use crate::data::PreparationSettings;
+use crate::data::filter::Filter;
+use crate::error::Result;
+use crate::numeric::parallel;
+use crate::rehearsal::advice::{Advice, Entry, Results};
+use crate::rehearsal::scene::{Kind, Scene};
+use crate::rehearsal::{Declared, Player, Stage, Terms, player};
 
-use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
-use crate::data::{Bounded, Dataset};
-use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+/// What every cell of regrets should be, and what the error may be beside public data alone.
+const WANTED_REGRET: f64 = 0.05;
+const WANTED_AT_MOST: f64 = 1.02;
 
-/// A method and what it is to be tried on.
-#[derive(Debug, Clone)]
-pub struct Rehearsal<'a> {
-    /// Its id, such as `moment_release`.
-    pub method: &'a str,
-    /// What differs from its defaults.
-    pub settings: BTreeMap<String, Value>,
-    pub public: &'a Dataset,
-    /// Public data in the private role. A method that needs no private labels does not
-    /// get them.
-    pub private: &'a Dataset,
-    pub noise: Noise,
-    /// Seeds the noise and everything else that is random.
-    pub seed: u64,
+/// A dataset with its rehearsals, and the real thing.
+#[derive(Debug)]
+pub struct Subject {
+    name: &'static str,
+    players: Vec<Player>,
+    rehearsed: Stage,
+    /// The target in the private role, and nothing else.
+    real: Stage,
 }
 
-/// How much noise a rehearsal gets.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
-    /// What the target needs; for releases that carry a paper's printed scale, that.
-    For(Target),
-    /// None: what the method would do if privacy cost nothing. The target stays, because
-    /// a plan may depend on it (how many steps to take, say).
-    None(Target),
+#[derive(Debug)]
+pub struct Study {
+    pub subjects: Vec<Subject>,
+    pub epsilons: Vec<f64>,
+    pub seeds: Vec<u64>,
+    /// One for each row of the grid.
+    tasks: Vec<Task>,
 }
 
-/// What came out.
-#[derive(Debug, Clone)]
-pub struct Rehearsed {
-    pub model: Model,
-    /// The final weights of the public records, if the method weights them.
-    pub weights: Option<Vec<f64>>,
-    /// The measures of every step.
-    pub steps: Vec<BTreeMap<Series, f64>>,
-    /// The noise scales and the guarantee that the accountant proves for them.
-    pub calibrated: Calibrated,
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    subject: usize,
+    real: bool,
+    entry: Entry,
 }
 
-impl Noise {
-    fn target(self) -> Target {
-        match self {
-            Self::For(target) | Self::None(target) => target,
-        }
+impl Subject {
+    fn new(problem: &Problem, epsilons: &[f64], methods: &[String]) -> Result<Self> {
+        let case = problem.case;
+        let rows = problem.target.rows();
+        let records = case.private_records.unwrap_or(rows / 2).min(rows);
+        let definition = problem.definition.clone();
+        let private = Declared { records, definition: definition.clone() };
+        let terms = Terms {
+            delta: case.delta,
+            epsilons: epsilons.to_vec(),
+            preparation: PreparationSettings::default(),
+            seed: 0,
+        };
+        let filters = [Filter::parse(case.source)?, Filter::parse(case.target)?];
+        let mut shifted: Vec<String> =
+            filters.iter().flat_map(Filter::columns).map(str::to_owned).collect();
+        shifted.sort();
+        shifted.dedup();
+        let source = problem.source.rows();
+        let rehearsed = Stage::new(
+            problem.source.clone(),
+            definition.clone(),
+            private.clone(),
+            terms.clone(),
+            (&vec![0; source], &[case.name.to_owned()]),
+            &shifted,
+        )?;
+        let all = data::Table::concat(&[&problem.source, &problem.target])?;
+        let scene = Scene {
+            title: "target".to_owned(),
+            kind: Kind::Dataset,
+            public: (0..source).collect(),
+            acting: (source..all.rows()).collect(),
+        };
+        let real = Stage::with_scenes(all, definition, private, terms, vec![scene]);
+        let players =
+            if methods.is_empty() { player::players(case.task) } else { player::chosen(methods)? };
+        Ok(Self { name: case.name, players, rehearsed, real })
+    }
+
+    fn advice(&self, results: &Results, k: usize) -> Advice {
+        results.advice(self.real.terms().epsilons[k])
     }
 }
 
-impl Rehearsal<'_> {
-    /// The noise of the run and its guarantee, without the run.
-    pub fn calibrate(&self) -> Result<Calibrated> {
-        self.noise_of(&self.prepare()?)
-    }
-
-    fn prepare(&self) -> Result<Prepared> {
-        let method = adapt::method(self.method)?;
-        let settings = method.spec().check(&self.settings)?;
-        let public = Arc::new(self.public.clone());
-        let problem = Problem { shape: self.shape(), public, seed: self.seed };
-        method.prepare(&settings, problem, self.noise.target())
-    }
-
-    fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
-        match self.noise {
-            Noise::For(target) => prepared.plan().calibrate(target),
-            Noise::None(target) => {
-                Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
+impl Study {
+    pub fn new(problems: &[Problem], quick: bool, seeds: u64, methods: &[String]) -> Result<Self> {
+        let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.5, 1.0, 2.0, 5.0] };
+        let subjects = problems
+            .iter()
+            .map(|problem| Subject::new(problem, &epsilons, methods))
+            .collect::<Result<Vec<_>>>()?;
+        let mut tasks = Vec::new();
+        for (at, subject) in subjects.iter().enumerate() {
+            for (real, stage) in [(false, &subject.rehearsed), (true, &subject.real)] {
+                let entries = Entry::all(stage, &subject.players, 1).into_iter();
+                tasks.extend(entries.map(|entry| Task { subject: at, real, entry }));
             }
         }
+        Ok(Self { subjects, epsilons, seeds: (0..seeds).collect(), tasks })
     }
 
-    /// Runs the method to its end.
-    pub fn run(&self) -> Result<Rehearsed> {
-        self.run_under(&Watch::open())
-    }
-
-    /// The same without the exact measures of every step, which can cost more than the steps.
-    pub fn run_sealed(&self) -> Result<Rehearsed> {
-        self.run_under(&Watch::sealed())
-    }
-
-    fn run_under(&self, watch: &Watch) -> Result<Rehearsed> {
-        let prepared = self.prepare()?;
-        let calibrated = self.noise_of(&prepared)?;
-        let mut private = self.private.clone();
-        if !self.shape().private_labels {
-            private.target = None;
-            private.classes = None;
-        }
-        let private = Private::new(Bounded::within(private, self.public.bounds));
-        let mut spender = Spender::rehearsal(&calibrated, self.seed);
-        let mut run = prepared.start(private, &calibrated)?;
-        let mut steps = Vec::new();
-        run.drive(&mut spender, watch, |_, _, step| {
-            steps.push(readings(&step, watch));
-            Ok(())
-        })?;
-        let weights = run.weights().map(|weights| weights.get().clone());
-        let model = run.finish()?.into_inner();
-        Ok(Rehearsed { model, weights, steps, calibrated })
-    }
-
-    fn shape(&self) -> ProblemShape {
-        let needed =
-            adapt::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
-        let labelled = self.private.target.is_some() || self.private.classes.is_some();
-        ProblemShape {
-            private_records: self.private.len(),
-            public_records: self.public.len(),
-            dimension: self.public.dimension(),
-            bounds: self.public.bounds,
-            private_labels: needed && labelled,
-            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
-            start: None,
-        }
-    }
-}
-
-impl Rehearsed {
-    /// The weights, or an error for a method that has none.
-    pub fn weights(&self) -> Result<&[f64]> {
-        self.weights
-            .as_deref()
-            .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
-    }
-
-    /// Right answers on labelled records, in %.
-    pub fn accuracy(&self, test: &Dataset) -> Result<f64> {
-        let (Some(found), Some(truth)) = (self.model.classes(&test.features), &test.classes) else {
-            return Err(Error::failed("the model tells no classes"));
+    /// One row per trial; its seeds are its repetitions.
+    pub fn grid(&self) -> Grid {
+        let title = |(at, task): (usize, &Task)| {
+            let subject = &self.subjects[task.subject];
+            format!("{at} {} {}", subject.name, subject.players[task.entry.player].id())
         };
-        let right = found.iter().zip(&truth.of).filter(|(one, other)| one == other).count();
-        Ok(100.0 * right as f64 / test.len() as f64)
+        Grid {
+            rows: self.tasks.iter().enumerate().map(title).collect(),
+            columns: vec!["loss".to_owned()],
+            seeds: self.seeds.clone(),
+        }
     }
 
-    /// One series over the steps that have it, as (step, value), counting from 1.
-    pub fn series(&self, series: Series) -> Vec<(f64, f64)> {
-        let steps = (1..).zip(&self.steps);
-        steps
-            .filter_map(|(index, step): (u32, _)| Some((f64::from(index), *step.get(&series)?)))
-            .collect()
+    /// The loss of one trial; `None` where a player cannot work on the data.
+    pub fn measure(&self, place: Place<'_>) -> Result<Option<f64>> {
+        let Task { subject, real, entry } = self.tasks[place.row];
+        let subject = &self.subjects[subject];
+        let stage = if real { &subject.real } else { &subject.rehearsed };
+        let player = &subject.players[entry.player];
+        let play = || stage.play(entry.scene, player, place.repetition, entry.epsilon);
+        Ok(parallel::alone(play).ok())
+    }
+
+    fn results(&self, harvest: &Harvest<f64>, subject: usize, real: bool) -> Results {
+        let of = &self.subjects[subject];
+        let stage = if real { &of.real } else { &of.rehearsed };
+        let mut results = Results::new(stage, &of.players);
+        for (row, task) in self.tasks.iter().enumerate() {
+            if (task.subject, task.real) == (subject, real) {
+                for (repetition, loss) in (0..).zip(harvest.of(row, 0)) {
+                    results.add(Entry { repetition, ..task.entry }, *loss);
+                }
+            }
+        }
+        results
+    }
+
+    /// Regrets, errors beside public data alone, and for each dataset who was advised.
+    pub fn tables(&self, harvest: &Harvest<f64>) -> Vec<Table> {
+        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let (mut regrets, mut ratios) = (Vec::new(), Vec::new());
+        for (at, subject) in self.subjects.iter().enumerate() {
+            let rehearsed = self.results(harvest, at, false);
+            let real = self.results(harvest, at, true);
+            let (mut regret, mut ratio) = (Vec::new(), Vec::new());
+            for k in 0..self.epsilons.len() {
+                let truth = subject.advice(&real, k);
+                let advised = subject.advice(&rehearsed, k).choice[k];
+                let of = |line: usize| Some(truth.lines[line].standings[k]?.ratio);
+                let best = truth.choice[k];
+                let found = advised.and_then(of).zip(best.and_then(of));
+                regret.push(Cell::of(
+                    found.map(|(ours, best)| ours / best - 1.0).into_iter().collect(),
+                ));
+                ratio.push(Cell::of(found.map(|(ours, _)| ours).into_iter().collect()));
+            }
+            let label = subject.name.to_owned();
+            regrets.push(Row { label: label.clone(), cells: regret });
+            ratios.push(Row { label, cells: ratio });
+        }
+        let table = |title: &str, mut rows: Vec<Row>, bound: f64| {
+            for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
+                cell.wanted = Some(Wanted::AtMost(bound));
+            }
+            let (title, columns) = (title.to_owned(), columns.clone());
+            Table { title, content: Content::Measurements, columns, rows }
+        };
+        let all: Vec<f64> =
+            regrets.iter().flat_map(|row| &row.cells).filter_map(Cell::mean).collect();
+        let summary = summary(all);
+        vec![
+            table(
+                "regret: error of the advised player over that of the best one, minus 1",
+                regrets,
+                WANTED_REGRET,
+            ),
+            table(
+                "error of the advised player over that of public data alone",
+                ratios,
+                WANTED_AT_MOST,
+            ),
+            summary,
+        ]
+    }
+
+    /// Who was advised, and in brackets who was best.
+    pub fn choices(&self, harvest: &Harvest<f64>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (at, subject) in self.subjects.iter().enumerate() {
+            let rehearsed = self.results(harvest, at, false);
+            let real = self.results(harvest, at, true);
+            let scenes: Vec<&str> =
+                subject.rehearsed.scenes().iter().map(|scene| scene.title.as_str()).collect();
+            lines.push(format!("{}, rehearsed on {}:", subject.name, scenes.join(", ")));
+            for (k, epsilon) in self.epsilons.iter().enumerate() {
+                let id = |advice: Advice| {
+                    advice.choice[k].map_or("–".to_owned(), |at| subject.players[at].title())
+                };
+                let advised = id(subject.advice(&rehearsed, k));
+                let best = id(subject.advice(&real, k));
+                let right = if advised == best { String::new() } else { format!(", best: {best}") };
+                lines.push(format!("  ε {epsilon}: advised {advised}{right}"));
+            }
+        }
+        lines
+    }
+
+    pub fn header(&self, missing: &[&str]) -> Vec<String> {
+        let mut header = vec![
+            "Rehearsals on the public records alone, and the target that they were to predict: \
+             mean squared error, or logarithmic loss of classes, on target records that no \
+             player saw."
+                .to_owned(),
+        ];
+        header.extend(super::not_found(missing));
+        header
     }
 }
 
-fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
-    let reading = |standing: &Standing| match standing {
-        Standing::Curator(value) => value.reveal(watch).copied(),
-        open => open.open(),
+/// The median, the share of small ones and the largest.
+fn summary(mut regrets: Vec<f64>) -> Table {
+    regrets.sort_by(f64::total_cmp);
+    let count = regrets.len();
+    let within = |bound: f64| regrets.iter().filter(|x| **x <= bound).count() as f64 / count as f64;
+    let cell = |value: f64, wanted| Cell {
+        samples: if count > 0 { vec![value] } else { Vec::new() },
+        wanted,
     };
-    let measures = step.measures.iter();
-    measures.filter_map(|measure| Some((measure.series, reading(&measure.value)?))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
-
-    const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
-
-    fn data(seed: u64) -> (Dataset, Dataset) {
-        let part = |part, rows| synthetic::dataset(part, rows, 4, DEFAULT_MIXTURE, seed).unwrap();
-        (part(Part::Source, 60), part(Part::Target, 400))
-    }
-
-    fn rehearse(method: &str, noise: Noise, seed: u64) -> Rehearsed {
-        let (public, private) = data(7);
-        let settings = BTreeMap::new();
-        let (public, private) = (&public, &private);
-        Rehearsal { method, settings, public, private, noise, seed }.run().unwrap()
-    }
-
-    #[test]
-    fn a_seed_fixes_everything_and_another_seed_draws_other_noise() {
-        for method in ["moment_release", "profiled_cnvx_adap"] {
-            let one = rehearse(method, Noise::For(TARGET), 1);
-            let again = rehearse(method, Noise::For(TARGET), 1);
-            assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
-            let other = rehearse(method, Noise::For(TARGET), 2);
-            assert_ne!(one.model, other.model);
-            assert!(one.calibrated.guarantee.epsilon <= TARGET.epsilon);
-            assert!(one.calibrated.guarantee.epsilon > 0.999 * TARGET.epsilon);
-        }
-    }
-
-    #[test]
-    fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
-        let one = rehearse("moment_release", Noise::None(TARGET), 1);
-        let other = rehearse("moment_release", Noise::None(TARGET), 2);
-        assert_eq!(one.model, other.model);
-        assert_eq!(one.calibrated.guarantee.epsilon, f64::INFINITY);
-    }
-
-    #[test]
-    fn the_last_step_describes_the_returned_weights() {
-        let (public, private) = data(7);
-        let rehearsed = rehearse("moment_release", Noise::For(TARGET), 3);
-        let weights = rehearsed.weights().unwrap();
-        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        let moment = crate::study::discrepancy::second_moment(&private);
-        let norm = crate::study::discrepancy::moment_discrepancy(&moment, &public, weights);
-        let told = rehearsed.series(Series::ExactMomentDiscrepancy);
-        assert!((told.last().unwrap().1 - norm).abs() < 1e-12);
-        assert_eq!(told.len(), rehearsed.steps.len());
-    }
-
-    #[test]
-    fn a_sealed_rehearsal_ends_at_the_same_model_without_exact_measures() {
-        let (public, private) = data(7);
-        let noise = Noise::For(TARGET);
-        let (public, private, settings) = (&public, &private, BTreeMap::new());
-        let method = "moment_release";
-        let rehearsal = Rehearsal { method, settings, public, private, noise, seed: 3 };
-        let (open, sealed) = (rehearsal.run().unwrap(), rehearsal.run_sealed().unwrap());
-        assert_eq!((&open.model, &open.weights), (&sealed.model, &sealed.weights));
-        assert!(!open.series(Series::ExactMomentDiscrepancy).is_empty());
-        assert!(sealed.series(Series::ExactMomentDiscrepancy).is_empty());
-    }
-
-    #[test]
-    fn unknown_methods_and_settings_are_refused() {
-        let (public, private) = data(7);
-        let noise = Noise::For(TARGET);
-        let given = |method, key: &str| {
-            let settings = BTreeMap::from([(key.to_owned(), Value::Number(1.0))]);
-            let (public, private) = (&public, &private);
-            Rehearsal { method, settings, public, private, noise, seed: 0 }.run()
-        };
-        assert!(given("alchemy", "lambda").unwrap_err().to_string().contains("alchemy"));
-        assert!(given("moment_release", "gold").unwrap_err().to_string().contains("gold"));
-        given("moment_release", "lambda").unwrap();
+    let median = regrets.get(count / 2).copied().unwrap_or_default();
+    let cells = vec![
+        cell(median, Some(Wanted::AtMost(0.02))),
+        cell(within(0.05), Some(Wanted::AtLeast(0.9))),
+        cell(regrets.last().copied().unwrap_or_default(), None),
+    ];
+    Table {
+        title: format!("regrets of all {count} cells"),
+        content: Content::Measurements,
+        columns: ["median", "share up to 5 %", "largest"].map(str::to_owned).to_vec(),
+        rows: vec![Row { label: "advised".to_owned(), cells }],
     }
 }

@@ -99,7 +99,7 @@ fn projected(shape: &ProblemShape, wanted: usize) -> Result<usize> {
 
 /// A network, after a random projection where it takes fewer features than there are.
 fn design(problem: &Problem, network: Architecture) -> Result<Design> {
-    let Problem { shape, public, seed } = problem;
+    let Problem { shape, public, seed, .. } = problem;
     let frozen = (network.inputs() < shape.dimension)
         .then(|| design::random_projection(shape.dimension, network.inputs(), *seed))
         .transpose()?;
@@ -139,7 +139,7 @@ mod tests {
     use crate::model::{Classifier, Labels, Model};
     use crate::numeric::Vector;
     use crate::privacy::{Private, Spender};
-    use crate::study::{Noise, Rehearsal};
+    use crate::rehearsal::{Noise, Trial};
 
     fn given(pairs: &[(&str, f64)], model: &str) -> BTreeMap<String, Value> {
         let numbers = pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x)));
@@ -212,13 +212,9 @@ mod tests {
             ("average", 0.0),
         ];
         for model in ["softmax", "hidden_layer"] {
-            let rehearsal = Rehearsal {
-                method: SPEC.id,
+            let rehearsal = Trial {
                 settings: given(&pairs, model),
-                public: &public,
-                private: &private,
-                noise: Noise::None(example::TARGET),
-                seed: 5,
+                ..Trial::new(SPEC.id, &public, &private, Noise::None(example::TARGET), 5)
             };
             let ours = rehearsal.run().unwrap();
             let settings = DpSgdSettings::of(&SPEC.check(&rehearsal.settings).unwrap()).unwrap();
@@ -234,13 +230,15 @@ mod tests {
             [("softmax", 0.0), ("softmax", 12.0), ("hidden_layer", 0.0), ("probe_cnn", 0.0)]
         {
             let pairs = [("steps", 60.0), ("batch", 300.0), ("projection", projection)];
-            let rehearsal = Rehearsal {
-                method: SPEC.id,
+            let rehearsal = Trial {
                 settings: given(&pairs, model),
-                public: &public,
-                private: &private,
-                noise: Noise::For(Target { epsilon: 2.0, delta: 1e-5 }),
-                seed: 1,
+                ..Trial::new(
+                    SPEC.id,
+                    &public,
+                    &private,
+                    Noise::For(Target { epsilon: 2.0, delta: 1e-5 }),
+                    1,
+                )
             };
             let done = rehearsal.run().unwrap();
             let classes = done.model.classes(&private.features).unwrap();
@@ -272,7 +270,7 @@ mod tests {
             let settings = given(&[("steps", 5.0)], "softmax");
             let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-4 });
             let method = SPEC.id;
-            Rehearsal { method, settings, public, private: &private, noise, seed: 1 }.run().unwrap()
+            Trial { settings, ..Trial::new(method, public, &private, noise, 1) }.run().unwrap()
         };
         assert_eq!(run(&public).model, run(&unlabelled).model);
     }

@@ -558,7 +558,7 @@ mod tests {
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;
     use crate::privacy::accountant::PlannedMechanism;
-    use crate::study::{Noise, Rehearsal};
+    use crate::rehearsal::{Noise, Trial};
 
     fn of_rows(rows: &Matrix) -> Gradients {
         let columns = rows.transpose();
@@ -667,10 +667,10 @@ mod tests {
         method: &str,
         settings: BTreeMap<String, Value>,
         noise: Noise,
-    ) -> crate::study::Rehearsed {
+    ) -> crate::rehearsal::Tried {
         let (_, public, private) = example::two_classes(5, 80, 300, 2);
         let (public, private) = (&public, &private);
-        Rehearsal { method, settings, public, private, noise, seed: 4 }.run().unwrap()
+        Trial { settings, ..Trial::new(method, public, private, noise, 4) }.run().unwrap()
     }
 
     #[test]
@@ -685,7 +685,7 @@ mod tests {
         let mut theirs = settings(&common);
         theirs.extend(settings(&[("clip", 0.3)]));
         let noise = Noise::None(example::TARGET);
-        let parameters = |done: crate::study::Rehearsed| match done.model {
+        let parameters = |done: crate::rehearsal::Tried| match done.model {
             crate::model::Model::Classifier(model) => Vector::from_column_slice(model.parameters()),
             _ => panic!("another model"),
         };
@@ -696,7 +696,7 @@ mod tests {
         // The noise is the same, too: as many numbers, the same σ relative to the clip norm.
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {
-            let done: crate::study::Rehearsed = rehearse(method, settings, Noise::For(target));
+            let done: crate::rehearsal::Tried = rehearse(method, settings, Noise::For(target));
             done.calibrated.events[0].mechanism.scale()
         };
         let mut theirs = settings(&common);
@@ -711,14 +711,7 @@ mod tests {
         let public = Dataset { classes: None, ..public };
         let given = settings(&[("basis", 8.0), ("batch", 500.0)]);
         let noise = Noise::For(Target { epsilon: 1.0, delta: 1e-5 });
-        let done = Rehearsal {
-            method: SPEC.id,
-            settings: given,
-            public: &public,
-            private: &private,
-            noise,
-            seed: 4,
-        };
+        let done = Trial { settings: given, ..Trial::new(SPEC.id, &public, &private, noise, 4) };
         let done = done.run().unwrap();
         let classes = done.model.classes(&private.features).unwrap();
         let truth = &private.classes.as_ref().unwrap().of;

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::adapt::{Value, example};
     use crate::numeric::golden;
-    use crate::study::{Noise, Rehearsal};
+    use crate::rehearsal::{Noise, Trial};
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
@@ -252,13 +252,15 @@ mod tests {
             settings.insert("loss".to_owned(), Value::Text(loss.to_owned()));
             settings.insert("centre".to_owned(), Value::Flag(centre));
             let unlabelled = Dataset { classes: None, ..public.clone() };
-            let rehearsal = Rehearsal {
-                method: SPEC.id,
+            let rehearsal = Trial {
                 settings,
-                public: &unlabelled,
-                private: &private,
-                noise: Noise::For(Target { epsilon: 0.3, delta: 1e-5 }),
-                seed: 3,
+                ..Trial::new(
+                    SPEC.id,
+                    &unlabelled,
+                    &private,
+                    Noise::For(Target { epsilon: 0.3, delta: 1e-5 }),
+                    3,
+                )
             };
             let model = rehearsal.run().unwrap().model;
             assert_eq!(model.probabilities(&private.features).is_none(), loss == "hinge");

@@ -202,7 +202,7 @@ fn planned(network: &Architecture, part: Part) -> PlannedDesign {
 
 /// What the public records teach.
 fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
-    let Problem { shape, public, seed } = problem;
+    let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
     let records = Records::new(public, names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::adapt::{StartingModel, Value, example, method};
     use crate::model::Model;
-    use crate::study::{Noise, Rehearsal, Rehearsed};
+    use crate::rehearsal::{Noise, Trial, Tried};
 
     fn given(trained: &str, model: &str) -> BTreeMap<String, Value> {
         let texts = [("trained", trained), ("model", model)];
@@ -294,9 +294,9 @@ mod tests {
         texts.into_iter().chain(numbers).collect()
     }
 
-    fn run(public: &Dataset, private: &Dataset, settings: BTreeMap<String, Value>) -> Rehearsed {
+    fn run(public: &Dataset, private: &Dataset, settings: BTreeMap<String, Value>) -> Tried {
         let noise = Noise::For(Target { epsilon: 0.5, delta: 1e-5 });
-        let rehearsal = Rehearsal { method: SPEC.id, settings, public, private, noise, seed: 1 };
+        let rehearsal = Trial { settings, ..Trial::new(SPEC.id, public, private, noise, 1) };
         rehearsal.run().unwrap()
     }
 

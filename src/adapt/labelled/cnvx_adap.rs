@@ -210,14 +210,15 @@ mod tests {
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
     use crate::privacy::accountant::PlannedMechanism;
-    use crate::study::{Noise, Rehearsal};
+    use crate::rehearsal::{Noise, Trial};
 
     fn rehearse(mode: &str, noise: Noise) -> (f64, f64, Vec<(f64, f64)>, f64) {
         let (_, public, private) = example::shifted(4, 300, 200, 3);
         let settings = BTreeMap::from([("mode".to_owned(), Value::Text(mode.to_owned()))]);
         let method = SPEC.id;
         let (public, private) = (&public, &private);
-        let done = Rehearsal { method, settings, public, private, noise, seed: 1 }.run().unwrap();
+        let done =
+            Trial { settings, ..Trial::new(method, public, private, noise, 1) }.run().unwrap();
         let error = |w: &LinearModel| {
             w.mean_squared_error(&private.features, private.target.as_ref().unwrap())
         };

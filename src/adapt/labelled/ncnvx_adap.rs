@@ -249,22 +249,15 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::data::Dataset;
-    use crate::study::{Noise, Rehearsal, Rehearsed};
+    use crate::rehearsal::{Noise, Trial, Tried};
 
-    fn rehearse(settings: &[(&str, &str)], noise: Noise) -> (Rehearsed, Dataset, Dataset) {
+    fn rehearse(settings: &[(&str, &str)], noise: Noise) -> (Tried, Dataset, Dataset) {
         let (_, public, private) = example::two_classes(4, 300, 300, 3);
         let settings: BTreeMap<_, _> = settings
             .iter()
             .map(|(key, text)| ((*key).to_owned(), Value::Text((*text).to_owned())))
             .collect();
-        let rehearsal = Rehearsal {
-            method: SPEC.id,
-            settings,
-            public: &public,
-            private: &private,
-            noise,
-            seed: 1,
-        };
+        let rehearsal = Trial { settings, ..Trial::new(SPEC.id, &public, &private, noise, 1) };
         (rehearsal.run().unwrap(), public, private)
     }
 

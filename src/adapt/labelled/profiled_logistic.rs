@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::adapt::{Series, example};
     use crate::numeric::Vector;
-    use crate::study::{Noise, Rehearsal};
+    use crate::rehearsal::{Noise, Trial};
 
     fn settings() -> ProfiledLogisticSettings {
         ProfiledLogisticSettings::of(&SPEC.check(&BTreeMap::new()).unwrap()).unwrap()
@@ -196,14 +196,13 @@ mod tests {
             let truth = &private.classes.as_ref().unwrap().of;
             classes.iter().zip(truth).filter(|(one, other)| one != other).count()
         };
-        let done = Rehearsal {
-            method: SPEC.id,
-            settings: BTreeMap::new(),
-            public: &public,
-            private: &private,
-            noise: Noise::For(Target { epsilon: 1.0, delta: 1e-5 }),
-            seed: 1,
-        };
+        let done = Trial::new(
+            SPEC.id,
+            &public,
+            &private,
+            Noise::For(Target { epsilon: 1.0, delta: 1e-5 }),
+            1,
+        );
         let done = done.run().unwrap();
         let signs = signs(&public).unwrap();
         let source = logistic::ridge_solution(&public.features, &signs, 1e-4).unwrap();

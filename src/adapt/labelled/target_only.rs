@@ -162,12 +162,12 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::study::{Noise, Rehearsal, Rehearsed};
+    use crate::rehearsal::{Noise, Trial, Tried};
 
-    fn rehearse(method: &str, public: &Dataset, private: &Dataset) -> Rehearsed {
+    fn rehearse(method: &str, public: &Dataset, private: &Dataset) -> Tried {
         let noise = Noise::None(example::TARGET);
         let settings = BTreeMap::new();
-        Rehearsal { method, settings, public, private, noise, seed: 1 }.run().unwrap()
+        Trial { settings, ..Trial::new(method, public, private, noise, 1) }.run().unwrap()
     }
 
     #[test]

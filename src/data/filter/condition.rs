@@ -1,5 +1,7 @@
 //! What a filter says, and of which rows it holds.
 
+use std::collections::BTreeSet;
+
 use super::parser::{belongs_to_word, place};
 use crate::data::missing::lacks_value;
 use crate::data::names;
@@ -79,6 +81,22 @@ pub(super) enum Types {
 }
 
 impl Condition {
+    /// Adds the names of the columns that it looks at.
+    pub fn name_columns<'a>(&'a self, named: &mut BTreeSet<&'a str>) {
+        match self {
+            Self::Any(parts) | Self::All(parts) => {
+                parts.iter().for_each(|part| part.name_columns(named));
+            }
+            Self::Not(part) => part.name_columns(named),
+            Self::Comparison(comparison) => {
+                named.insert(&comparison.column.text);
+            }
+            Self::Missing(name) => {
+                named.insert(&name.text);
+            }
+        }
+    }
+
     /// What it says of every row.
     pub fn holds(&self, table: &Table, types: Types) -> Result<Vec<Truth>> {
         match self {

@@ -27,6 +27,7 @@
 mod condition;
 mod parser;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::table::Table;
@@ -44,6 +45,13 @@ pub struct Filter {
 impl Filter {
     pub fn parse(text: &str) -> Result<Self> {
         Ok(Self { text: text.trim().to_owned(), condition: parser::parse(text)? })
+    }
+
+    /// The columns that it names, each once.
+    pub fn columns(&self) -> BTreeSet<&str> {
+        let mut named = BTreeSet::new();
+        self.condition.name_columns(&mut named);
+        named
     }
 
     /// The rows for which it holds.

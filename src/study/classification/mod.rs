@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 pub use material::Material;
 
 use super::grid::{Grid, Harvest, Place};
-use super::rehearsal::{Noise, Rehearsal};
 use super::table::{Cell, Content, Row, Table, Wanted};
 use crate::adapt::Value;
 use crate::error::Result;
 use crate::numeric::principal::Principal;
 use crate::privacy::Target;
+use crate::rehearsal::{Noise, Trial};
 
 pub const DELTA: f64 = 1e-5;
 /// Stands for "as much as it takes": the plan of a run without noise.
@@ -173,13 +173,9 @@ impl Study {
         } else {
             Noise::None(Target { epsilon: PLENTY, delta: DELTA })
         };
-        let rehearsal = Rehearsal {
-            method: entry.method,
+        let rehearsal = Trial {
             settings: entry.settings.clone(),
-            public,
-            private: &private,
-            noise,
-            seed: place.seed(),
+            ..Trial::new(entry.method, public, &private, noise, place.seed())
         };
         rehearsal.run_sealed()?.accuracy(&self.material.test).map(Some)
     }

@@ -9,8 +9,8 @@ use crate::adapt::unlabelled::moment_release;
 use crate::error::Result;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
 use crate::privacy::Target;
+use crate::rehearsal::Noise;
 use crate::study::grid::{Grid, Harvest, Place};
-use crate::study::rehearsal::Noise;
 use crate::study::table::{Table, Wanted};
 
 /// n of these runs.

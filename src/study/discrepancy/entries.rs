@@ -10,7 +10,7 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::error::Result;
 use crate::model::LinearModel;
 use crate::numeric::least_squares::NormalEquations;
-use crate::study::rehearsal::{Noise, Rehearsal};
+use crate::rehearsal::{Noise, Trial};
 use crate::study::table::Wanted;
 
 /// How far a reproduction may be from a goal, as a share: our data are a
@@ -206,10 +206,10 @@ impl Entry {
         data: &'a Data,
         noise: Noise,
         seed: u64,
-    ) -> Rehearsal<'a> {
+    ) -> Trial<'a> {
         let settings = self.settings();
         let (public, private) = (&data.public, &data.private);
-        Rehearsal { method, settings, public, private, noise, seed }
+        Trial { settings, ..Trial::new(method, public, private, noise, seed) }
     }
 
     fn settings(&self) -> BTreeMap<String, Value> {

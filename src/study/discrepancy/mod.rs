@@ -18,7 +18,6 @@ mod figures;
 
 use self::entries::{ENTRIES, EPSILONS, Measure, SIZES};
 use super::grid::{Grid, Harvest, Place};
-use super::rehearsal::Noise;
 use super::table::{Content, Row, Table};
 use crate::data::Dataset;
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
@@ -27,6 +26,7 @@ use crate::model::LinearModel;
 use crate::numeric::Matrix;
 use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::privacy::Target;
+use crate::rehearsal::Noise;
 
 pub use self::convergence::{Convergence, Course};
 

@@ -14,8 +14,8 @@ use crate::adapt::Value;
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::rank::ProbeModel;
+use crate::rehearsal::{Noise, Trial};
 use crate::study::grid::{Grid, Harvest, Place};
-use crate::study::rehearsal::{Noise, Rehearsal};
 use crate::study::table::{Cell, Content, Row, Table};
 
 const TARGET: Target = Target { epsilon: 2.0, delta: 1e-5 };
@@ -90,7 +90,7 @@ impl<'a> Trials<'a> {
             None => return Ok(None),
         };
         let (private, noise, seed) = (&study.private, Noise::For(TARGET), place.seed());
-        let rehearsal = Rehearsal { method, settings, public: &public, private, noise, seed };
+        let rehearsal = Trial { settings, ..Trial::new(method, &public, private, noise, seed) };
         rehearsal.run_sealed()?.accuracy(&study.test).map(Some)
     }
 

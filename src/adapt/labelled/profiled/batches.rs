@@ -132,7 +132,7 @@ mod tests {
     use crate::numeric::Vector;
     use crate::privacy::Target;
     use crate::privacy::accountant::PlannedMechanism;
-    use crate::study::{Noise, Rehearsal, Rehearsed};
+    use crate::rehearsal::{Noise, Trial, Tried};
 
     const PROFILE: Profile = Profile {
         loss: Loss::Squared,
@@ -150,13 +150,11 @@ mod tests {
         }
     }
 
-    fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: Noise) -> Rehearsed {
+    fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: Noise) -> Tried {
         let steps = [("steps", 200.0), ("batch", batch)];
         let settings = steps.map(|(key, x)| (key.to_owned(), Value::Number(x)));
         let settings = BTreeMap::from(settings);
-        Rehearsal { method: id, settings, public: data.0, private: data.1, noise, seed: 3 }
-            .run()
-            .unwrap()
+        Trial { settings, ..Trial::new(id, data.0, data.1, noise, 3) }.run().unwrap()
     }
 
     #[test]

@@ -16,22 +16,24 @@ mod run;
 mod solve;
 mod teaching;
 
+use std::sync::Arc;
+
 use crate::adapt::spec::{Setting, choices, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::model::shape::Answer;
 use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
 
 pub use features::Ground;
 use labels::Labels;
 use query::Query;
-pub use run::begin;
 
 const STATISTICS: &str = "statistics";
 
 /// More columns take predictors longer to learn than anybody waits.
-const MOST_FEATURES: usize = 1000;
+pub const MOST_FEATURES: usize = 1000;
 
 settings! {
     pub struct PublicShapeSettings {
@@ -163,8 +165,18 @@ fn plan(
     (plan, release)
 }
 
+/// The answer of public records alone: the mixture of predictors that a correction starts from.
+pub fn public_model(problem: &Problem) -> Result<Model> {
+    Ok(Model::Shape(ground(problem)?.shape.clone()))
+}
+
+/// What the public records of a problem teach.
+pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
+    problem.lessons.learn(|| learn(&problem.public, problem.seed))
+}
+
 /// What public records teach. `seed` decides their folds.
-pub fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
+fn learn(public: &Dataset, seed: u64) -> Result<Ground> {
     let labels = Labels::of(public)?;
     let taught = teaching::teach(&public.features, &labels, seed);
     Ok(features::ground(&public.features, &public.feature_names, &labels, taught))

@@ -4,14 +4,13 @@ use super::features::Ground;
 use super::labels::Labels;
 use super::query::Query;
 use super::rounds::Rounds;
-use super::{PublicShapeSettings, statistics};
 use crate::adapt::problem::UNLABELLED;
-use crate::adapt::{Measure, Problem, Run, Series, Settings, Step};
+use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::shape::Seen;
-use crate::privacy::{Calibrated, Gaussian, Private, Reach, Release, Released, Spender, Watch};
+use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
     query: Query,
@@ -47,28 +46,9 @@ pub(super) fn start(
     Adaptation { query, release, rounds, sigma, lesson, state: None, index: 0 }
 }
 
-/// A run on what public records have taught already: they are taught once for many runs.
-pub fn begin(
-    ground: Ground,
-    private: Private<Bounded>,
-    private_records: usize,
-    settings: &Settings,
-    noise: &Calibrated,
-) -> Result<Box<dyn Run>> {
-    let settings = PublicShapeSettings::of(settings)?;
-    let features = ground.shape.feature_count();
-    let adjacency = settings.neighbours.adjacency();
-    let query = Query::new(ground.shape.answer, features, adjacency);
-    let release = statistics(&query, adjacency, private_records);
-    let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
-    let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
-    run.state = Some(run.prepare(ground, private, private_records)?);
-    Ok(Box::new(run))
-}
-
 impl Adaptation {
-    fn prepare(&self, ground: Ground, private: Private<Bounded>, records: usize) -> Result<State> {
-        let ground = ground.weighed(self.sigma / (self.rounds as f64).sqrt());
+    fn prepare(&self, ground: &Ground, private: Private<Bounded>, records: usize) -> Result<State> {
+        let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
         let private = private.into_usable(|data| {
             let data = data.into_dataset();
@@ -81,8 +61,8 @@ impl Adaptation {
 
     fn learn(&mut self) -> Result<Step> {
         if let Some(Lesson { problem, private }) = self.lesson.take() {
-            let ground = super::learn(&problem.public, problem.seed)?;
-            self.state = Some(self.prepare(ground, private, problem.shape.private_records)?);
+            let ground = super::ground(&problem)?;
+            self.state = Some(self.prepare(&ground, private, problem.shape.private_records)?);
         }
         let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
         let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
@@ -147,18 +127,18 @@ mod tests {
     use crate::data::Dataset;
     use crate::model::Model;
     use crate::privacy::Target;
-    use crate::study::{Noise, Rehearsal, Rehearsed};
+    use crate::rehearsal::{Noise, Trial, Tried};
 
     const ROUNDS: usize = 10;
 
-    fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Rehearsed {
+    fn rehearse(public: &Dataset, private: &Dataset, noise: Noise, neighbours: &str) -> Tried {
         let settings =
             BTreeMap::from([("neighbours".to_owned(), Value::Text(neighbours.to_owned()))]);
         let method = if public.classes.is_some() { "public_shape_classes" } else { "public_shape" };
-        Rehearsal { method, settings, public, private, noise, seed: 3 }.run().unwrap()
+        Trial { settings, ..Trial::new(method, public, private, noise, 3) }.run().unwrap()
     }
 
-    fn loss(rehearsed: &Rehearsed) -> f64 {
+    fn loss(rehearsed: &Tried) -> f64 {
         rehearsed.series(Series::PrivateLoss).last().unwrap().1
     }
 

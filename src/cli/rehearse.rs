@@ -1,0 +1,224 @@
+//! `halflight rehearse SESSION`: what to do, and what to expect, before anything is spent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::reading::Watched;
+use super::{messages, print_json, print_line, signals};
+use crate::engine::rehearse::{self, REPETITIONS, RehearsalJob};
+use crate::engine::sweep::axes::Axis;
+use crate::error::{Error, Result};
+use crate::rehearsal::Player;
+use crate::rehearsal::advice::{Advice, Line, Standing};
+use crate::session::{PlanDefinition, Session, Workspace, dataset};
+
+/// Find out which method to use, and what to expect, before anything is spent.
+///
+/// Public datasets, or parts of them, play the private one: every method that fits runs on
+/// them as it would on the private records. Nothing is read of those but their number, and the
+/// ledger does not change. What was found is kept in .halflight/rehearsals: the same command
+/// goes on where it was stopped.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight rehearse session.ron
+  halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --methods public_shape,target_only
+  halflight rehearse session.ron --out advised.ron
+  sbatch --array=1-8 --wrap 'halflight rehearse session.ron --part $SLURM_ARRAY_TASK_ID/8'")]
+pub struct Rehearse {
+    /// Session file (.ron).
+    session: PathBuf,
+
+    /// The plan to rehearse, where the session has several.
+    #[arg(long)]
+    plan: Option<String>,
+
+    /// The ε to try, as epsilon=VALUE,VALUE,… (default: a quarter to four times the plan's).
+    #[arg(long, value_name = "epsilon=VALUES")]
+    over: Option<String>,
+
+    /// Only these methods, such as public_shape,target_only (default: all that fit).
+    #[arg(long, value_delimiter = ',')]
+    methods: Vec<String>,
+
+    /// How often each trial is repeated, with other records and other noise.
+    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    repetitions: u64,
+
+    /// Do one share of the trials, such as 2/8; other processes do the others.
+    #[arg(long, value_name = "K/N", value_parser = part)]
+    part: Option<(usize, usize)>,
+
+    /// Write the session with the advised method in this plan's place.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `2/8`, counted from 0.
+fn part(text: &str) -> std::result::Result<(usize, usize), String> {
+    let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    match numbers {
+        Some((k, n)) if (1..=n).contains(&k) => Ok((k - 1, n)),
+        _ => Err("give a share as K/N, such as 2/8 for the second of eight".to_owned()),
+    }
+}
+
+impl Rehearse {
+    pub fn execute(&self) -> Result<()> {
+        let session = Session::open(&self.session)?;
+        let plan = self.plan(&session)?.clone();
+        let workspace = Workspace::of_session(&self.session)?;
+        let mut datasets = Vec::new();
+        for definition in &session.datasets {
+            if definition.name == plan.private || plan.public.contains(&definition.name) {
+                let loaded =
+                    dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+                datasets.push(Arc::new(loaded));
+            }
+        }
+        let epsilons = self.over.as_deref().map(epsilons).transpose()?.unwrap_or_default();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        let interrupted =
+            signals::on_first(move || stopping.store(true, std::sync::atomic::Ordering::Relaxed))?;
+        let job = RehearsalJob {
+            session,
+            plan,
+            datasets,
+            workspace,
+            epsilons,
+            methods: self.methods.clone(),
+            repetitions: self.repetitions,
+            part: self.part.unwrap_or((0, 1)),
+            stop,
+        };
+        let mut progress = None;
+        let found = rehearse::rehearse(&job, &mut |state| {
+            progress.get_or_insert_with(|| Progress::new("trials", state.total)).tell(state.done);
+        });
+        if let Some(progress) = progress {
+            progress.end();
+        }
+        let found = found?;
+        if self.json {
+            print_json(&as_json(&found.advice, &job.plan))?;
+        } else {
+            print_line(&as_text(&found.advice, &job.plan))?;
+        }
+        if let Some(path) = &self.out {
+            job.advised(&found.advice)?.save(path)?;
+            messages::tell(format_args!("wrote {}", path.display()));
+        }
+        if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Error::interrupted(format!(
+                "stopped by a signal after {} of {} trials; the same command goes on from there",
+                found.done, found.total
+            )));
+        }
+        Ok(())
+    }
+
+    fn plan<'a>(&self, session: &'a Session) -> Result<&'a PlanDefinition> {
+        let names = || session.plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>();
+        match (&self.plan, session.plans.as_slice()) {
+            (None, [plan]) => Ok(plan),
+            (None, []) => Err(Error::usage("the session has no plan").cure("add one to it")),
+            (None, _) => Err(Error::usage("the session has several plans")
+                .cure(format!("name one with --plan: {}", names().join(", ")))),
+            (Some(name), plans) => plans.iter().find(|plan| plan.name == *name).ok_or_else(|| {
+                Error::usage(format!("the session has no plan '{name}'"))
+                    .cure(format!("choose from: {}", names().join(", ")))
+            }),
+        }
+    }
+}
+
+/// The values of `epsilon=0.5,1,2`.
+fn epsilons(text: &str) -> Result<Vec<f64>> {
+    let axis = Axis::parse(text)?;
+    let numbers = axis.values.iter().map(|value| value.parse().ok().filter(|x: &f64| *x > 0.0));
+    let numbers: Option<Vec<f64>> = numbers.collect();
+    numbers.filter(|_| axis.key == "epsilon").ok_or_else(|| {
+        Error::usage(format!("'{text}' does not say which ε to try"))
+            .cure("write --over epsilon=0.5,1,2")
+    })
+}
+
+fn as_text(advice: &Advice, plan: &PlanDefinition) -> String {
+    let mut lines = vec![format!(
+        "{} · {} rehearsals: {}",
+        plan.name,
+        advice.scenes.len(),
+        advice.scenes.join(", ")
+    )];
+    lines.push("Error relative to public data alone (below 1 is better):".to_owned());
+    let rows: Vec<&Line> = advice.sorted().collect();
+    let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
+    let head: String =
+        advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e)))).collect();
+    lines.push(format!("  {}{head}   best in", " ".repeat(width)));
+    for line in rows {
+        let title = line.player.title();
+        let pad = " ".repeat(width - title.chars().count());
+        let cells: String = (0..advice.epsilons.len())
+            .map(|k| {
+                let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
+                let mark = if advice.is_choice(line, k) { "*" } else { " " };
+                format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
+            })
+            .collect();
+        let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
+            (_, Some(found)) if line.player == Player::NoPrivacy => {
+                format!("  of {}", found.scenes)
+            }
+            (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
+            (Some(why), None) => why.clone(),
+            (None, None) => String::new(),
+        };
+        lines.push(format!("  {title}{pad}{cells}  {last}"));
+    }
+    lines.push("* to be used at this ε".to_owned());
+    lines.push(String::new());
+    lines.extend(advice.sentences());
+    lines.join("\n")
+}
+
+fn round(x: f64) -> f64 {
+    (x * 1e4).round() / 1e4
+}
+
+fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
+    let standing = |found: &Option<Standing>| {
+        found.map(|found| {
+            json!({
+                "ratio": found.ratio, "least": found.least, "most": found.most,
+                "best_in": found.best_in, "rehearsals": found.scenes,
+            })
+        })
+    };
+    let line = |line: &Line| {
+        json!({
+            "method": line.player.id(),
+            "title": line.player.title(),
+            "against_public_alone": line.standings.iter().map(standing).collect::<Vec<_>>(),
+            "does_not_fit": line.failed,
+        })
+    };
+    let chosen = advice.choice.iter().map(|choice| choice.map(|at| advice.lines[at].player.id()));
+    json!({
+        "plan": plan.name,
+        "epsilons": advice.epsilons,
+        "rehearsals": advice.scenes,
+        "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
+        "advised": chosen.collect::<Vec<_>>(),
+        "sentences": advice.sentences(),
+    })
+}

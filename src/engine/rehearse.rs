@@ -1,0 +1,414 @@
+//! A plan rehearsed: its public datasets play the private one, on all cores, and what was found
+//! is kept in the workspace.
+//!
+//! Of the private dataset [`stage_of`] takes its number of records and its definition. What
+//! stands in its rows has no way in: a [`Stage`] is made of public tables and [`Declared`].
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::assembly::{pool, shared_classes};
+use crate::adapt::{self, STEPS_VERSION};
+use crate::data::filter::Filter;
+use crate::data::selection::{resolved, used_columns};
+use crate::data::{DatasetDefinition, Missing, Table, Task};
+use crate::error::{Error, Result};
+use crate::numeric::parallel;
+use crate::rehearsal::advice::{Advice, Entry, Results};
+use crate::rehearsal::{Declared, Player, Stage, Terms, player};
+use crate::session::notebook::{Key, Notebook};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace};
+
+/// How often a signal is looked for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// ε beside the plan's own, in its terms.
+const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// Repetitions, each with other records and other noise.
+pub const REPETITIONS: u64 = 3;
+
+/// What is to be rehearsed.
+#[derive(Debug)]
+pub struct RehearsalJob {
+    pub session: Session,
+    pub plan: PlanDefinition,
+    pub datasets: Vec<Arc<Loaded>>,
+    pub workspace: Workspace,
+    /// Empty for a grid around the plan's own.
+    pub epsilons: Vec<f64>,
+    /// Empty for all that fit.
+    pub methods: Vec<String>,
+    pub repetitions: u64,
+    /// Which share of the trials is this process's, of how many.
+    pub part: (usize, usize),
+    pub stop: Arc<AtomicBool>,
+}
+
+impl RehearsalJob {
+    /// The session with the advised method in the plan's place.
+    pub fn advised(&self, advice: &Advice) -> Result<Session> {
+        let mut session = self.session.clone();
+        let plan = session.plans.iter_mut().find(|plan| plan.name == self.plan.name);
+        match (advice.chosen(advice.at), plan) {
+            (Some((Player::Method { id, settings }, _)), Some(plan)) => {
+                plan.method.clone_from(id);
+                plan.settings.clone_from(settings);
+                Ok(session)
+            }
+            _ => Err(Error::refused("public data alone are advised, which no plan is needed for")
+                .cure("spend nothing, or choose a larger ε")),
+        }
+    }
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub done: usize,
+    pub total: usize,
+    pub advice: Advice,
+}
+
+/// Rehearses until all is done or `stop` is set; `tell` hears after every trial.
+pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<Progress> {
+    let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
+    let (stage, key) = stage_of(job, &loaded)?;
+    let players = players(job, &loaded)?;
+    let mut notebook = Notebook::open(&job.workspace, &key)?;
+    let mut results = Results::new(&stage, &players);
+    let mut waiting = Vec::new();
+    let (part, parts) = job.part;
+    for (at, entry) in Entry::all(&stage, &players, job.repetitions).into_iter().enumerate() {
+        match notebook.find(&key_of(&entry, &stage, &players)) {
+            Some(loss) => results.add(entry, loss),
+            None if at % parts == part => waiting.push(entry),
+            None => {}
+        }
+    }
+    let mut progress = Progress {
+        done: results.len(),
+        total: results.len() + waiting.len(),
+        advice: results.advice(job.plan.target.epsilon),
+    };
+    tell(&progress);
+    let stage = Arc::new(stage);
+    let trials = Arc::new(Trials {
+        stage: Arc::clone(&stage),
+        players: players.clone(),
+        queue: Mutex::new(Queue { waiting, costs: BTreeMap::new() }),
+        stop: Arc::clone(&job.stop),
+    });
+    let (sender, receiver) = channel();
+    // Nobody waits for these threads: who stops need not wait for a trial to end.
+    for _ in 0..parallel::threads() {
+        let (trials, sender) = (Arc::clone(&trials), sender.clone());
+        std::thread::spawn(move || parallel::alone(|| trials.work(&sender)));
+    }
+    drop(sender);
+    while !job.stop.load(Ordering::Relaxed) {
+        let (entry, found) = match receiver.recv_timeout(PATIENCE) {
+            Ok(found) => found,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        match found {
+            Ok(loss) => {
+                notebook.note(key_of(&entry, &stage, &players), loss)?;
+                results.add(entry, loss);
+            }
+            Err(error) => results.fail(entry, &error),
+        }
+        progress.done += 1;
+        progress.advice = results.advice(job.plan.target.epsilon);
+        tell(&progress);
+    }
+    Ok(progress)
+}
+
+/// The public records of a plan as a stage, and a name for everything that a loss depends on.
+pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<(Stage, String)> {
+    let plan = &job.plan;
+    let find = |name: &str| {
+        loaded
+            .iter()
+            .find(|loaded| loaded.definition.name == name)
+            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+    };
+    let private = find(&plan.private)?;
+    let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
+    let own = &publics[0].definition;
+    let Some(label) = own.label.clone().filter(|_| private.definition.label == own.label) else {
+        return Err(Error::usage(format!(
+            "a rehearsal needs the label of '{}' in the public data too: without it nothing tells \
+             how good a model is",
+            plan.private
+        ))
+        .cure("give the private and the public datasets the same label column"));
+    };
+    let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
+    let mut definition = resolved(own, tables[0])?;
+    let used = used_columns(&definition, tables[0])?;
+    // Columns that are no features may still tell groups apart.
+    let everywhere = |name: &&String| tables.iter().all(|table| table.has(name));
+    let mut columns = used.clone();
+    let others = tables[0].names.iter().filter(|name| !used.contains(name)).filter(everywhere);
+    columns.extend(others.filter(|name| same_kind(&tables, name)).cloned());
+    let table = pool(&tables, &columns)?;
+    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+    definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+    if definition.task == Task::Classification {
+        let all: Vec<_> =
+            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
+        definition.classes = shared_classes(&table, &all)?;
+    }
+    let owners: Vec<usize> =
+        tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
+    let shifted = shifted(publics.iter().chain([&private]).map(|loaded| &loaded.definition))?;
+    // How many records fall on each side depends on their number alone, which is public.
+    let records = private.rows - Table::holdout_rows(private.rows, plan.holdout);
+    let mut epsilons: Vec<f64> = if job.epsilons.is_empty() {
+        GRID.iter().map(|share| share * plan.target.epsilon).collect()
+    } else {
+        job.epsilons.iter().copied().chain([plan.target.epsilon]).collect()
+    };
+    epsilons.sort_by(f64::total_cmp);
+    epsilons.dedup();
+    let terms = Terms {
+        delta: plan.target.delta,
+        epsilons,
+        preparation: plan.preparation.clone(),
+        seed: plan.seed,
+    };
+    let about = &private.definition;
+    let facts = (
+        (
+            STEPS_VERSION,
+            publics.iter().map(|public| public.definition.fingerprint.clone()).collect::<Vec<_>>(),
+        ),
+        (&definition, &shifted, &plan.public),
+        (records, about.missing, &about.unknown_labels),
+        (terms.delta, &terms.preparation, terms.seed),
+    );
+    let facts = ron::to_string(&facts)
+        .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
+    let name = Sha256::digest(facts).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let declared = Declared { records, definition: about.clone() };
+    let owners = (owners.as_slice(), plan.public.as_slice());
+    let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
+    if stage.scenes().is_empty() {
+        return Err(Error::refused(format!(
+            "the public data of '{}' cannot play the private role: no dataset, and no column's \
+             values, leave enough records on both sides",
+            label
+        ))
+        .cure("add a second public dataset, or keep columns by which the records differ"));
+    }
+    Ok((stage, name))
+}
+
+/// Whether all tables have numbers there, or all have text: who plays must be told apart alike.
+fn same_kind(tables: &[&Table], name: &str) -> bool {
+    let kind = |table: &&Table| table.column(name).map(std::mem::discriminant).ok();
+    tables.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1]))
+}
+
+/// The columns that filters name, as they are called here.
+fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for definition in definitions {
+        let Some(filter) = &definition.filter else { continue };
+        let filter = Filter::parse(filter)?;
+        let here = |name: &str| definition.rename.get(name).map_or(name, String::as_str).to_owned();
+        names.extend(filter.columns().into_iter().map(here));
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// Who is tried: all that fit, or those asked for, and the plan itself where it is not one of them.
+fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
+    let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
+    let task = private.map_or(Task::Regression, |private| private.definition.task);
+    let mut players =
+        if job.methods.is_empty() { player::players(task) } else { player::chosen(&job.methods)? };
+    adapt::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
+    let plan = Player::Method { id: job.plan.method.clone(), settings: job.plan.settings.clone() };
+    if job.methods.is_empty() && !players.contains(&plan) {
+        players.push(plan);
+    }
+    Ok(players)
+}
+
+fn key_of(entry: &Entry, stage: &Stage, players: &[Player]) -> Key {
+    Key {
+        scene: stage.scenes()[entry.scene].title.clone(),
+        player: players[entry.player].id(),
+        repetition: entry.repetition,
+        epsilon: entry.epsilon,
+    }
+}
+
+struct Trials {
+    stage: Arc<Stage>,
+    players: Vec<Player>,
+    queue: Mutex<Queue>,
+    stop: Arc<AtomicBool>,
+}
+
+struct Queue {
+    waiting: Vec<Entry>,
+    /// Seconds that a player's last trial took.
+    costs: BTreeMap<usize, f64>,
+}
+
+impl Queue {
+    /// The first of the next repetition; what takes long comes later.
+    fn next(&mut self) -> Option<Entry> {
+        let cost = |entry: &Entry| {
+            let seconds = self.costs.get(&entry.player).copied().unwrap_or(0.0);
+            (entry.repetition, seconds > 0.5, seconds > 2.0)
+        };
+        let first = (0..self.waiting.len()).min_by_key(|at| (cost(&self.waiting[*at]), *at))?;
+        Some(self.waiting.remove(first))
+    }
+}
+
+impl Trials {
+    fn work(&self, sender: &Sender<(Entry, Result<f64>)>) {
+        let queue = || self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.stop.load(Ordering::Relaxed) {
+            let Some(entry) = queue().next() else { return };
+            let start = Instant::now();
+            let player = &self.players[entry.player];
+            let found = self.stage.play(entry.scene, player, entry.repetition, entry.epsilon);
+            if found.is_err() {
+                // What fails once in a scene fails always: it does not fit these data.
+                let same =
+                    |other: &Entry| (other.scene, other.player) == (entry.scene, entry.player);
+                queue().waiting.retain(|other| !same(other));
+            }
+            queue().costs.insert(entry.player, start.elapsed().as_secs_f64());
+            if sender.send((entry, found)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::dataset;
+
+    const ROWS: usize = 200;
+
+    /// A job on 200 public rows in two regions and 120 private ones, whose labels are `turn`
+    /// times what the public ones would be.
+    fn job(directory: &std::path::Path, turn: f64, more: &str) -> RehearsalJob {
+        let row = |row: usize, turn: f64| {
+            let (a, b) =
+                ((row * 37 % 101) as f64 / 50.0 - 1.0, (row * 53 % 97) as f64 / 48.0 - 1.0);
+            format!("{a},{b},{},{}\n", ["north", "south"][row % 2], turn * (a + 0.5 * b))
+        };
+        let text = |rows: usize, turn: f64| {
+            "a,b,region,y\n".to_owned() + &(0..rows).map(|at| row(at, turn)).collect::<String>()
+        };
+        std::fs::write(directory.join("public.csv"), text(ROWS, 1.0)).unwrap();
+        std::fs::write(directory.join("private.csv"), text(120, turn)).unwrap();
+        let session = format!(
+            r#"(version: 1, name: "s", datasets: [
+                (name: "ours", role: private, source: file("private.csv"), label: "y",
+                 columns: only(["a", "b"])),
+                (name: "theirs", role: public, source: file("public.csv"), label: "y",
+                 columns: only(["a", "b"]), filter: "region != 'west'"{more}),
+            ], plans: [(name: "p", method: "target_only", private: "ours", public: ["theirs"],
+                target: (epsilon: 1.0, delta: 1e-5))])"#
+        );
+        let path = directory.join("session.ron");
+        std::fs::write(&path, session).unwrap();
+        let session = Session::open(&path).unwrap();
+        let workspace = Workspace::of_session(&path).unwrap();
+        let load = |data| Arc::new(dataset::load(data, &workspace).unwrap());
+        let datasets = session.datasets.iter().map(load).collect();
+        let plan = session.plans[0].clone();
+        RehearsalJob {
+            session,
+            plan,
+            datasets,
+            workspace,
+            epsilons: vec![0.5],
+            methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
+            repetitions: 1,
+            part: (0, 1),
+            stop: Arc::default(),
+        }
+    }
+
+    fn run(job: &RehearsalJob) -> Progress {
+        rehearse(job, &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn other_private_rows_make_no_difference_and_no_ledger_is_touched() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let found = run(&job(one.path(), 1.0, ""));
+        assert_eq!(found, run(&job(other.path(), -3.0, "")));
+        assert_eq!((found.done, found.total), (24, 24));
+        assert_eq!(found.advice.scenes[..2], ["region north", "region south"]);
+        assert_eq!(found.advice.epsilons, [0.5, 1.0]);
+        assert!(found.advice.choice.iter().all(Option::is_some));
+        let kept: Vec<_> = std::fs::read_dir(one.path().join(".halflight")).unwrap().collect();
+        let names = kept.into_iter().map(|file| file.unwrap().file_name());
+        let names: Vec<_> = names.filter(|name| name != "secret").collect();
+        assert!(names.iter().all(|name| name == "rehearsals"), "{names:?}");
+    }
+
+    #[test]
+    fn what_was_found_is_not_done_again_and_shares_add_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = tempfile::tempdir().unwrap();
+        let first = RehearsalJob { part: (0, 2), ..job(directory.path(), 1.0, "") };
+        let second = RehearsalJob { part: (1, 2), ..job(directory.path(), 1.0, "") };
+        let one = run(&first);
+        assert_eq!((one.done, one.total), (12, 12));
+        run(&second);
+        let mut told = Vec::new();
+        let again = RehearsalJob { part: (0, 1), ..first };
+        let found = rehearse(&again, &mut |state| told.push(state.done)).unwrap();
+        assert_eq!(told, [24]);
+        assert_eq!(found.advice, run(&job(whole.path(), 1.0, "")).advice);
+    }
+
+    #[test]
+    fn what_cannot_be_rehearsed_is_refused_in_words() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut unlabelled = job(directory.path(), 1.0, "");
+        let theirs = Arc::get_mut(&mut unlabelled.datasets[1]).unwrap();
+        theirs.definition.label = None;
+        let refused = |job: &RehearsalJob| rehearse(job, &mut |_| {}).unwrap_err().to_string();
+        assert!(refused(&unlabelled).contains("needs the label"));
+        let few = job(directory.path(), 1.0, ", sample: (rows: 70, seed: 1)");
+        assert!(refused(&few).contains("cannot play the private role"));
+    }
+
+    #[test]
+    fn a_stopped_rehearsal_tells_what_it_has() {
+        let directory = tempfile::tempdir().unwrap();
+        let job = job(directory.path(), 1.0, "");
+        let found = rehearse(&job, &mut |state| {
+            if state.done == 3 {
+                job.stop.store(true, Ordering::Relaxed);
+            }
+        });
+        assert_eq!(found.unwrap().done, 3);
+        job.stop.store(false, Ordering::Relaxed);
+        assert_eq!(run(&job).done, 24);
+    }
+}

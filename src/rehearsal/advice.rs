@@ -1,0 +1,449 @@
+//! What rehearsals say to do.
+//!
+//! Losses of different scenes cannot be compared, nor can those of a rehearsal and of the real
+//! run: only ratios to public data alone carry over. So a player is judged by the mean, over
+//! scenes, of the logarithm of its ratio.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::player::Player;
+use super::stage::Stage;
+use crate::error::Error;
+use crate::plot::number::compact;
+
+/// No loss counts as more than so many times another one: a player that fails is bad enough.
+const WORST: f64 = 100.0;
+
+/// What is better by less is called as good.
+const NOTICEABLE: f64 = 0.02;
+
+/// One trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    pub scene: usize,
+    pub player: usize,
+    pub repetition: u64,
+    /// `None` where nothing is spent.
+    pub epsilon: Option<f64>,
+}
+
+impl Entry {
+    /// Every trial there is, scene by scene.
+    pub fn all(stage: &Stage, players: &[Player], repetitions: u64) -> Vec<Self> {
+        let mut all = Vec::new();
+        for repetition in 0..repetitions {
+            for scene in 0..stage.scenes().len() {
+                for (player, of) in players.iter().enumerate() {
+                    let entry = |epsilon| Self { scene, player, repetition, epsilon };
+                    if of.spends() {
+                        all.extend(
+                            stage.terms().epsilons.iter().map(|epsilon| entry(Some(*epsilon))),
+                        );
+                    } else {
+                        all.push(entry(None));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The losses so far.
+#[derive(Debug, Clone)]
+pub struct Results {
+    epsilons: Vec<f64>,
+    scenes: Vec<String>,
+    players: Vec<Player>,
+    /// By scene, player and place in the list of ε: one loss for each repetition.
+    losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
+    failed: BTreeMap<usize, String>,
+    count: usize,
+}
+
+/// How a player did at one ε, as ratios to public data alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    pub ratio: f64,
+    /// In the best and in the worst scene.
+    pub least: f64,
+    pub most: f64,
+    /// Scenes in which no other player that may be chosen was better, of how many.
+    pub best_in: usize,
+    pub scenes: usize,
+}
+
+/// A player with how it did at each ε.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    pub player: Player,
+    pub standings: Vec<Option<Standing>>,
+    /// Why it cannot be tried.
+    pub failed: Option<String>,
+}
+
+/// What to do at each ε.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advice {
+    pub epsilons: Vec<f64>,
+    /// The plan's ε in that list.
+    pub at: usize,
+    pub scenes: Vec<String>,
+    /// Public data alone first.
+    pub lines: Vec<Line>,
+    /// The line to follow at each ε; `None` where nothing is known yet.
+    pub choice: Vec<Option<usize>>,
+}
+
+impl Results {
+    pub fn new(stage: &Stage, players: &[Player]) -> Self {
+        Self {
+            epsilons: stage.terms().epsilons.clone(),
+            scenes: stage.scenes().iter().map(|scene| scene.title.clone()).collect(),
+            players: players.to_vec(),
+            losses: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            count: 0,
+        }
+    }
+
+    /// How many trials came to an end.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn add(&mut self, entry: Entry, loss: f64) {
+        self.count += 1;
+        for (k, epsilon) in self.epsilons.iter().enumerate() {
+            if entry.epsilon.is_none_or(|own| own == *epsilon) {
+                let place = (entry.scene, entry.player, k);
+                self.losses.entry(place).or_default().insert(entry.repetition, loss);
+            }
+        }
+    }
+
+    pub fn fail(&mut self, entry: Entry, error: &Error) {
+        self.count += 1;
+        self.failed.entry(entry.player).or_insert_with(|| error.what().to_owned());
+    }
+
+    /// ln(loss / loss of public data alone), the mean over repetitions.
+    fn logarithm(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
+        let base = self.losses.get(&(scene, 0, k))?;
+        let found = self.losses.get(&(scene, player, k))?;
+        let ratios = found.iter().filter_map(|(repetition, loss)| {
+            let ratio = loss / base.get(repetition)?;
+            Some(if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln())
+        });
+        let ratios: Vec<f64> = ratios.collect();
+        (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+    }
+
+    /// What to do, as far as is known.
+    pub fn advice(&self, epsilon: f64) -> Advice {
+        let count = self.players.len();
+        let mut lines: Vec<Line> = (self.players.iter().enumerate())
+            .map(|(player, of)| Line {
+                player: of.clone(),
+                standings: Vec::new(),
+                failed: self.failed.get(&player).cloned(),
+            })
+            .collect();
+        let mut choice = Vec::new();
+        for k in 0..self.epsilons.len() {
+            let found: Vec<Vec<Option<f64>>> = (0..count)
+                .map(|player| {
+                    (0..self.scenes.len()).map(|scene| self.logarithm(scene, player, k)).collect()
+                })
+                .collect();
+            let can_be_chosen = |player: usize| self.players[player] != Player::NoPrivacy;
+            // Players are compared in the scenes that all of them have played.
+            let played = found.iter().map(|scenes| scenes.iter().flatten().count());
+            let most = played.max().unwrap_or(0);
+            let best = |scene: usize| {
+                let able = (0..count).filter(|player| can_be_chosen(*player));
+                let of = able.filter_map(|player| Some((player, found[player][scene]?)));
+                of.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(player, _)| player)
+            };
+            let winners: Vec<Option<usize>> = (0..self.scenes.len()).map(best).collect();
+            for (player, line) in lines.iter_mut().enumerate() {
+                let logs: Vec<f64> = found[player].iter().flatten().copied().collect();
+                let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
+                let standing = || {
+                    Some(Standing {
+                        ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
+                        least: of(f64::min)?.exp(),
+                        most: of(f64::max)?.exp(),
+                        best_in: winners.iter().filter(|winner| **winner == Some(player)).count(),
+                        scenes: logs.len(),
+                    })
+                };
+                line.standings.push(standing());
+            }
+            let able = (0..count).filter(|player| can_be_chosen(*player));
+            let known = able.filter_map(|player| {
+                let standing = lines[player].standings[k]?;
+                (standing.scenes == most).then_some((player, standing.ratio))
+            });
+            choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
+        }
+        let near = |k: &usize| (self.epsilons[*k].ln() - epsilon.ln()).abs();
+        let at = (0..self.epsilons.len()).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0);
+        Advice { epsilons: self.epsilons.clone(), at, scenes: self.scenes.clone(), lines, choice }
+    }
+}
+
+impl Advice {
+    /// The lines from the least error at the plan's ε to the largest; those without any last.
+    pub fn sorted(&self) -> impl Iterator<Item = &Line> {
+        let ratio = |line: &Line| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        lines.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+        lines.into_iter()
+    }
+
+    pub fn is_choice(&self, line: &Line, k: usize) -> bool {
+        self.choice[k].is_some_and(|at| self.lines[at].player == line.player)
+    }
+
+    /// The player to choose at an ε of the list, and how it did.
+    pub fn chosen(&self, k: usize) -> Option<(&Player, Standing)> {
+        let line = &self.lines[self.choice[k]?];
+        Some((&line.player, line.standings[k]?))
+    }
+
+    /// What to do, in sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let Some((player, standing)) = self.chosen(self.at) else {
+            return vec!["Nothing is known yet.".to_owned()];
+        };
+        let epsilon = compact(self.epsilons[self.at]);
+        let mut said = vec![if *player == Player::PublicOnly {
+            format!(
+                "At ε {epsilon} use public data alone and spend nothing: {}.",
+                self.lost(self.at)
+            )
+        } else {
+            format!(
+                "At ε {epsilon} use {}: best in {} of {} rehearsals, {} than public data alone.",
+                player.title(),
+                standing.best_in,
+                standing.scenes,
+                better(standing)
+            )
+        }];
+        said.extend(self.ends());
+        said.extend(self.near_no_privacy());
+        said.extend(self.doubt(standing));
+        said
+    }
+
+    /// That every method loses to public data alone.
+    fn lost(&self, k: usize) -> String {
+        let spending = self.lines.iter().filter(|line| line.player.spends());
+        let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
+        match found.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio)) {
+            Some((line, standing)) => {
+                format!(
+                    "the best method, {}, was {} than it",
+                    line.player.title(),
+                    better(standing)
+                )
+            }
+            None => "no method fits".to_owned(),
+        }
+    }
+
+    /// From which ε on anything is gained, and from which nothing more.
+    fn ends(&self) -> Option<String> {
+        let ratios: Vec<f64> = (0..self.epsilons.len())
+            .map(|k| Some(self.chosen(k)?.1.ratio))
+            .collect::<Option<_>>()?;
+        let last = *ratios.last()?;
+        let gains = ratios.iter().position(|ratio| *ratio < 1.0 - NOTICEABLE)?;
+        let enough = ratios.iter().position(|ratio| *ratio < last + NOTICEABLE)?;
+        let mut said = Vec::new();
+        if gains > 0 {
+            said.push(format!(
+                "up to ε {} public data alone is as good",
+                compact(self.epsilons[gains - 1])
+            ));
+        }
+        if enough + 1 < ratios.len() {
+            said.push(format!(
+                "beyond ε {} nothing more is gained",
+                compact(self.epsilons[enough])
+            ));
+        }
+        (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
+    }
+
+    /// The ε at which the choice comes near to private data without privacy.
+    fn near_no_privacy(&self) -> Option<String> {
+        let line = self.lines.iter().find(|line| line.player == Player::NoPrivacy)?;
+        let excess: Vec<f64> = (0..self.epsilons.len())
+            .map(|k| Some(self.chosen(k)?.1.ratio / line.standings[k]?.ratio))
+            .collect::<Option<_>>()?;
+        const NEAR: f64 = 1.05;
+        let at = excess.iter().position(|excess| *excess <= NEAR);
+        Some(match at {
+            Some(0) => format!(
+                "From ε {} on it is within 5 % of a linear model of the private data without any \
+                 privacy.",
+                compact(self.epsilons[0])
+            ),
+            Some(k) => {
+                // On a line between the two, in the logarithm of ε.
+                let share = (excess[k - 1] - NEAR) / (excess[k - 1] - excess[k]);
+                let (from, to) = (self.epsilons[k - 1].ln(), self.epsilons[k].ln());
+                format!(
+                    "To be within 5 % of a linear model of the private data without any privacy: \
+                     ε ≈ {:.2}.",
+                    (from + share * (to - from)).exp()
+                )
+            }
+            None => format!(
+                "A linear model of the private data without any privacy stays {:.0} % better up to \
+                 ε {}.",
+                100.0 * (1.0 - 1.0 / excess.last()?),
+                compact(*self.epsilons.last()?)
+            ),
+        })
+    }
+
+    /// How far the rehearsals can be trusted.
+    fn doubt(&self, standing: Standing) -> Vec<String> {
+        let mut said = Vec::new();
+        let winners: BTreeSet<Option<usize>> = self.choice.iter().copied().collect();
+        if standing.scenes < 2 {
+            said.push("There is one rehearsal only: nobody knows how far it carries.".to_owned());
+        } else if standing.least < 1.0 - NOTICEABLE && standing.most > 1.0 + NOTICEABLE {
+            said.push(
+                "The rehearsals disagree on whether it beats public data alone: expect either."
+                    .to_owned(),
+            );
+        }
+        let _ = winners;
+        said.push(
+            "Ratios and orders carry over to the private data, as far as they differ from the \
+             public data like these from each other; errors themselves do not."
+                .to_owned(),
+        );
+        said
+    }
+}
+
+/// `31 % (12–44) less error`.
+fn better(standing: Standing) -> String {
+    let gain = |ratio: f64| 100.0 * (1.0 - ratio);
+    let percent = |x: f64| format!("{:.0}", x.abs());
+    let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
+    if mean >= 0.0 {
+        let worst = if worst < -0.5 { format!("−{}", percent(worst)) } else { percent(worst) };
+        format!("{} % ({worst} to {}) less error", percent(mean), percent(best))
+    } else {
+        let (low, high) = (-best, -worst);
+        let low = if low < -0.5 { format!("−{}", percent(low)) } else { percent(low) };
+        format!("{} % ({low} to {}) more error", percent(mean), percent(high))
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAYERS: [&str; 2] = ["public_shape", "target_only"];
+
+    /// Losses of public data alone, no privacy and two methods: one list for each scene, each
+    /// with a loss for either ε.
+    fn results(scenes: &[[[f64; 2]; 4]]) -> Results {
+        let methods = PLAYERS.map(Player::method);
+        let players = [vec![Player::PublicOnly, Player::NoPrivacy], methods.to_vec()].concat();
+        let mut results = Results {
+            epsilons: vec![0.5, 2.0],
+            scenes: (0..scenes.len()).map(|scene| format!("scene {scene}")).collect(),
+            players,
+            losses: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            count: 0,
+        };
+        for (scene, losses) in scenes.iter().enumerate() {
+            for (player, losses) in losses.iter().enumerate() {
+                for (epsilon, loss) in [0.5, 2.0].iter().zip(losses) {
+                    let epsilon = (player > 1).then_some(*epsilon);
+                    results.add(Entry { scene, player, repetition: 0, epsilon }, *loss);
+                }
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn ratios_count_and_not_how_large_the_errors_of_a_scene_are() {
+        // In the large scene the second method is 10 % better, in the small one half as good.
+        let found = results(&[
+            [[1000.0; 2], [500.0; 2], [900.0, 700.0], [810.0, 700.0]],
+            [[1.0; 2], [0.5; 2], [0.9, 0.7], [1.8, 0.7]],
+        ]);
+        let advice = found.advice(0.5);
+        assert_eq!((advice.at, advice.choice[0]), (0, Some(2)));
+        let (player, standing) = advice.chosen(0).unwrap();
+        assert_eq!(player.id(), "public_shape");
+        assert!((standing.ratio - 0.9).abs() < 1e-12);
+        assert_eq!((standing.best_in, standing.scenes), (1, 2));
+        let said = advice.sentences().join(" ");
+        assert!(said.contains("use Public shape: best in 1 of 2"), "{said}");
+        assert!(said.contains("10 % (10 to 10) less error"), "{said}");
+        assert!(said.contains("stays 29 % better up to ε 2"), "{said}");
+    }
+
+    #[test]
+    fn public_data_alone_are_advised_where_every_method_loses_to_them() {
+        let scene = [[1.0; 2], [0.5; 2], [1.2, 0.8], [3.0, 0.9]];
+        let advice = results(&[scene, scene]).advice(0.5);
+        assert_eq!(advice.choice, [Some(0), Some(2)]);
+        let said = advice.sentences().join(" ");
+        assert!(said.contains("use public data alone and spend nothing"), "{said}");
+        assert!(said.contains("Public shape, was 20 % (20 to 20) more error"), "{said}");
+        assert!(said.contains("Up to ε 0.5 public data alone is as good"), "{said}");
+    }
+
+    #[test]
+    fn rehearsals_that_disagree_say_so_and_no_privacy_is_never_advised() {
+        let advice = results(&[
+            [[1.0; 2], [0.1; 2], [0.5; 2], [9.0; 2]],
+            [[1.0; 2], [0.1; 2], [1.3; 2], [9.0; 2]],
+        ])
+        .advice(2.0);
+        assert_eq!(advice.choice, [Some(2), Some(2)]);
+        let said = advice.sentences().join(" ");
+        assert!(said.contains("disagree"), "{said}");
+    }
+
+    #[test]
+    fn who_has_played_in_fewer_scenes_is_not_chosen_before_the_others() {
+        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[scene, scene]);
+        found.losses.remove(&(1, 2, 0));
+        assert_eq!(found.advice(0.5).choice[0], Some(3));
+        let nothing = results(&[]).advice(1.0);
+        assert_eq!(nothing.sentences(), ["Nothing is known yet."]);
+    }
+
+    #[test]
+    fn a_model_that_is_no_number_counts_as_bad_not_as_missing() {
+        let scene = [[1.0; 2], [0.5; 2], [f64::NAN; 2], [f64::INFINITY; 2]];
+        let advice = results(&[scene]).advice(0.5);
+        assert_eq!(advice.choice[0], Some(0));
+        assert!((advice.lines[2].standings[0].unwrap().ratio - WORST).abs() < 1e-9);
+    }
+}

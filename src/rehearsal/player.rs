@@ -1,0 +1,74 @@
+//! What is tried in a scene.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapt::{self, Value};
+use crate::data::Task;
+use crate::error::Result;
+
+/// Somebody who makes a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Player {
+    /// The public records alone: what one has without spending anything.
+    PublicOnly,
+    /// The private records alone, without any privacy: nobody may hand that on.
+    NoPrivacy,
+    Method {
+        id: String,
+        settings: BTreeMap<String, Value>,
+    },
+}
+
+impl Player {
+    pub fn method(id: &str) -> Self {
+        Self::Method { id: id.to_owned(), settings: BTreeMap::new() }
+    }
+
+    /// Whether it costs ε.
+    pub fn spends(&self) -> bool {
+        matches!(self, Self::Method { .. })
+    }
+
+    /// Unique among players, and the same for ever.
+    pub fn id(&self) -> String {
+        match self {
+            Self::PublicOnly => "public_only".to_owned(),
+            Self::NoPrivacy => "no_privacy".to_owned(),
+            Self::Method { id, settings } => {
+                let given = settings.iter().map(|(key, value)| format!(" {key}={value}"));
+                id.clone() + &given.collect::<String>()
+            }
+        }
+    }
+
+    /// For readers.
+    pub fn title(&self) -> String {
+        match self {
+            Self::PublicOnly => "public data alone".to_owned(),
+            Self::NoPrivacy => "private data alone, no privacy".to_owned(),
+            Self::Method { id, settings } => {
+                let name = adapt::method(id).map_or(id.as_str(), |method| method.spec().name);
+                let given = settings.iter().map(|(key, value)| format!(", {key} {value}"));
+                name.to_owned() + &given.collect::<String>()
+            }
+        }
+    }
+}
+
+/// Public data alone, no privacy, and every method for this task.
+pub fn players(task: Task) -> Vec<Player> {
+    let fits = |method: &&&dyn adapt::Method| method.spec().task == task;
+    let methods =
+        adapt::methods().iter().filter(fits).map(|method| Player::method(method.spec().id));
+    [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
+}
+
+/// The methods that are asked for, beside what is always shown.
+pub fn chosen(methods: &[String]) -> Result<Vec<Player>> {
+    let asked =
+        methods.iter().map(|id| adapt::method(id).map(|method| Player::method(method.spec().id)));
+    let asked = asked.collect::<Result<Vec<_>>>()?;
+    Ok([Player::PublicOnly, Player::NoPrivacy].into_iter().chain(asked).collect())
+}

@@ -1,0 +1,210 @@
+//! The public records of a plan, and what is known of the private ones without looking.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
+use sha2::{Digest, Sha256};
+
+use super::player::Player;
+use super::scene::{Scene, scenes};
+use super::{Noise, Split, Trial};
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
+use crate::adapt::labelled::public_shape;
+use crate::adapt::{self, Lessons};
+use crate::data::{Dataset, DatasetDefinition, Preparation, PreparationSettings, Table};
+use crate::error::Result;
+use crate::privacy::Target;
+
+/// More records of either kind take longer and say the same.
+const MOST_PUBLIC: usize = 20_000;
+const MOST_ACTING: usize = 10_000;
+const MOST_JUDGES: usize = 5_000;
+
+/// Of acting records this share trains at most; the others judge.
+const TRAINING_SHARE: f64 = 0.7;
+
+/// What may be known of private data here: what is declared or public anyway.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    /// How many records a run would train on.
+    pub records: usize,
+    /// How its columns are to be read.
+    pub definition: DatasetDefinition,
+}
+
+/// What the real run would be asked for.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub delta: f64,
+    pub epsilons: Vec<f64>,
+    pub preparation: PreparationSettings,
+    pub seed: u64,
+}
+
+/// Everything that rehearsals are made of.
+pub struct Stage {
+    table: Table,
+    definition: DatasetDefinition,
+    private: Declared,
+    terms: Terms,
+    scenes: Vec<Scene>,
+    sets: Vec<Mutex<Option<Arc<Set>>>>,
+}
+
+/// A scene with its public records prepared.
+struct Set {
+    plain: Side,
+    wide: Side,
+    /// Rows of the acting records.
+    acting: Vec<usize>,
+}
+
+struct Side {
+    preparation: Preparation,
+    public: Dataset,
+    lessons: Lessons,
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("scenes", &self.scenes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// `table` has the rows of all public datasets, `definition` says which columns are used.
+    pub fn new(
+        table: Table,
+        definition: DatasetDefinition,
+        private: Declared,
+        terms: Terms,
+        (owners, datasets): (&[usize], &[String]),
+        shifted: &[String],
+    ) -> Result<Self> {
+        let preparation = Preparation::fit(&table, &definition, &terms.preparation)?;
+        let label = definition.label.clone().unwrap_or_default();
+        let scenes = scenes(&table, (owners, datasets), shifted, &label, &preparation)?;
+        Ok(Self::with_scenes(table, definition, private, terms, scenes))
+    }
+
+    /// The same with scenes of one's own.
+    pub fn with_scenes(
+        table: Table,
+        definition: DatasetDefinition,
+        private: Declared,
+        terms: Terms,
+        scenes: Vec<Scene>,
+    ) -> Self {
+        let sets = scenes.iter().map(|_| Mutex::new(None)).collect();
+        Self { table, definition, private, terms, scenes, sets }
+    }
+
+    pub fn scenes(&self) -> &[Scene] {
+        &self.scenes
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// How many acting records train, and how much ε must grow so that noise is as large,
+    /// beside them, as it will be beside the private ones.
+    pub fn scale(&self, scene: usize) -> (usize, f64) {
+        let acting = self.scenes[scene].acting.len().min(MOST_ACTING + MOST_JUDGES);
+        let most = (TRAINING_SHARE * acting as f64) as usize;
+        let records = self.private.records.min(most).min(MOST_ACTING);
+        (records, self.private.records as f64 / records as f64)
+    }
+
+    fn set(&self, scene: usize) -> Result<Arc<Set>> {
+        let mut known = self.sets[scene].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(set) = known.as_ref() {
+            return Ok(Arc::clone(set));
+        }
+        let Scene { acting, public, .. } = &self.scenes[scene];
+        let mut draw = ChaCha20Rng::seed_from_u64(self.terms.seed);
+        let mut some = |rows: &[usize], most: usize| {
+            let mut rows = rows.to_vec();
+            if rows.len() > most {
+                rows.shuffle(&mut draw);
+                rows.truncate(most);
+                rows.sort_unstable();
+            }
+            rows
+        };
+        let table = self.table.excerpt(&some(public, MOST_PUBLIC));
+        let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
+        let side = |preparation: Preparation| -> Result<Side> {
+            let public = preparation.apply(&table, "public", true)?;
+            Ok(Side { preparation, public, lessons: Lessons::default() })
+        };
+        let wide = side(plain.wide())?;
+        let set =
+            Set { plain: side(plain)?, wide, acting: some(acting, MOST_ACTING + MOST_JUDGES) };
+        Ok(Arc::clone(known.insert(Arc::new(set))))
+    }
+
+    /// The loss of a player in a scene; `epsilon` where it spends.
+    pub fn play(
+        &self,
+        scene: usize,
+        player: &Player,
+        repetition: u64,
+        epsilon: Option<f64>,
+    ) -> Result<f64> {
+        let set = self.set(scene)?;
+        let wide = match player {
+            Player::PublicOnly => set.wide.public.dimension() <= public_shape::MOST_FEATURES,
+            Player::NoPrivacy => false,
+            Player::Method { id, .. } => adapt::method(id)?.takes_wide_features(),
+        };
+        let side = if wide { &set.wide } else { &set.plain };
+        let (records, factor) = self.scale(scene);
+        let split = self.split(&set, side, records, repetition)?;
+        let model = match player {
+            Player::PublicOnly if wide => {
+                public_shape::public_model(&split.problem(&side.lessons))?
+            }
+            Player::PublicOnly => reference(&split.public, DEFAULT_RIDGE)?,
+            Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
+            Player::Method { id, settings } => {
+                let epsilon = epsilon.unwrap_or(1.0);
+                let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
+                let (settings, lessons) = (settings.clone(), side.lessons.clone());
+                let seed = self.noise_seed(scene, player, repetition, epsilon);
+                let trial = split.trial(id, Noise::For(target), seed);
+                Trial { settings, lessons, ..trial }.run_sealed()?.model
+            }
+        };
+        split.loss(&model)
+    }
+
+    /// A hash of all that tells trials apart, so that no two share their noise.
+    fn noise_seed(&self, scene: usize, player: &Player, repetition: u64, epsilon: f64) -> u64 {
+        let title = &self.scenes[scene].title;
+        let words = format!("{title}\n{}\n{repetition}\n{epsilon}", player.id());
+        let digest = Sha256::digest(words);
+        digest
+            .iter()
+            .take(8)
+            .fold(self.terms.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte))
+    }
+
+    fn split(&self, set: &Set, side: &Side, records: usize, repetition: u64) -> Result<Split> {
+        let mut rows = set.acting.clone();
+        rows.shuffle(&mut ChaCha20Rng::seed_from_u64(self.terms.seed ^ (repetition + 1)));
+        let (trained, judging) = rows.split_at(records);
+        let judging = &judging[..judging.len().min(MOST_JUDGES)];
+        let private = side.preparation.under(&self.private.definition);
+        Ok(Split {
+            public: side.public.clone(),
+            private: private.apply_private(&self.table.excerpt(trained), "private", true)?,
+            judges: side
+                .preparation
+                .apply_for_evaluation(&self.table.excerpt(judging), "judges")?,
+            preparation: side.preparation.clone(),
+        })
+    }
+}

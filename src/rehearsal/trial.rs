@@ -1,0 +1,260 @@
+//! One method on public data, with seeded noise or none.
+//!
+//! The run is the one that private data get: the same plan, the same calibration, the
+//! same steps, the same mechanisms. Only the generator of the noise is seeded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::adapt::{self, Lessons, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
+use crate::data::{Bounded, Dataset};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+
+/// A method and what it is to be tried on.
+#[derive(Debug, Clone)]
+pub struct Trial<'a> {
+    /// Its id, such as `moment_release`.
+    pub method: &'a str,
+    /// What differs from its defaults.
+    pub settings: BTreeMap<String, Value>,
+    pub public: &'a Dataset,
+    /// Public data in the private role. A method that needs no private labels does not
+    /// get them.
+    pub private: &'a Dataset,
+    pub noise: Noise,
+    /// Seeds the noise and everything else that is random.
+    pub seed: u64,
+    /// What trials on the same public data have learned from them already.
+    pub lessons: Lessons,
+}
+
+/// How much noise a rehearsal gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// What the target needs; for releases that carry a paper's printed scale, that.
+    For(Target),
+    /// None: what the method would do if privacy cost nothing. The target stays, because
+    /// a plan may depend on it (how many steps to take, say).
+    None(Target),
+}
+
+/// What came out.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub model: Model,
+    /// The final weights of the public records, if the method weights them.
+    pub weights: Option<Vec<f64>>,
+    /// The measures of every step.
+    pub steps: Vec<BTreeMap<Series, f64>>,
+    /// The noise scales and the guarantee that the accountant proves for them.
+    pub calibrated: Calibrated,
+}
+
+impl Noise {
+    fn target(self) -> Target {
+        match self {
+            Self::For(target) | Self::None(target) => target,
+        }
+    }
+}
+
+impl<'a> Trial<'a> {
+    /// A method with its default settings.
+    pub fn new(
+        method: &'a str,
+        public: &'a Dataset,
+        private: &'a Dataset,
+        noise: Noise,
+        seed: u64,
+    ) -> Self {
+        let (settings, lessons) = (BTreeMap::new(), Lessons::default());
+        Self { method, settings, public, private, noise, seed, lessons }
+    }
+
+    /// The noise of the run and its guarantee, without the run.
+    pub fn calibrate(&self) -> Result<Calibrated> {
+        self.noise_of(&self.prepare()?)
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
+        let method = adapt::method(self.method)?;
+        let settings = method.spec().check(&self.settings)?;
+        let public = Arc::new(self.public.clone());
+        let lessons = self.lessons.clone();
+        let problem = Problem { shape: self.shape(), public, seed: self.seed, lessons };
+        method.prepare(&settings, problem, self.noise.target())
+    }
+
+    fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
+        match self.noise {
+            Noise::For(target) => prepared.plan().calibrate(target),
+            Noise::None(target) => {
+                Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
+            }
+        }
+    }
+
+    /// Runs the method to its end.
+    pub fn run(&self) -> Result<Tried> {
+        self.run_under(&Watch::open())
+    }
+
+    /// The same without the exact measures of every step, which can cost more than the steps.
+    pub fn run_sealed(&self) -> Result<Tried> {
+        self.run_under(&Watch::sealed())
+    }
+
+    fn run_under(&self, watch: &Watch) -> Result<Tried> {
+        let prepared = self.prepare()?;
+        let calibrated = self.noise_of(&prepared)?;
+        let mut private = self.private.clone();
+        if !self.shape().private_labels {
+            private.target = None;
+            private.classes = None;
+        }
+        let private = Private::new(Bounded::within(private, self.public.bounds));
+        let mut spender = Spender::rehearsal(&calibrated, self.seed);
+        let mut run = prepared.start(private, &calibrated)?;
+        let mut steps = Vec::new();
+        run.drive(&mut spender, watch, |_, _, step| {
+            steps.push(readings(&step, watch));
+            Ok(())
+        })?;
+        let weights = run.weights().map(|weights| weights.get().clone());
+        let model = run.finish()?.into_inner();
+        Ok(Tried { model, weights, steps, calibrated })
+    }
+
+    fn shape(&self) -> ProblemShape {
+        let needed =
+            adapt::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
+        let labelled = self.private.target.is_some() || self.private.classes.is_some();
+        ProblemShape {
+            private_records: self.private.len(),
+            public_records: self.public.len(),
+            dimension: self.public.dimension(),
+            bounds: self.public.bounds,
+            private_labels: needed && labelled,
+            classes: self.private.classes.iter().flat_map(|c| c.names.clone()).collect(),
+            start: None,
+        }
+    }
+}
+
+impl Tried {
+    /// The weights, or an error for a method that has none.
+    pub fn weights(&self) -> Result<&[f64]> {
+        self.weights
+            .as_deref()
+            .ok_or_else(|| Error::failed("this method tells no weights of the public records"))
+    }
+
+    /// Right answers on labelled records, in %.
+    pub fn accuracy(&self, test: &Dataset) -> Result<f64> {
+        let (Some(found), Some(truth)) = (self.model.classes(&test.features), &test.classes) else {
+            return Err(Error::failed("the model tells no classes"));
+        };
+        let right = found.iter().zip(&truth.of).filter(|(one, other)| one == other).count();
+        Ok(100.0 * right as f64 / test.len() as f64)
+    }
+
+    /// One series over the steps that have it, as (step, value), counting from 1.
+    pub fn series(&self, series: Series) -> Vec<(f64, f64)> {
+        let steps = (1..).zip(&self.steps);
+        steps
+            .filter_map(|(index, step): (u32, _)| Some((f64::from(index), *step.get(&series)?)))
+            .collect()
+    }
+}
+
+fn readings(step: &Step, watch: &Watch) -> BTreeMap<Series, f64> {
+    let reading = |standing: &Standing| match standing {
+        Standing::Curator(value) => value.reveal(watch).copied(),
+        open => open.open(),
+    };
+    let measures = step.measures.iter();
+    measures.filter_map(|measure| Some((measure.series, reading(&measure.value)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
+
+    const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
+
+    fn data(seed: u64) -> (Dataset, Dataset) {
+        let part = |part, rows| synthetic::dataset(part, rows, 4, DEFAULT_MIXTURE, seed).unwrap();
+        (part(Part::Source, 60), part(Part::Target, 400))
+    }
+
+    fn rehearse(method: &str, noise: Noise, seed: u64) -> Tried {
+        let (public, private) = data(7);
+        let settings = BTreeMap::new();
+        let (public, private) = (&public, &private);
+        Trial { settings, ..Trial::new(method, public, private, noise, seed) }.run().unwrap()
+    }
+
+    #[test]
+    fn a_seed_fixes_everything_and_another_seed_draws_other_noise() {
+        for method in ["moment_release", "profiled_cnvx_adap"] {
+            let one = rehearse(method, Noise::For(TARGET), 1);
+            let again = rehearse(method, Noise::For(TARGET), 1);
+            assert_eq!((&one.model, &one.steps), (&again.model, &again.steps));
+            let other = rehearse(method, Noise::For(TARGET), 2);
+            assert_ne!(one.model, other.model);
+            assert!(one.calibrated.guarantee.epsilon <= TARGET.epsilon);
+            assert!(one.calibrated.guarantee.epsilon > 0.999 * TARGET.epsilon);
+        }
+    }
+
+    #[test]
+    fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
+        let one = rehearse("moment_release", Noise::None(TARGET), 1);
+        let other = rehearse("moment_release", Noise::None(TARGET), 2);
+        assert_eq!(one.model, other.model);
+        assert_eq!(one.calibrated.guarantee.epsilon, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_last_step_describes_the_returned_weights() {
+        let (public, private) = data(7);
+        let rehearsed = rehearse("moment_release", Noise::For(TARGET), 3);
+        let weights = rehearsed.weights().unwrap();
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let moment = crate::study::discrepancy::second_moment(&private);
+        let norm = crate::study::discrepancy::moment_discrepancy(&moment, &public, weights);
+        let told = rehearsed.series(Series::ExactMomentDiscrepancy);
+        assert!((told.last().unwrap().1 - norm).abs() < 1e-12);
+        assert_eq!(told.len(), rehearsed.steps.len());
+    }
+
+    #[test]
+    fn a_sealed_rehearsal_ends_at_the_same_model_without_exact_measures() {
+        let (public, private) = data(7);
+        let noise = Noise::For(TARGET);
+        let (public, private, settings) = (&public, &private, BTreeMap::new());
+        let method = "moment_release";
+        let rehearsal = Trial { settings, ..Trial::new(method, public, private, noise, 3) };
+        let (open, sealed) = (rehearsal.run().unwrap(), rehearsal.run_sealed().unwrap());
+        assert_eq!((&open.model, &open.weights), (&sealed.model, &sealed.weights));
+        assert!(!open.series(Series::ExactMomentDiscrepancy).is_empty());
+        assert!(sealed.series(Series::ExactMomentDiscrepancy).is_empty());
+    }
+
+    #[test]
+    fn unknown_methods_and_settings_are_refused() {
+        let (public, private) = data(7);
+        let noise = Noise::For(TARGET);
+        let given = |method, key: &str| {
+            let settings = BTreeMap::from([(key.to_owned(), Value::Number(1.0))]);
+            let (public, private) = (&public, &private);
+            Trial { settings, ..Trial::new(method, public, private, noise, 0) }.run()
+        };
+        assert!(given("alchemy", "lambda").unwrap_err().to_string().contains("alchemy"));
+        assert!(given("moment_release", "gold").unwrap_err().to_string().contains("gold"));
+        given("moment_release", "lambda").unwrap();
+    }
+}

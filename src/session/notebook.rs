@@ -1,0 +1,132 @@
+//! What rehearsals found, kept in the workspace: all of it is public.
+//!
+//! Every process writes a file of its own, a line for every trial, and reads those of all: so
+//! any number of them work on the same rehearsal, on any number of machines. A last line that
+//! was cut short is a trial that is made again.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Workspace;
+use crate::error::{Error, Result};
+
+const FOLDER: &str = "rehearsals";
+const ENDING: &str = "jsonl";
+
+/// Which trial it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Key {
+    pub scene: String,
+    pub player: String,
+    pub repetition: u64,
+    /// `None` where nothing is spent.
+    pub epsilon: Option<f64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    key: Key,
+    loss: f64,
+}
+
+/// The losses that are known of one rehearsal.
+#[derive(Debug)]
+pub struct Notebook {
+    folder: PathBuf,
+    /// Made with the first line.
+    file: Option<File>,
+    known: HashMap<String, f64>,
+}
+
+impl Notebook {
+    /// `name` tells rehearsals apart: it stands for everything that a loss depends on.
+    pub fn open(workspace: &Workspace, name: &str) -> Result<Self> {
+        let folder = workspace.folder().join(FOLDER).join(name);
+        let mut known = HashMap::new();
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for path in files.map(|file| file.path()) {
+            if path.extension().is_none_or(|ending| ending != ENDING) {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| Error::io("read the rehearsal", &path, &error))?;
+            let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+            known.extend(lines.map(|line: Line| (line.key.words(), line.loss)));
+        }
+        Ok(Self { folder, file: None, known })
+    }
+
+    pub fn find(&self, key: &Key) -> Option<f64> {
+        self.known.get(&key.words()).copied()
+    }
+
+    pub fn note(&mut self, key: Key, loss: f64) -> Result<()> {
+        let words = key.words();
+        // JSON has no infinity.
+        let line = Line { key, loss: loss.min(f64::MAX) };
+        let mut text = serde_json::to_string(&line)
+            .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+        text.push('\n');
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(own_file(&self.folder)?),
+        };
+        file.write_all(text.as_bytes())
+            .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
+        self.known.insert(words, loss);
+        Ok(())
+    }
+}
+
+/// A file that no other process writes.
+fn own_file(folder: &PathBuf) -> Result<File> {
+    let failed = |error: &std::io::Error| Error::io("write the rehearsal", folder, error);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let time = jiff::Timestamp::now().as_nanosecond();
+    let path = folder.join(format!("{time}-{}.{ENDING}", std::process::id()));
+    OpenOptions::new().create_new(true).append(true).open(path).map_err(|error| failed(&error))
+}
+
+impl Key {
+    fn words(&self) -> String {
+        let epsilon = self.epsilon.map_or(String::new(), |epsilon| epsilon.to_string());
+        format!("{}\n{}\n{}\n{epsilon}", self.scene, self.player, self.repetition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(repetition: u64) -> Key {
+        let (scene, player) = ("season 2".to_owned(), "public_shape".to_owned());
+        Key { scene, player, repetition, epsilon: Some(0.1 + 0.2) }
+    }
+
+    #[test]
+    fn what_was_noted_is_found_by_the_next_and_a_torn_line_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let mut one = Notebook::open(&workspace, "abc").unwrap();
+        let mut other = Notebook::open(&workspace, "abc").unwrap();
+        one.note(key(0), 0.25).unwrap();
+        one.note(key(1), f64::INFINITY).unwrap();
+        other.note(key(2), 3.0).unwrap();
+        let folder = directory.path().join(".halflight/rehearsals/abc");
+        for file in std::fs::read_dir(&folder).unwrap() {
+            let mut file = OpenOptions::new().append(true).open(file.unwrap().path()).unwrap();
+            file.write_all(b"{\"scene\":\"season 2\",\"pla").unwrap();
+        }
+        let again = Notebook::open(&workspace, "abc").unwrap();
+        assert_eq!(again.find(&key(0)), Some(0.25));
+        assert_eq!(again.find(&key(1)), Some(f64::MAX));
+        assert_eq!(again.find(&key(2)), Some(3.0));
+        assert_eq!(again.find(&key(3)), None);
+        assert!(Notebook::open(&workspace, "abd").unwrap().find(&key(0)).is_none());
+    }
+}
