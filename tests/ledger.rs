@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use halflight::error::Kind;
-use halflight::privacy::accountant::{Adjacency, Event, Mechanism, Target};
+use halflight::privacy::NoiseSource;
+use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 use halflight::privacy::ledger::{
-    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Noise, Outcome, RunId, RunState,
+    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, RunState,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -51,17 +52,12 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         events: vec![Event {
             label: "gradient".to_owned(),
             what: "a gradient".to_owned(),
-            mechanism: Mechanism::Gaussian {
-                sensitivity: mu,
-                sigma: 1.0,
-                grid: 0.0,
-                coordinates: 1,
-            },
+            mechanism: QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0)),
             count,
             adjacency: Adjacency::ReplaceOne,
         }],
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 
@@ -836,4 +832,21 @@ proptest! {
         }
         verify(&read(&directory));
     }
+}
+
+/// The bytes of a mechanism are part of what a ledger's hashes cover: they must not change.
+#[test]
+fn the_events_of_a_ledger_of_the_first_version_are_read_and_written_as_they_stand_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/written_by_0_1");
+    let text = fs::read_to_string(folder.join(".halflight/ledger.jsonl")).unwrap();
+    let mut events = 0;
+    for line in text.lines().filter(|line| line.contains("\"kind\":\"grant\"")) {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        for written in value["entry"]["events"].as_array().unwrap() {
+            let event: Event = serde_json::from_value(written.clone()).unwrap();
+            assert!(line.contains(&serde_json::to_string(&event).unwrap()), "{written}");
+            events += 1;
+        }
+    }
+    assert_eq!(events, 8);
 }

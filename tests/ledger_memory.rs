@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use halflight::engine::lookup;
 use halflight::error::Kind;
-use halflight::privacy::Target;
-use halflight::privacy::accountant::{Adjacency, Event, Mechanism};
+use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
 use halflight::privacy::ledger::{
-    AccountId, Budget, DatasetRecord, Grant, Ledger, Noise, Outcome, RunId, Standing,
+    AccountId, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, Standing,
 };
+use halflight::privacy::{NoiseSource, Target};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -328,7 +328,7 @@ fn run(name: &str) -> RunId {
 }
 
 fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
-    let mechanism = Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 1 };
+    let mechanism = QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0));
     Grant {
         run: run(name),
         account: account.clone(),
@@ -342,7 +342,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
             adjacency: Adjacency::ReplaceOne,
         }],
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Val
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
 use crate::data::{Bounded, Classes, Dataset, Task};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::Mechanism;
+use crate::privacy::accountant::{Mechanism, Noise, QueryKind, Rule};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::tape::{Draw, History};
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
@@ -113,26 +113,24 @@ impl Subject {
 fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
     for event in &mut calibrated.events {
         let wide = ROUGH * (event.count as f64).sqrt();
-        match &mut event.mechanism {
-            Mechanism::Gaussian { sensitivity, sigma, grid, coordinates }
-            | Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, .. } => {
-                let noise = DiscreteGaussian::at_least(wide * *sensitivity)?;
-                *sensitivity += noise.sensitivity_slack(*coordinates);
-                (*sigma, *grid) = (noise.sigma(), noise.grid());
+        let Mechanism { query, noise } = &mut event.mechanism;
+        let scale = wide * query.sensitivity;
+        *noise = match query.kind {
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+                let found = DiscreteGaussian::at_least(scale)?;
+                query.sensitivity += found.sensitivity_slack(query.size);
+                Noise { scale: found.sigma(), grid: found.grid() }
             }
-            Mechanism::Laplace { sensitivity, scale, grid, coordinates } => {
-                let noise = DiscreteLaplace::at_least(wide * *sensitivity)?;
-                *sensitivity += noise.sensitivity_slack(*coordinates);
-                (*scale, *grid) = (noise.scale(), noise.grid());
+            QueryKind::Laplace => {
+                let found = DiscreteLaplace::at_least(scale)?;
+                query.sensitivity += found.sensitivity_slack(query.size);
+                Noise { scale: found.scale(), grid: found.grid() }
             }
-            Mechanism::Selection { range, scale, .. }
-            | Mechanism::PermuteAndFlip { range, scale, .. }
-            | Mechanism::Direction { range, scale, .. } => *scale = wide * *range,
-            Mechanism::NoisySelection { sensitivity, scale, .. } => {
-                *scale = NoisyMaximum::at_least(wide * *sensitivity)?.scale();
+            QueryKind::Selection(Rule::NoisyMaximum) => {
+                Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
             }
-            Mechanism::Pure { .. } => {}
-        }
+            QueryKind::Selection(_) | QueryKind::Direction | QueryKind::Pure => Noise::ideal(scale),
+        };
     }
     Ok(calibrated)
 }

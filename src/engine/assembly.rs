@@ -396,7 +396,10 @@ mod tests {
         // Two units of each of three classes, and their biases.
         let settings = "\"units\": 2";
         let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
-        assert_eq!(found.calibrated.events[0].mechanism.size_words().split(' ').next(), Some("9"));
+        assert_eq!(
+            found.calibrated.events[0].mechanism.query.size_words().split(' ').next(),
+            Some("9")
+        );
     }
 
     #[test]

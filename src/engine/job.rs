@@ -16,11 +16,10 @@ use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::error::{Error, Result};
 use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Noise, Outcome, RunId};
-use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
-    Calibrated, CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript,
-    Watch,
+    Calibrated, CuratorOnly, Guarantee, Ledger, NoiseSource, Private, Released, Spender, Target,
+    Transcript, Watch,
 };
 use crate::session::certificate::{self, Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
@@ -123,7 +122,7 @@ pub(super) struct Opening {
     pub notes: Vec<String>,
     /// Of rows that stand elsewhere too, for the curator.
     pub known: Vec<String>,
-    pub insecure_noise_seed: Option<u64>,
+    pub noise: NoiseSource,
     /// How the account stood when the run was granted.
     pub standing: certificate::Standing,
 }
@@ -131,7 +130,7 @@ pub(super) struct Opening {
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
 pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
-    launch(job, None, tell)
+    launch(job, NoiseSource::Secret, tell)
 }
 
 /// The same with noise from a seed, to find faults with: what comes out is charged and
@@ -141,14 +140,10 @@ pub fn execute_insecurely(
     noise_seed: u64,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
-    launch(job, Some(noise_seed), tell)
+    launch(job, NoiseSource::Seeded(noise_seed), tell)
 }
 
-fn launch(
-    job: &Job,
-    insecure_noise_seed: Option<u64>,
-    tell: &mut dyn FnMut(Moment),
-) -> Result<Summary> {
+fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     let loaded = job.loaded();
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
@@ -165,13 +160,10 @@ fn launch(
         target: job.plan.target,
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
-        noise: Noise::of_seed(insecure_noise_seed),
+        noise,
     };
-    let ready = job.prepare(&directory, &run, insecure_noise_seed).and_then(|transcript| {
-        let generator = match insecure_noise_seed {
-            Some(seed) => NoiseGenerator::insecure_from_seed(seed),
-            None => NoiseGenerator::from_os()?,
-        };
+    let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {
+        let generator = noise.generator()?;
         let mut standing = standing_of(&ledger.book()?, &account);
         ledger.grant(grant)?;
         standing.line = ledger.granted(&run);
@@ -192,7 +184,7 @@ fn launch(
         peeked: false,
         notes,
         known,
-        insecure_noise_seed,
+        noise,
         standing,
     };
     Ok(perform(job, assembly, opening, tell)?.summary)
@@ -227,9 +219,10 @@ impl Job {
         &self,
         directory: &RunDirectory,
         run: &RunId,
-        insecure_noise_seed: Option<u64>,
+        noise: NoiseSource,
     ) -> Result<Transcript> {
         signature::key()?;
+        let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
@@ -268,7 +261,7 @@ pub(super) fn perform(
     let Opening {
         run, account, mut spender, mut directory, recorded, peeked, notes, known, ..
     } = opening;
-    let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
+    let (noise, standing) = (opening.noise, opening.standing);
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.prepared.plan().steps,
@@ -376,7 +369,7 @@ pub(super) fn perform(
             mechanisms,
             peeked,
             allow_large_delta: job.plan.allow_large_delta,
-            insecure_noise_seed,
+            noise,
             lineage,
             taken_as_public,
             standing,

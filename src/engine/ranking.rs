@@ -23,9 +23,9 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Noise, Outcome, RunId, delta};
+use crate::privacy::ledger::{Grant, Outcome, RunId, delta};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
+use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateRanking, PrivateSelection,
@@ -209,7 +209,7 @@ fn privately(
         delta::check(target.delta, rows, &whose, allow)?;
     }
     let calibrated = calibrate(&[work.plan()?], target)?;
-    let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
+    let scales = calibrated.events.iter().map(|event| event.mechanism.noise.scale);
     let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
     let mut outlook = outlook.concat();
     if delta::is_large(target.delta, private.rows as u64) {
@@ -227,7 +227,7 @@ fn privately(
         target,
         events: calibrated.events.clone(),
         allow_large_delta: job.allow_large_delta,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();

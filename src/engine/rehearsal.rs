@@ -10,9 +10,9 @@ use super::assembly::{Assembly, assemble};
 use super::job::{Job, Judge, Moment, Progress, Summary, epsilon_of};
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::privacy::Spender;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::{NoiseSource, Spender};
 use crate::session::certificate::{Certificate, Facts, Standing, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
@@ -74,7 +74,7 @@ pub(crate) fn rehearse(
         mechanisms,
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),

@@ -11,8 +11,7 @@ use super::assembly::assemble;
 use super::job::{self, Job, Moment, Opening, Summary};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
-use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Spender, Transcript, Watch};
+use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
 
@@ -79,7 +78,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let account = unfinished.grant.account.clone();
     let mut standing = job::standing_of(&ledger.book()?, &account);
     standing.line = ledger.granted(run);
-    let generator = NoiseGenerator::from_os()?;
+    let generator = NoiseSource::Secret.generator()?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
     notes.extend(ledger.notice().map(str::to_owned));
     let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
@@ -100,7 +99,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         peeked,
         notes,
         known: Vec::new(),
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         standing,
     };
     Ok(job::perform(job, assembly, opening, tell)?.summary)

@@ -32,12 +32,12 @@ use crate::engine::lookup::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
-use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
+use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
-    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Noise, Outcome,
-    RunId, RunRecord, RunState, Standing,
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Outcome, RunId,
+    RunRecord, RunState, Standing,
 };
-use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
 use crate::rank::ReleasedLine;
 use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
@@ -355,12 +355,7 @@ fn event(count: u64) -> Event {
     Event {
         label: "gradient".to_owned(),
         what: "noisy gradient of the private part".to_owned(),
-        mechanism: Mechanism::Gaussian {
-            sensitivity: 1.0,
-            sigma: 40.0,
-            grid: 0.0,
-            coordinates: 37,
-        },
+        mechanism: QueryKind::Gaussian.query(1.0, 37).with(Noise::ideal(40.0)),
         count,
         adjacency: Adjacency::ReplaceOne,
     }
@@ -387,7 +382,7 @@ pub fn book() -> (Book, Vec<Digest>) {
             target: Target { epsilon: 1.0, delta: 1e-6 },
             events: vec![event(60)],
             allow_large_delta: false,
-            noise: Noise::Secret,
+            noise: NoiseSource::Secret,
         },
         granted: ledger::Line { seq: u64::from(number), hash: String::new() },
         settled: None,

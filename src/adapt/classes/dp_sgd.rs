@@ -280,16 +280,14 @@ mod tests {
     #[test]
     fn the_plan_announces_the_clip_norm_and_the_rate_of_the_sample() {
         use crate::privacy::Adjacency;
-        use crate::privacy::accountant::PlannedMechanism;
+        use crate::privacy::accountant::QueryKind;
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
         let settings = given(&pairs, "softmax");
         let plan = example::plan(&DpSgd, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
-        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
-        else {
-            panic!()
-        };
+        let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
+        let l2_sensitivity = release.query.sensitivity;
         assert!((0.7..0.7001).contains(&l2_sensitivity), "{l2_sensitivity}");
         assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
     }

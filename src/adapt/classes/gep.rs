@@ -557,7 +557,7 @@ mod tests {
     use crate::model::gradients::Contribution;
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::study::{Noise, Rehearsal};
 
     fn of_rows(rows: &Matrix) -> Gradients {
@@ -655,10 +655,8 @@ mod tests {
         let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
         let plan = example::plan(&Gep, &given, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
-        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
-        else {
-            panic!()
-        };
+        let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
+        let l2_sensitivity = release.query.sensitivity;
         assert!((1.0..1.0001).contains(&l2_sensitivity), "{l2_sensitivity}");
         assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
     }
@@ -697,7 +695,7 @@ mod tests {
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {
             let done: crate::study::Rehearsed = rehearse(method, settings, Noise::For(target));
-            done.calibrated.events[0].mechanism.scale()
+            done.calibrated.events[0].mechanism.noise.scale
         };
         let mut theirs = settings(&common);
         theirs.extend(settings(&[("clip", 1.0)]));

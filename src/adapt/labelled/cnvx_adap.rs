@@ -209,7 +209,7 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::study::{Noise, Rehearsal};
 
     fn rehearse(mode: &str, noise: Noise) -> (f64, f64, Vec<(f64, f64)>, f64) {
@@ -273,9 +273,8 @@ mod tests {
             let (error, cap) = (radius(&shape, &public, settings).unwrap() + 1.0, 0.9 / 200.0);
             let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
             for (release, wanted) in plan.releases.iter().zip(wanted) {
-                let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism else {
-                    panic!()
-                };
+                assert_eq!(release.query.kind, QueryKind::Gaussian);
+                let l2_sensitivity = release.query.sensitivity;
                 assert!((l2_sensitivity / wanted - 1.0).abs() < 1e-9, "{mode} {}", release.label);
             }
         }

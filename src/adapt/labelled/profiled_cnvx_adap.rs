@@ -272,7 +272,7 @@ mod tests {
     use crate::data::Bounds;
     use crate::numeric::golden;
     use crate::privacy::Adjacency;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
@@ -491,9 +491,8 @@ mod tests {
         let kappa = 4.0 * errors.norm_squared() / 300.0;
         let expected = 4.0 * 0.75 * kappa.sqrt() / 200.0;
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
-            panic!()
-        };
+        assert_eq!(release.query.kind, QueryKind::Gaussian);
+        let (l2_sensitivity, coordinates) = (release.query.sensitivity, release.query.size);
         assert!((l2_sensitivity / expected - 1.0).abs() < 1e-9);
         assert_eq!((coordinates, release.count, plan.steps), (5, 7, 7));
         assert_eq!(release.adjacency, Adjacency::ReplaceOne);

@@ -387,7 +387,7 @@ mod tests {
     use crate::adapt::example;
     use crate::numeric::{Matrix, Vector};
     use crate::privacy::Private;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     #[test]
     fn scores_that_are_mostly_public_stay_within_the_range_rounding_included() {
@@ -400,9 +400,8 @@ mod tests {
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
         let objective = Objective::SingleStage;
         let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
-        let PlannedMechanism::Selection { range, .. } = plan.releases[0].mechanism else {
-            panic!()
-        };
+        assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
+        let range = plan.releases[0].query.sensitivity;
         let square = largest_square(&public.features).unwrap();
         let temperature = temperature(Mode::Rigorous, None, 1.0, objective);
         let exact = objective.weight(radius) * Sensitivity::of(&shape, square, temperature).range;

@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::adapt::Value;
     use crate::adapt::example;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     #[test]
     fn both_releases_attain_their_sensitivity() {
@@ -319,10 +319,8 @@ mod tests {
                 ("temperature".to_owned(), Value::Number(0.03)),
             ];
             let plan = example::plan(&MirrorDescent, &given.into(), &shape, &public).unwrap();
-            let PlannedMechanism::Gaussian { l2_sensitivity, .. } = plan.releases[0].mechanism
-            else {
-                panic!()
-            };
+            assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
+            let l2_sensitivity = plan.releases[0].query.sensitivity;
             let moved = Vector::from_vec(moved).norm();
             assert!(moved <= l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");
             assert!(moved > 0.99 * l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");

@@ -23,9 +23,8 @@ use super::overlap;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, Noise, Outcome, RunState};
-use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Calibrated, Spender, Watch};
+use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
+use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
@@ -158,7 +157,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
         target: plan.target,
         events: planned.calibrated.events.clone(),
         allow_large_delta: plan.allow_large_delta,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 
@@ -196,12 +195,12 @@ pub fn carry_out(
                 .cure("carry it out with the release of halflight that made the sweep"),
         ));
     }
-    let generator = NoiseGenerator::from_os()?;
+    let generator = NoiseSource::Secret.generator()?;
     task.claim()?;
     let events = grant.events.len();
     let opened = RunDirectory::create(&job.workspace, &grant.run, &job.session, &job.plan)
         .and_then(|directory| {
-            let transcript = job.prepare(&directory, &grant.run, None)?;
+            let transcript = job.prepare(&directory, &grant.run, grant.noise)?;
             Ok((directory, transcript))
         });
     let (directory, transcript) = opened.inspect_err(|error| {
@@ -222,7 +221,7 @@ pub fn carry_out(
         peeked: false,
         notes: Vec::new(),
         known: Vec::new(),
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         standing,
     };
     let Ended { mut summary, used } = job::perform(&job, assembly, opening, tell)?;

@@ -430,25 +430,23 @@ fn check_delta(delta: f64) -> Result<()> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::event::Mechanism;
+    use super::super::event::{Mechanism, Noise, QueryKind};
     use super::*;
 
     fn gaussian_event(sensitivity: f64, sigma: f64, count: u64) -> Event {
         Event {
             label: "gradient".into(),
             what: "a gradient".into(),
-            mechanism: Mechanism::Gaussian { sensitivity, sigma, grid: 0.0, coordinates: 5 },
+            mechanism: QueryKind::Gaussian.query(sensitivity, 5).with(Noise::ideal(sigma)),
             count,
             adjacency: Adjacency::ReplaceOne,
         }
     }
 
     fn on_grid(mut event: Event, steps: f64, length: u64) -> Event {
-        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = &mut event.mechanism else {
-            panic!()
-        };
-        *grid = *sigma / steps;
-        *coordinates = length;
+        let Mechanism { query, noise } = &mut event.mechanism;
+        noise.grid = noise.scale / steps;
+        query.size = length;
         event
     }
 
@@ -459,13 +457,7 @@ mod tests {
     #[test]
     fn a_run_that_ended_early_gets_no_more_than_its_plan_and_no_credit_for_having_been_fixed() {
         let sampled = |count| Event {
-            mechanism: Mechanism::SubsampledGaussian {
-                sensitivity: 1.0,
-                sigma: 1.0,
-                grid: 0.0,
-                coordinates: 1,
-                rate: 0.01,
-            },
+            mechanism: QueryKind::SampledSum { rate: 0.01 }.query(1.0, 1).with(Noise::ideal(1.0)),
             adjacency: Adjacency::ZeroOut,
             ..gaussian_event(1.0, 1.0, count)
         };
@@ -545,8 +537,7 @@ mod tests {
         }
         for grid in [-1.0, 1e-5, f64::NAN, f64::INFINITY] {
             let mut event = gaussian_event(1.0, 1.0, 1);
-            event.mechanism =
-                Mechanism::Gaussian { sensitivity: 1.0, sigma: 1.0, grid, coordinates: 1 };
+            event.mechanism.noise.grid = grid;
             let error = Composition::of(&[event]).unwrap_err();
             assert!(error.to_string().contains("at most σ/2^20"), "{error}");
         }

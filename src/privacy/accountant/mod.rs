@@ -25,8 +25,11 @@ pub mod rdp;
 mod reference;
 pub mod selections;
 pub mod subsampling;
+mod written;
 
 pub use calibration::{Calibrated, calibrate};
 pub use composition::Composition;
-pub use event::{Adjacency, Allotment, Event, Mechanism, PlannedMechanism, PlannedRelease, Target};
+pub use event::{
+    Adjacency, Allotment, Event, Mechanism, Noise, PlannedRelease, Query, QueryKind, Rule, Target,
+};
 pub use guarantee::{Coverage, Guarantee, round_up};

@@ -233,9 +233,7 @@ mod tests {
     use super::super::samples::{book, budget, damage, dataset, event, grant, one_account, put};
     use super::*;
     use crate::error::Kind;
-    use crate::privacy::accountant::{
-        Allotment, Mechanism, PlannedMechanism, PlannedRelease, calibrate,
-    };
+    use crate::privacy::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
 
     #[test]
     fn without_a_budget_or_with_an_unknown_past_nothing_is_admitted() {
@@ -272,13 +270,7 @@ mod tests {
     #[test]
     fn several_runs_are_admitted_by_the_sum_that_survives_adaptive_choices() {
         let minibatch = Event {
-            mechanism: Mechanism::SubsampledGaussian {
-                sensitivity: 1.0,
-                sigma: 1.5,
-                grid: 0.0,
-                coordinates: 4,
-                rate: 0.01,
-            },
+            mechanism: QueryKind::SampledSum { rate: 0.01 }.query(1.0, 4).with(Noise::ideal(1.5)),
             adjacency: Adjacency::ZeroOut,
             ..event(1.0, 300)
         };
@@ -375,7 +367,7 @@ mod tests {
             let release = PlannedRelease {
                 label: "gradient",
                 what: "a gradient".to_owned(),
-                mechanism: PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 50 },
+                query: QueryKind::Gaussian.query(0.01, 50),
                 count: 60,
                 noise: Allotment::Share(1.0),
                 adjacency: Adjacency::ReplaceOne,

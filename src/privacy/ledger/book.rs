@@ -325,7 +325,7 @@ impl Book {
     /// Takes a run into an account; noise that is no secret makes a gap of it.
     fn charge(&mut self, account: usize, record: RunRecord) {
         let account = &mut self.accounts[account];
-        if let Some(seed) = record.grant.noise.known_seed() {
+        if let Some(seed) = record.grant.noise.seed() {
             account.gaps.push(Gap {
                 cause: Cause::KnownNoise { run: record.grant.run.clone(), seed },
                 noticed: Some((record.time.clone(), record.granted.seq)),

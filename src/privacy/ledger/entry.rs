@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::overlap::Sketch;
 use crate::privacy::accountant::{Event, Target};
+use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::secret::{Secret, is_plain};
 
 /// Names a private dataset in the ledger and in exports. Random, so that an
@@ -39,35 +40,6 @@ pub struct Budget {
 impl Budget {
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
-    }
-}
-
-/// Where the noise of a run came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Noise {
-    /// From the operating system; nobody can repeat it.
-    #[default]
-    Secret,
-    /// From a seed that somebody typed, to find faults: whoever knows it can take the noise
-    /// away, so the run guarantees nothing.
-    KnownSeed(u64),
-}
-
-impl Noise {
-    pub fn of_seed(seed: Option<u64>) -> Self {
-        seed.map_or(Self::Secret, Self::KnownSeed)
-    }
-
-    pub fn known_seed(self) -> Option<u64> {
-        match self {
-            Self::Secret => None,
-            Self::KnownSeed(seed) => Some(seed),
-        }
-    }
-
-    fn is_secret(&self) -> bool {
-        self.known_seed().is_none()
     }
 }
 
@@ -140,16 +112,16 @@ pub struct Grant {
     pub events: Vec<Event>,
     /// δ ≥ 1/n was asked for by name.
     pub allow_large_delta: bool,
-    #[serde(default, skip_serializing_if = "Noise::is_secret")]
-    pub noise: Noise,
+    #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
+    pub noise: NoiseSource,
 }
 
 impl Grant {
     /// The method, and what must never be passed over about its noise.
     pub fn method_words(&self) -> String {
         match self.noise {
-            Noise::Secret => self.method.clone(),
-            Noise::KnownSeed(seed) => format!("{}{FORMERLY}{seed}", self.method),
+            NoiseSource::Secret => self.method.clone(),
+            NoiseSource::Seeded(seed) => format!("{}{FORMERLY}{seed}", self.method),
         }
     }
 
@@ -158,7 +130,7 @@ impl Grant {
         if let Some((method, seed)) = self.method.split_once(FORMERLY)
             && let Ok(seed) = seed.parse()
         {
-            (self.noise, self.method) = (Noise::KnownSeed(seed), method.to_owned());
+            (self.noise, self.method) = (NoiseSource::Seeded(seed), method.to_owned());
         }
         self
     }

@@ -87,7 +87,7 @@ mod witness;
 pub use account::{Account, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
-pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Noise, Outcome, RunId};
+pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub use total::{Standing, Total};

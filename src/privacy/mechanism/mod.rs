@@ -38,6 +38,6 @@ mod statistics;
 pub use direction::DirectionMechanism;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
-pub use generator::NoiseGenerator;
+pub use generator::{NoiseGenerator, NoiseSource};
 pub use poisson::PoissonSample;
 pub use selection::{ExponentialMechanism, NoisyMaximum, PermuteAndFlip};

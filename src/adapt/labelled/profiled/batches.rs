@@ -131,7 +131,7 @@ mod tests {
     use crate::data::Dataset;
     use crate::numeric::Vector;
     use crate::privacy::Target;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::study::{Noise, Rehearsal, Rehearsed};
 
     const PROFILE: Profile = Profile {
@@ -144,10 +144,9 @@ mod tests {
     };
 
     fn sensitivity(plan: &Plan) -> f64 {
-        match plan.releases[0].mechanism {
-            PlannedMechanism::SubsampledGaussian { l2_sensitivity, .. } => l2_sensitivity,
-            ref other => panic!("{other:?}"),
-        }
+        let query = plan.releases[0].query;
+        assert!(matches!(query.kind, QueryKind::SampledSum { .. }), "{query:?}");
+        query.sensitivity
     }
 
     fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: Noise) -> Rehearsed {

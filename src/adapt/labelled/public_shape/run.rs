@@ -192,7 +192,7 @@ mod tests {
         let scale = |neighbours: &str| {
             let rehearsed = rehearse(&public, &private, Noise::For(target), neighbours);
             assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
-            rehearsed.calibrated.events[0].mechanism.scale()
+            rehearsed.calibrated.events[0].mechanism.noise.scale
         };
         assert!(scale("zero_out") < 0.7 * scale("replace_one"));
     }

@@ -276,7 +276,7 @@ mod tests {
     use crate::adapt::labelled::weighted::objective::Caps;
     use crate::data::Bounds;
     use crate::numeric::golden::{self, Golden};
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     /// The five records of the reference at its w and the u of `case`.
     fn reference(learner: Learner, pulls: Pulls, case: &str, radius: f64) -> (Descent, Records) {
@@ -418,8 +418,8 @@ mod tests {
                 let slopes = Vector::from_vec(descent.private_slopes(&one))
                     - Vector::from_vec(descent.private_slopes(&other));
                 for (release, moved) in planned.iter().zip([gradients, slopes.norm()]) {
-                    let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism
-                    else { panic!() };
+                    prop_assert_eq!(release.query.kind, QueryKind::Gaussian);
+                    let l2_sensitivity = release.query.sensitivity;
                     prop_assert!(moved <= l2_sensitivity, "{} {moved}", release.label);
                 }
             }
