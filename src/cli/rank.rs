@@ -85,7 +85,7 @@ impl Rank {
         }
         let workspace = Workspace::of_session(&self.session)?;
         let private = session.ranking.private_name(&session)?.to_owned();
-        let manner = self.manner(&session, &private);
+        let manner = self.manner(&session, &private)?;
         let mut datasets = Vec::new();
         let mut unread = Vec::new();
         let wanted = session.ranking.public_names(&session);
@@ -147,17 +147,17 @@ impl Rank {
         Ok(())
     }
 
-    fn manner(&self, session: &Session, private: &str) -> Manner {
-        let Some(epsilon) = self.private else { return Manner::Curator };
+    fn manner(&self, session: &Session, private: &str) -> Result<Manner> {
+        let Some(epsilon) = self.private else { return Ok(Manner::Curator) };
         let of_budget = session.budgets.get(private).map(|budget| budget.delta);
         let delta = self.delta.or(of_budget).unwrap_or(1e-6);
-        let target = Target { epsilon, delta };
-        match self.mechanism {
+        let target = Target::new(epsilon, delta)?;
+        Ok(match self.mechanism {
             Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
             Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
             Mechanism::Table => Manner::Table(target),
             Mechanism::Direction => Manner::Direction(target),
-        }
+        })
     }
 }
 

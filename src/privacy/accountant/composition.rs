@@ -70,12 +70,12 @@ use super::pair::Pair;
 use super::rdp::Draws;
 use super::selections::Selections;
 use super::subsampling::{Subsampled, View};
+use super::target::check_delta;
 use super::{contour, gate, gaussian, pld, rdp};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
 
 /// The smallest δ that a guarantee is computed for.
-pub(super) const LEAST_DELTA: f64 = 1e-300;
 /// The most discretisation that the argument above covers: 2⁻¹⁰.
 const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
@@ -416,14 +416,6 @@ fn too_much() -> Error {
     Error::usage("the events together leak more than can be counted").cure(
         "keep the root of the sum of count·(sensitivity/scale)² below 1e150, and counts below 2^64: more noise, or fewer draws",
     )
-}
-
-fn check_delta(delta: f64) -> Result<()> {
-    if (LEAST_DELTA..1.0).contains(&delta) {
-        return Ok(());
-    }
-    Err(Error::usage(format!("δ = {delta} is outside 1e-300 to 1"))
-        .cure("choose a δ above 0 and well below one over the number of records"))
 }
 
 #[cfg(test)]

@@ -28,14 +28,6 @@ impl Adjacency {
     }
 }
 
-/// The (ε, δ) a user asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    pub epsilon: f64,
-    pub delta: f64,
-}
-
 /// A release that a method will make, before its noise is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRelease {

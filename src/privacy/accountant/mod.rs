@@ -25,11 +25,13 @@ pub mod rdp;
 mod reference;
 pub mod selections;
 pub mod subsampling;
+pub mod target;
 mod written;
 
 pub use calibration::{Calibrated, calibrate};
 pub use composition::Composition;
 pub use event::{
-    Adjacency, Allotment, Event, Mechanism, Noise, PlannedRelease, Query, QueryKind, Rule, Target,
+    Adjacency, Allotment, Event, Mechanism, Noise, PlannedRelease, Query, QueryKind, Rule,
 };
 pub use guarantee::{Coverage, Guarantee, round_up};
+pub use target::Target;

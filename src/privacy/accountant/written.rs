@@ -101,8 +101,8 @@ mod tests {
             let same = |other: &Mechanism| other.query.kind == mechanism.query.kind;
             assert_eq!(read.iter().position(same), Some(one), "two kinds are read as one");
         }
-        assert_eq!(read[0].query.sensitivity, 0.0012247446803080226);
-        assert_eq!((read[1].noise, read[1].query.size), (Noise::ideal(2.5), 5));
+        let sampled = QueryKind::SampledSum { rate: 0.1 }.query(1.0, 5);
+        assert_eq!(read[1], sampled.with(Noise::ideal(2.5)));
         let unknown = r#"{"selection":{"range":0.2,"scale":1.0,"candidates":9,"more":1}}"#;
         assert!(serde_json::from_str::<Mechanism>(unknown).is_err());
     }

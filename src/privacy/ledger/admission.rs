@@ -4,6 +4,7 @@ use super::account::Account;
 use super::delta;
 use super::entry::{Budget, Grant};
 use crate::error::{Error, Result};
+use crate::privacy::accountant::target::check_delta;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Target, round_up};
 
 impl Account {
@@ -193,13 +194,6 @@ impl Account {
         }
         Ok(Some(Composition::gaussian(mu, spent.adjacency).guarantee(delta)?.epsilon_lower))
     }
-}
-
-pub(super) fn check_delta(delta: f64) -> Result<()> {
-    if delta > 0.0 && delta < 1.0 {
-        return Ok(());
-    }
-    Err(Error::usage(format!("{delta} is no value for δ")).cure("give a number between 0 and 1"))
 }
 
 /// Enough decimals for three significant digits, and three at least.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::account::{Account, RunRecord, RunState, Unprotected};
-use super::admission::check_delta;
 use super::entry::{AccountId, DatasetRecord, Entry, Line, RunId};
 use super::gap::{Cause, Gap};
 use crate::data::overlap::{Overlap, Sketch};
 use crate::error::{Error, Result};
+use crate::privacy::accountant::target::check_delta;
 use crate::privacy::secret::Secret;
 
 /// All accounts, in order of opening.

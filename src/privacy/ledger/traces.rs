@@ -160,10 +160,7 @@ impl Trace {
                 target: it.target,
                 events: it.mechanisms,
                 allow_large_delta: it.allow_large_delta,
-                noise: match it.noise {
-                    NoiseSource::Secret => NoiseSource::of_seed(stated_seed(&it.statement)),
-                    seeded => seeded,
-                },
+                noise: NoiseSource::of_seed(it.noise.seed().or_else(|| stated_seed(&it.statement))),
             };
             Proof { grant, dataset: begun.map(|begun| begun.private) }
         });
