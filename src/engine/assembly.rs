@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
-        use crate::engine::job::Judge;
+        use crate::engine::judge::Judge;
         use crate::privacy::Watch;
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
         let watch = Watch::open();

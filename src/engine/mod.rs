@@ -5,6 +5,8 @@
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | `steps` | the steps of a run, written down one by one |
+//! | [`judge`] | how good a model is on the records held out of training |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
@@ -22,6 +24,7 @@ pub mod control;
 pub mod count;
 pub mod desk;
 pub mod job;
+pub mod judge;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;
@@ -29,6 +32,7 @@ pub mod overlap;
 pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;
+mod steps;
 pub mod sweep;
 
 pub use assembly::Assembly;

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use super::assembly::{refuse_overlap, shared_classes};
 use super::control::Control;
-use super::job::{new_run_id, open_budget, panic_message};
+use super::job::{new_run_id, open_budget};
 use super::overlap;
+use super::steps::panic_message;
 use crate::data::images::Shape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{

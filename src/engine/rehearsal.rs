@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::assembly::{Assembly, assemble};
-use super::job::{Job, Judge, Moment, Progress, Summary, epsilon_of};
+use super::job::{Job, Moment, Progress, Summary};
+use super::judge::Judge;
+use super::steps::epsilon_of;
 use crate::data::Source;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::Composition;
