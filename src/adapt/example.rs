@@ -1,7 +1,6 @@
 //! Made data for the tests of this layer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -17,7 +16,7 @@ use crate::privacy::Target;
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
-    Problem { shape: shape.clone(), public: Arc::new(public.clone()), seed: 0 }
+    Problem { shape: shape.clone(), public: public.clone().into(), seed: 0 }
 }
 
 /// Of a method at [`TARGET`].

@@ -1,8 +1,6 @@
 //! What a method works on.
 
-use std::sync::Arc;
-
-use super::Spec;
+use super::{PublicRecords, Spec};
 use crate::data::{Bounded, Bounds, Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
@@ -46,7 +44,7 @@ pub struct StartingModel {
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub shape: ProblemShape,
-    pub public: Arc<Dataset>,
+    pub public: PublicRecords,
     /// Seeds everything random that is not noise.
     pub seed: u64,
 }
@@ -64,7 +62,7 @@ pub(super) struct Expected {
 impl Problem {
     /// The public records by themselves: moved, unless somebody else holds them too.
     pub(super) fn into_public(self) -> Dataset {
-        Arc::unwrap_or_clone(self.public)
+        self.public.into_dataset()
     }
 
     pub(super) fn expected(&self, spec: &Spec) -> Expected {
@@ -112,8 +110,10 @@ impl Problem {
                 .at(place)
                 .cure("choose the column to predict"));
         };
-        let target = public.target.iter().flatten();
-        let numbers = public.features.iter().chain(target).all(|number| number.is_finite());
+        let numbers = public.once("finite", 0.0, |data| {
+            let target = data.target.iter().flatten();
+            Ok(data.features.iter().chain(target).all(|number| number.is_finite()))
+        })?;
         if labels != public.len() || !numbers {
             return Err(Error::failed("a feature or label is missing or not a finite number")
                 .at(place)
@@ -195,7 +195,7 @@ mod tests {
         let (shape, public, private) = example::shifted(3, 40, 30, 1);
         let with = |shape: &ProblemShape, public: &Dataset| Problem {
             shape: shape.clone(),
-            public: Arc::new(public.clone()),
+            public: public.clone().into(),
             seed: 0,
         };
         let spec = method("target_only").unwrap().spec();

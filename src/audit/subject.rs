@@ -1,7 +1,6 @@
 //! Who is audited.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
@@ -74,7 +73,7 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let problem = Problem { shape, public: Arc::new(public), seed: 0 };
+        let problem = Problem { shape, public: public.into(), seed: 0 };
         let aim = target.unwrap_or(TARGET);
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {

@@ -2,10 +2,6 @@
 //! is drawn here and nothing is written: the Plan screen uses it for its cost
 //! panel, a job for its start.
 
-use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Arc;
-
 use super::overlap;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::preparation::{
@@ -21,6 +17,8 @@ use crate::privacy::ledger::delta;
 use crate::privacy::{Calibrated, Private};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
+use std::collections::HashSet;
+use std::path::Path;
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
@@ -168,9 +166,10 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
             .map_err(|error| error.at(private.definition.name.clone()))?;
     let bounds = public.bounds;
-    let train = table
-        .try_map(|table| preparation.apply_to_private_rows(table, &train, "private", with_label))?;
-    let train = train.into_usable(|train| Ok(Bounded::within(train, bounds)))?;
+    let train = table.try_map(|table| {
+        let train = preparation.apply_to_private_rows(table, &train, "private", with_label)?;
+        Ok(Bounded::within(train, bounds))
+    })?;
     let private_holdout = labelled.then(|| {
         table.try_map(|table| {
             preparation.apply_to_private_rows_for_evaluation(table, &test, "private hold-out")
@@ -189,7 +188,7 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         classes: preparation.class_names().to_vec(),
         start: start.map(|(start, _)| start),
     };
-    let problem = Problem { shape, public: Arc::new(public), seed: plan.seed };
+    let problem = Problem { shape, public: public.into(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
     let calibrated = prepared.plan().calibrate(plan.target)?;
     let mut warnings = prepared.plan().warnings.clone();

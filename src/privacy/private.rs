@@ -11,7 +11,7 @@
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
-//! | `Private::map`, `try_map`, `try_into_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
@@ -247,18 +247,6 @@ impl<T> Private<T> {
         transform: impl Fn(&T) -> Result<U> + Sync,
     ) -> Result<Private<U>> {
         transform(&self.0).map(Private::new)
-    }
-
-    /// Like [`Self::map_usable`] for a transformation that takes the value over: what nobody
-    /// else holds is not copied.
-    pub(crate) fn into_usable<U>(
-        self,
-        transform: impl Fn(T) -> std::result::Result<U, Fault> + Sync,
-    ) -> Result<Private<U>>
-    where
-        T: Clone,
-    {
-        Ok(Private::new(transform(Arc::unwrap_or_clone(self.0))?))
     }
 
     /// Releases a vector with Gaussian noise. `release` is one that the run's plan announced:

@@ -223,7 +223,7 @@ fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64
         start: None,
     };
     let records = shape.private_records;
-    let problem = adapt::Problem { shape, public: Arc::new(public.clone()), seed };
+    let problem = adapt::Problem { shape, public: public.clone().into(), seed };
     let calibrated = method.prepare(&settings, problem, target)?.plan().calibrate(target)?;
     let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
     let mut spender = Spender::rehearsal(&calibrated, seed);

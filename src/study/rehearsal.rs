@@ -4,7 +4,6 @@
 //! same steps, the same mechanisms. Only the generator of the noise is seeded.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
 use crate::data::{Bounded, Dataset};
@@ -67,7 +66,7 @@ impl Rehearsal<'_> {
     fn prepare(&self) -> Result<Prepared> {
         let method = adapt::method(self.method)?;
         let settings = method.spec().check(&self.settings)?;
-        let public = Arc::new(self.public.clone());
+        let public = self.public.clone().into();
         let problem = Problem { shape: self.shape(), public, seed: self.seed };
         method.prepare(&settings, problem, self.noise.target())
     }

@@ -256,21 +256,19 @@ fn anchors(
     let Problem { shape, public, seed, .. } = problem;
     let known = shape.classes.len();
     let records = match labels {
-        AnchorLabels::Own => Records::new(public, known)?,
-        AnchorLabels::Random => {
-            Records::new(&Dataset { classes: None, ..Dataset::clone(public) }, known)?
-        }
+        AnchorLabels::Own => Records::new(public.shared(), known)?,
+        AnchorLabels::Random => Records::unlabelled(public.shared()),
     };
     let mut generator = generator(*seed, ANCHORS);
     let mut at: Vec<usize> = (0..records.len()).collect();
     rand::seq::SliceRandom::shuffle(at.as_mut_slice(), &mut generator);
     at.truncate(count);
-    let class = |i: &usize| match records.classes.get(*i) {
+    let class = |i: &usize| match records.classes().get(*i) {
         Some(class) => *class,
         None => generator.random_range(0..known as u32),
     };
     let classes = at.iter().map(class).collect();
-    seen(design, &Records { features: records.features.select_columns(&at), classes })
+    seen(design, records.select(&at).of_classes(classes))
 }
 
 fn plan(

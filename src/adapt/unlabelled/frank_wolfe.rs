@@ -33,7 +33,7 @@
 //! parts move within the range that the scores move in, so a gap moves by at most R either
 //! way, and gaps of different iterates by amounts within a range of 2R.
 
-use super::discrepancy::{Sensitivity, largest_square};
+use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
     MODE, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting, State,
     TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
@@ -186,7 +186,7 @@ fn plan(
     let printed = mode == Mode::AsPrinted;
     let best_model =
         objective == Objective::SingleStage && !printed && settings.model_step == ModelStep::Best;
-    let square = largest_square(&public.features)?;
+    let square = largest_square_of(public)?;
     let temperature = temperature(mode, settings.temperature, shape.bounds.feature_norm, objective);
     let sensitivity = Sensitivity::of(shape, square, temperature);
     let suitable = automatic_rounds(shape, sensitivity, target);
@@ -402,7 +402,7 @@ mod tests {
         let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
         assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
         let range = plan.releases[0].query.sensitivity;
-        let square = largest_square(&public.features).unwrap();
+        let square = largest_square_of(&public.clone().into()).unwrap();
         let temperature = temperature(Mode::Rigorous, None, 1.0, objective);
         let exact = objective.weight(radius) * Sensitivity::of(&shape, square, temperature).range;
         let problem = Reweighting {

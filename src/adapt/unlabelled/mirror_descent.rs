@@ -23,7 +23,7 @@
 //! The bound falls with K until noise makes up half of g, which is where K is set; beyond
 //! that, more rounds change neither bound nor cost in privacy.
 
-use super::discrepancy::{Sensitivity, Smoothed, largest_square};
+use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE, WEIGHT_RIDGE,
@@ -105,7 +105,7 @@ impl Method for MirrorDescent {
         let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
         let norm = shape.bounds.feature_norm;
         let temperature = temperature(settings.mode, settings.temperature, norm, objective);
-        let square = largest_square(&public.features)?;
+        let square = largest_square_of(public)?;
         let sensitivity = Sensitivity::of(shape, square, temperature);
         let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
             Mode::AsPrinted => PRINTED_ROUNDS,

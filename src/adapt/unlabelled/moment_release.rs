@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::discrepancy::largest_square;
+use super::discrepancy::largest_square_of;
 use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
@@ -137,7 +137,7 @@ impl Method for MomentRelease {
         _target: Target,
     ) -> Result<(Plan, Start)> {
         let settings = MomentReleaseSettings::of(settings)?;
-        largest_square(&problem.public.features)?;
+        largest_square_of(&problem.public)?;
         let form = form(&problem.shape, settings)?;
         let (plan, release) = plan(&problem.shape, form, settings.iterations);
         let steps = plan.steps;

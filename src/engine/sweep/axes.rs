@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn values_out_of_range_and_unknown_fields_are_refused_with_what_fits() {
         assert!(refusal(&["epsilon=0.5,-1"]).contains("above 0 and at most 10000"));
-        assert!(refusal(&["delta=1"]).contains("above 0 and below 1"));
+        assert!(refusal(&["delta=1"]).contains("δ must be above 0"));
         assert!(refusal(&["seed=1.5"]).contains("whole number"));
         assert!(refusal(&["steps=20,2.5"]).contains("a whole number up to"));
         assert!(refusal(&["stepz=20"]).contains("steps"));

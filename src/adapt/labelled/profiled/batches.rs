@@ -121,6 +121,8 @@ fn few_records(shape: &ProblemShape, steps: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
@@ -216,7 +218,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = Records::new(private.clone(), private.target.clone().unwrap());
+                let records = Records::new(Arc::new(private.clone()), private.target.clone().unwrap());
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

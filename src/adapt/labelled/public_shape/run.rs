@@ -62,17 +62,16 @@ pub fn begin(
     let release = statistics(&query, adjacency, private_records);
     let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
     let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
-    run.state = Some(run.prepare(ground, private, private_records)?);
+    run.state = Some(run.prepare(ground, &private, private_records)?);
     Ok(Box::new(run))
 }
 
 impl Adaptation {
-    fn prepare(&self, ground: Ground, private: Private<Bounded>, records: usize) -> Result<State> {
+    fn prepare(&self, ground: Ground, private: &Private<Bounded>, records: usize) -> Result<State> {
         let ground = ground.weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
-        let private = private.into_usable(|data| {
-            let data = data.into_dataset();
-            let labels = Labels::of(&data).map_err(|_| UNLABELLED)?;
+        let private = private.map_usable(|data| {
+            let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
             Ok((shape.see(&data.features), labels))
         })?;
         let rounds = Rounds::new(ground, self.query, self.sigma, records);
@@ -82,7 +81,7 @@ impl Adaptation {
     fn learn(&mut self) -> Result<Step> {
         if let Some(Lesson { problem, private }) = self.lesson.take() {
             let ground = super::learn(&problem.public, problem.seed)?;
-            self.state = Some(self.prepare(ground, private, problem.shape.private_records)?);
+            self.state = Some(self.prepare(ground, &private, problem.shape.private_records)?);
         }
         let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
         let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));

@@ -269,6 +269,8 @@ impl Run for Descent {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -289,7 +291,7 @@ mod tests {
             _ => golden.vector("J.labels").as_slice().to_vec(),
         };
         let records = |x: &str, labels: &[f64]| Records {
-            data: example::labelled(golden.records(x), labels.to_vec()),
+            data: example::labelled(golden.records(x), labels.to_vec()).into(),
             labels: labels.to_vec(),
         };
         let (public, private) =
@@ -408,7 +410,8 @@ mod tests {
                     releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
                 let with = |x: &[f64], y: f64| {
                     let mut records = private.clone();
-                    records.data.features.set_column(0, &Vector::from_column_slice(x));
+                    let data = Arc::make_mut(&mut records.data);
+                    data.features.set_column(0, &Vector::from_column_slice(x));
                     records.labels[0] = y;
                     records
                 };

@@ -1,0 +1,111 @@
+//! The public records of a problem, with what was worked out of them.
+//!
+//! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
+//! needs of all of them, such as their largest norm, is therefore noted beside them.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::data::Dataset;
+use crate::error::Result;
+
+/// How many notes are kept; the oldest goes first.
+const MOST: usize = 16;
+
+/// Public records; copies share them and their notes.
+#[derive(Clone)]
+pub struct PublicRecords {
+    data: Arc<Dataset>,
+    notes: Arc<Mutex<Vec<Note>>>,
+}
+
+struct Note {
+    what: &'static str,
+    /// The bits of the setting that it depends on.
+    setting: u64,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+impl PublicRecords {
+    /// The records without their notes.
+    pub fn shared(&self) -> Arc<Dataset> {
+        Arc::clone(&self.data)
+    }
+
+    /// The records by themselves: moved, unless somebody else holds them too.
+    pub(super) fn into_dataset(self) -> Dataset {
+        Arc::unwrap_or_clone(self.data)
+    }
+
+    /// What `work` makes of the records, which is done once. `what` names it; it depends on the
+    /// records and on `setting` alone.
+    pub(super) fn once<T: Any + Send + Sync + Clone>(
+        &self,
+        what: &'static str,
+        setting: f64,
+        work: impl FnOnce(&Dataset) -> Result<T>,
+    ) -> Result<T> {
+        let setting = setting.to_bits();
+        let notes = || self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = notes()
+            .iter()
+            .find(|note| note.what == what && note.setting == setting)
+            .and_then(|note| note.value.downcast_ref::<T>().cloned());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let value = work(&self.data)?;
+        let mut notes = notes();
+        if notes.len() == MOST {
+            notes.remove(0);
+        }
+        notes.push(Note { what, setting, value: Arc::new(value.clone()) });
+        Ok(value)
+    }
+}
+
+impl From<Dataset> for PublicRecords {
+    fn from(data: Dataset) -> Self {
+        Self { data: Arc::new(data), notes: Arc::default() }
+    }
+}
+
+impl std::ops::Deref for PublicRecords {
+    type Target = Dataset;
+
+    fn deref(&self) -> &Dataset {
+        &self.data
+    }
+}
+
+impl std::fmt::Debug for PublicRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.data.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::example;
+    use crate::error::Error;
+
+    #[test]
+    fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {
+        let (_, public, _) = example::shifted(2, 30, 20, 1);
+        let records = PublicRecords::from(public);
+        let length = |setting: f64| {
+            records.clone().once("length", setting, |data| Ok(setting * data.len() as f64))
+        };
+        assert_eq!((length(1.0).unwrap(), length(2.0).unwrap()), (30.0, 60.0));
+        let again = records.once::<f64>("length", 1.0, |_| panic!("worked out twice"));
+        assert_eq!(again.unwrap(), 30.0);
+        let fails = |_: &Dataset| Err::<f64, _>(Error::failed("no"));
+        assert!(records.once("width", 0.0, fails).is_err());
+        assert_eq!(records.once("width", 0.0, |_| Ok(7.0)).unwrap(), 7.0);
+        for setting in 0..40 {
+            length(f64::from(setting)).unwrap();
+        }
+        assert_eq!(records.notes.lock().unwrap().len(), MOST);
+    }
+}
