@@ -10,6 +10,7 @@ use super::cautions;
 use super::control::Control;
 use super::judge::{Judge, Scores};
 use super::overlap;
+use super::prepared::PreparedStore;
 use super::steps::Steps;
 use crate::adapt::Step;
 use crate::error::{Error, Result};
@@ -32,6 +33,8 @@ pub struct Job {
     pub workspace: Workspace,
     pub watch: Watch,
     pub control: Control,
+    /// What is prepared for it or for others like it.
+    pub prepared: PreparedStore,
 }
 
 /// What a run tells while it works.
@@ -115,10 +118,9 @@ pub fn execute_insecurely(
 }
 
 fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
-    let loaded = job.loaded();
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
-    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
+    let assembly = job.assemble()?;
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
@@ -162,6 +164,12 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
 }
 
 impl Job {
+    /// Everything that its run needs.
+    pub(super) fn assemble(&self) -> Result<Assembly> {
+        let plan = self.plan.resolved(&self.workspace);
+        assemble(&self.session, &plan, &self.loaded(), &self.prepared)
+    }
+
     /// The datasets of its plan.
     pub(super) fn loaded(&self) -> Vec<&Loaded> {
         let plan = &self.plan;

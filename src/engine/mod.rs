@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
+//! | [`prepared`] | records that were prepared once, for previews and runs |
+//! | [`preview`] | what a plan would cost |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | `steps` | the steps of a run, written down one by one |
 //! | [`judge`] | how good a model is on the records held out of training |
@@ -29,6 +31,8 @@ pub mod lookup;
 #[cfg(test)]
 mod null_records;
 pub mod overlap;
+pub mod prepared;
+pub mod preview;
 pub mod ranking;
 pub(crate) mod rehearsal;
 pub mod resume;
@@ -39,4 +43,5 @@ pub use assembly::Assembly;
 pub use control::Control;
 pub use desk::{Desk, Report, Request};
 pub use job::{Job, Moment, Summary};
+pub use prepared::PreparedStore;
 pub use ranking::{RankingJob, RankingMoment, RankingSummary};

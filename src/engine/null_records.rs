@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::assembly::{Assembly, assemble};
+use super::prepared::PreparedStore;
 use super::ranking::prepare;
 use crate::adapt;
 use crate::data::{Dataset, PreparationSettings, Task};
@@ -67,7 +68,7 @@ fn load(session: &Session, directory: &Path) -> Vec<Loaded> {
 }
 
 fn assembled(session: &Session, loaded: &[Loaded], method: &str) -> Assembly {
-    assemble(session, &plan(method), &loaded.iter().collect::<Vec<_>>())
+    assemble(session, &plan(method), &loaded.iter().collect::<Vec<_>>(), &PreparedStore::default())
         .unwrap_or_else(|error| panic!("{method}: {error}"))
 }
 

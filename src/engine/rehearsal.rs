@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, assemble};
+use super::assembly::Assembly;
 use super::job::{Job, Moment, Progress, Summary};
 use super::judge::Judge;
 use super::steps::epsilon_of;
@@ -35,7 +35,7 @@ pub(crate) fn rehearse(
         return Err(Error::refused("only built-in data may be rehearsed on")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
-    let assembly = assemble(&job.session, &job.plan, &loaded)?;
+    let assembly = job.assemble()?;
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (warnings, cautions) = (Vec::new(), None);
     tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });

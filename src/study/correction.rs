@@ -227,7 +227,7 @@ fn correct(ground: &Ground, split: &Split, task: Task, target: Target, seed: u64
     let calibrated = method.prepare(&settings, problem, target)?.plan().calibrate(target)?;
     let private = Private::new(Bounded::within(split.private.clone(), public.bounds));
     let mut spender = Spender::rehearsal(&calibrated, seed);
-    let mut run = public_shape::begin(ground.clone(), private, records, &settings, &calibrated)?;
+    let mut run = public_shape::begin(ground.clone(), &private, records, &settings, &calibrated)?;
     run.drive(&mut spender, &Watch::sealed(), |_, _, _| Ok(()))?;
     Ok(run.finish()?.into_inner())
 }

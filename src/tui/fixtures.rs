@@ -25,7 +25,8 @@ use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
 use crate::adapt::{Explained, Measure, Series, Step};
-use crate::engine::assembly::assemble;
+use crate::engine::PreparedStore;
+use crate::engine::assembly::propose;
 use crate::engine::desk::{News, Preview};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
@@ -89,19 +90,19 @@ fn first_preview() -> Preview {
     let session = demo::session("bikeshare").unwrap();
     let plan = session.plans[0].clone();
     let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
-    let assembly = assemble(&session, &plan, &loaded).unwrap();
+    let proposal = propose(&session, &plan, &loaded, &PreparedStore::default()).unwrap();
     Preview {
-        shape: assembly.problem.shape.clone(),
-        releases: assembly.prepared.plan().clone(),
+        shape: proposal.problem.shape.clone(),
+        releases: proposal.prepared.plan().clone(),
         account: AccountId("new account".to_owned()),
         budget: session.budgets.get(&plan.private).copied(),
         standing: Standing::AtMost,
         spent: None,
-        after: Some(assembly.calibrated.guarantee.clone()),
+        after: Some(proposal.calibrated.guarantee.clone()),
         fits: Some(9),
         refusal: None,
-        calibrated: assembly.calibrated,
-        warnings: assembly.warnings,
+        calibrated: proposal.calibrated,
+        warnings: proposal.warnings,
         plan,
     }
 }

@@ -16,10 +16,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::assembly::assemble;
+use super::assembly::propose;
 use super::control::Control;
 use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
 use super::overlap;
+use super::prepared::PreparedStore;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
@@ -57,11 +58,13 @@ impl Order<'_> {
     /// Calibrates every task; draws and writes nothing.
     pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+        let store = PreparedStore::default();
         let planned = variants.into_iter().map(|variant| {
-            let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
+            let plan = variant.plan.resolved(self.workspace);
+            let proposal = propose(self.session, &plan, &loaded, &store)
                 .map_err(|error| error.within(&variant.plan.name))?;
-            let (calibrated, plan) = (assembly.calibrated, assembly.prepared.plan().clone());
-            Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
+            let (calibrated, plan) = (proposal.calibrated, proposal.prepared.plan().clone());
+            Ok(Planned { variant, calibrated, plan, warnings: proposal.warnings })
         });
         planned.collect()
     }
@@ -174,6 +177,7 @@ pub fn carry_out(
     task: &TaskDirectory,
     datasets: Vec<Arc<Loaded>>,
     control: Control,
+    prepared: PreparedStore,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
     let carried = task.grant(&task.workspace()?.secret()?.secret)?;
@@ -185,10 +189,10 @@ pub fn carry_out(
     })?;
     let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
     let workspace = task.workspace()?;
-    let job = Job { session, plan, datasets, workspace, watch, control };
+    let job = Job { session, plan, datasets, workspace, watch, control, prepared };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
-    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
+    let assembly = job.assemble()?;
     if grant.events != assembly.calibrated.events {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")
@@ -254,6 +258,7 @@ pub fn run_here(
         }
     }
     let next = AtomicUsize::new(0);
+    let store = PreparedStore::default();
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, waiting.len().max(1)) {
             scope.spawn(|| {
@@ -262,7 +267,8 @@ pub fn run_here(
                         return;
                     }
                     let (task, control) = (sweep.task(*index), control.clone());
-                    let work = || carry_out(&task, datasets.to_vec(), control, &mut |_| {});
+                    let (datasets, store) = (datasets.to_vec(), store.clone());
+                    let work = || carry_out(&task, datasets, control, store, &mut |_| {});
                     // Many tasks at once keep the machine busy by themselves.
                     let done = if jobs > 1 { parallel::alone(work) } else { work() };
                     told(*index, &done);

@@ -50,7 +50,7 @@ pub(super) fn start(
 /// A run on what public records have taught already: they are taught once for many runs.
 pub fn begin(
     ground: Ground,
-    private: Private<Bounded>,
+    private: &Private<Bounded>,
     private_records: usize,
     settings: &Settings,
     noise: &Calibrated,
@@ -62,7 +62,7 @@ pub fn begin(
     let release = statistics(&query, adjacency, private_records);
     let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
     let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
-    run.state = Some(run.prepare(ground, &private, private_records)?);
+    run.state = Some(run.prepare(ground, private, private_records)?);
     Ok(Box::new(run))
 }
 
