@@ -48,7 +48,6 @@ mod measure;
 mod mode;
 pub mod plan;
 pub mod problem;
-mod public_records;
 mod registry;
 #[cfg(test)]
 mod smallest;
@@ -61,6 +60,5 @@ use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
 pub use plan::{Explained, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
-pub use public_records::PublicRecords;
 pub use registry::{method, methods};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

@@ -1,7 +1,7 @@
 //! What a method works on.
 
-use super::{PublicRecords, Spec};
-use crate::data::{Bounded, Bounds, Dataset, Task};
+use super::Spec;
+use crate::data::{Bounded, Bounds, Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::privacy::{Fault, Private};
@@ -110,7 +110,7 @@ impl Problem {
                 .at(place)
                 .cure("choose the column to predict"));
         };
-        let numbers = public.once("finite", 0.0, |data| {
+        let numbers = public.once("finite", 0.0, |data, _| {
             let target = data.target.iter().flatten();
             Ok(data.features.iter().chain(target).all(|number| number.is_finite()))
         })?;

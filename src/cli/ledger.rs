@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
-use crate::error::{Error, Result};
+use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId, RunState, Standing};
 use crate::privacy::{Ledger, NoiseSource};
@@ -137,7 +137,8 @@ impl LedgerCommand {
         }
         if book.damaged {
             return Err(Error::failed(book.warnings.join("; "))
-                .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
+                .cure("repair it")
+                .asking(Action::Repair));
         }
         if self.json {
             return Ok(());
@@ -160,6 +161,9 @@ impl LedgerCommand {
         print_line(&format!("ledger {}", ledger.path().display()))?;
         for warning in &book.warnings {
             print_line(&format!("  warning: {warning}"))?;
+        }
+        if book.damaged {
+            print_line(&format!("  what to do: {}", messages::commands(&Action::Repair)))?;
         }
         if book.accounts.is_empty() {
             print_line(if book.damaged {

@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::Control;
+use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
@@ -110,9 +111,17 @@ impl Rank {
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.stop())?;
         let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
-        let allow_large_delta = self.allow_large_delta;
-        let job =
-            RankingJob { session, datasets, workspace, watch, control, manner, allow_large_delta };
+        let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
+        let job = RankingJob {
+            session,
+            datasets,
+            workspace,
+            watch,
+            control,
+            manner,
+            allow_large_delta,
+            prepared,
+        };
         let mut progress = None;
         let summary = rank(&job, &mut |moment| match moment {
             RankingMoment::Begun { total, remarks } => {
@@ -184,6 +193,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
     }
     for (name, error) in &summary.left_out {
         lines.push(format!("  left out: {name}: {}", error.what()));
+        let error = error.in_words(messages::commands);
         lines.extend(error.cure_text().map(|cure| format!("    what to do: {cure}")));
     }
     lines.join("\n")

@@ -155,7 +155,7 @@ pub fn propose(
         foreign: *foreign,
         with_label: method.spec().needs_private_labels,
     };
-    let records = store.get(source, || parts.prepare(plan, theirs.as_ref()))?;
+    let records = store.plan.get(source, || parts.prepare(plan, theirs.as_ref()))?;
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.

@@ -429,7 +429,7 @@ impl Clerk {
                 let names = session.ranking.public_names(&session).into_iter();
                 let names = names.chain(session.ranking.private_name(&session).ok());
                 let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
-                let workspace = self.workspace.clone();
+                let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
                 let job = RankingJob {
                     session,
                     datasets,
@@ -438,6 +438,7 @@ impl Clerk {
                     control,
                     manner,
                     allow_large_delta: false,
+                    prepared,
                 };
                 self.rank(id, job);
             }

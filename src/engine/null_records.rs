@@ -337,7 +337,8 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
         std::fs::write(directory.path().join("ours.csv"), bytes).unwrap();
         let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", "class");
         let loaded: Vec<_> = load(&session, directory.path()).into_iter().map(Arc::new).collect();
-        let field = prepare(&session, &session.ranking, &loaded).unwrap();
+        let field =
+            prepare(&session, &session.ranking, &loaded, &PreparedStore::default()).unwrap();
         (field.private_records, field.lineup.remarks())
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));

@@ -4,18 +4,20 @@
 //! its ε and the settings of its method do not. So they are kept between the previews of a plan,
 //! its launches and the tasks of a sweep.
 //!
-//! *Memory.* A [`PreparedStore`] holds the records of one plan, public and private, each number
-//! once: at most as much as the datasets themselves in doubles. What was there is dropped before
-//! others are prepared, and when a dataset is read again ([`PreparedStore::clear`]); a run that
-//! still works on it keeps it until it ends. Private records are prepared when the first run
-//! asks for them, and stay [`Private`].
+//! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
+//! private, each number once: of either at most as much as the datasets themselves in doubles.
+//! What was there is dropped before others are prepared, and when a dataset is read again
+//! ([`PreparedStore::clear`]); who still works on it keeps it until the end. Private records of
+//! a plan are prepared when the first run asks for them. All private ones stay [`Private`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::adapt::PublicRecords;
-use crate::data::{Bounded, Dataset, Preparation, PreparationSettings, Table};
+use crate::data::{
+    Bounded, Bounds, Dataset, Preparation, PreparationSettings, PublicRecords, Table,
+};
 use crate::error::Result;
 use crate::privacy::Private;
+use crate::rank::Candidate;
 use crate::session::dataset::ReadingId;
 
 /// What the prepared records of a plan depend on.
@@ -104,49 +106,78 @@ impl PreparedRecords {
     }
 }
 
-/// Where the prepared records of the last plan wait for whoever asks for the same. Copies share
-/// them.
-#[derive(Clone, Default)]
-pub struct PreparedStore {
-    last: Arc<Mutex<Option<Kept>>>,
-    /// Held by who prepares: the next one may find what it wants then.
-    turn: Arc<Mutex<()>>,
+/// What the prepared records of a ranking depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RankingSource {
+    /// The private dataset, and the public ones that are loaded.
+    pub datasets: Vec<ReadingId>,
+    pub preparation: PreparationSettings,
+    pub resize: bool,
 }
 
-struct Kept {
-    source: Source,
-    records: Arc<PreparedRecords>,
+/// The records of a ranking.
+pub(super) struct RankingRecords {
+    pub candidates: Vec<Candidate>,
+    pub private: Private<Arc<Dataset>>,
+    pub bounds: Bounds,
+    pub dimension: usize,
+    /// How many classes there are, where labels are classes.
+    pub classes: Option<usize>,
+    pub remark: Option<String>,
+}
+
+/// Where prepared records wait for whoever asks for the same. Copies share them.
+#[derive(Clone, Default)]
+pub struct PreparedStore {
+    pub(super) plan: Arc<Last<Source, PreparedRecords>>,
+    pub(super) ranking: Arc<Last<RankingSource, RankingRecords>>,
 }
 
 impl PreparedStore {
-    /// The records from this source: the last ones, or those that `prepare` makes.
-    pub(super) fn get(
-        &self,
-        source: Source,
-        prepare: impl FnOnce() -> Result<PreparedRecords>,
-    ) -> Result<Arc<PreparedRecords>> {
-        let _turn = lock(&self.turn);
-        {
-            let mut last = lock(&self.last);
-            if let Some(kept) = last.as_ref().filter(|kept| kept.source == source) {
-                return Ok(Arc::clone(&kept.records));
-            }
-            *last = None;
-        }
-        let records = Arc::new(prepare()?);
-        *lock(&self.last) = Some(Kept { source, records: Arc::clone(&records) });
-        Ok(records)
-    }
-
     /// Drops what it holds, and waits for nobody.
     pub fn clear(&self) {
-        *lock(&self.last) = None;
+        self.plan.clear();
+        self.ranking.clear();
     }
 }
 
 impl std::fmt::Debug for PreparedStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("PreparedStore(…)")
+    }
+}
+
+/// The last records that were prepared, with their source.
+pub(super) struct Last<S, T> {
+    kept: Mutex<Option<(S, Arc<T>)>>,
+    /// Held by who prepares: the next one may find what it wants then.
+    turn: Mutex<()>,
+}
+
+impl<S, T> Default for Last<S, T> {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), turn: Mutex::default() }
+    }
+}
+
+impl<S: PartialEq, T> Last<S, T> {
+    /// The records from this source: the last ones, or those that `prepare` makes.
+    pub fn get(&self, source: S, prepare: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let _turn = lock(&self.turn);
+        {
+            let mut kept = lock(&self.kept);
+            if let Some((_, records)) = kept.as_ref().filter(|(known, _)| *known == source) {
+                return Ok(Arc::clone(records));
+            }
+            *kept = None;
+        }
+        let records = Arc::new(prepare()?);
+        *lock(&self.kept) = Some((source, Arc::clone(&records)));
+        Ok(records)
+    }
+
+    fn clear(&self) {
+        *lock(&self.kept) = None;
     }
 }
 

@@ -17,6 +17,7 @@
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
 //! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
 //! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, to draw with, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
+//! | `PublicRecords::once` | this crate | nothing: what is noted is of public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
 //! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on wholly other private data must give the same model and the same measures, bit for bit |
 //! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |

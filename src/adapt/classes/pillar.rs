@@ -115,9 +115,10 @@ impl Method for Pillar {
         };
         let head = head(components, shape, loss)?;
         let centred = f64::from(u8::from(settings.centre));
-        let shares = problem.public.once("shares of the components", centred, |public| {
-            Ok(directions(public, 0, settings.centre)?.1.shares())
-        })?;
+        let shares =
+            problem.public.once("shares of the components", centred, |public, centred| {
+                Ok(directions(public, 0, centred > 0.0)?.1.shares())
+            })?;
         let explained = Explained { chosen: components, shares };
         let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
         let course = part!(settings, Course);

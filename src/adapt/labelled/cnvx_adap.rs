@@ -17,10 +17,8 @@ use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, real, settings, whole};
-use crate::adapt::{
-    Method, Mode, Plan, Problem, ProblemShape, PublicRecords, Settings, Spec, Start,
-};
-use crate::data::Task;
+use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::Target;
@@ -124,8 +122,8 @@ fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettin
         Mode::Rigorous => 1.0,
         Mode::AsPrinted => 2.0,
     };
-    let norm = public.once("length of the ridge solution", DEFAULT_RIDGE, |public| {
-        Ok(ridge_solution(public, DEFAULT_RIDGE)?.norm())
+    let norm = public.once("length of the ridge solution", DEFAULT_RIDGE, |public, ridge| {
+        Ok(ridge_solution(public, ridge)?.norm())
     })?;
     // Public labels that are all but zero leave what predicts the largest label.
     Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))

@@ -132,8 +132,8 @@ impl Method for ProfiledCnvxAdap {
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledCnvxAdapSettings::of(settings)?;
         let (shape, public) = (&problem.shape, &problem.public);
-        let (centre, residual) = public.once("centre", settings.ridge, |public| {
-            let centre = ridge_solution(public, settings.ridge)?;
+        let (centre, residual) = public.once("centre", settings.ridge, |public, ridge| {
+            let centre = ridge_solution(public, ridge)?;
             let residual = public_residual(public, &centre)?;
             Ok((centre, residual))
         })?;

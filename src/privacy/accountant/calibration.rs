@@ -70,14 +70,17 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
+    /// What was asked for.
     pub fn target(&self) -> Target {
         self.target
     }
 
+    /// What will be drawn, with its noise.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
+    /// What that guarantees; it never exceeds the target, unless noise was printed.
     pub fn guarantee(&self) -> &Guarantee {
         &self.guarantee
     }

@@ -100,6 +100,7 @@ pub struct Composition {
     /// Σ (grid/σ)² over all coordinates and all draws; what it costs is in the
     /// module's documentation.
     pub discretisation: f64,
+    /// Which neighbours the sum is for: the weakest of its events.
     pub adjacency: Adjacency,
     /// What is not Gaussian: every pair once.
     others: Vec<Draws>,
@@ -116,6 +117,7 @@ impl Composition {
         Self { mu, ..self.clone() }
     }
 
+    /// The sum of these events; refused where one cannot be accounted for.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self> {
         let (mut mu_squared, mut roundings) = (0.0, 8.0);
         let mut sum = Self::gaussian(0.0, Adjacency::ReplaceOne);

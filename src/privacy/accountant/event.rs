@@ -20,6 +20,7 @@ pub enum Adjacency {
 }
 
 impl Adjacency {
+    /// As texts name it.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReplaceOne => "replace-one",
@@ -35,10 +36,13 @@ pub struct PlannedRelease {
     pub label: &'static str,
     /// What is released, in words, for the certificate and the ledger screen.
     pub what: String,
+    /// What is asked.
     pub query: Query,
     /// How many times it is drawn.
     pub count: u64,
+    /// How much noise it gets.
     pub noise: Allotment,
+    /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
 }
 

@@ -22,6 +22,8 @@
 //! There is no floating-point mode: at about 0.13 µs a number the exact samplers are fast
 //! enough for rehearsals too (10⁸ numbers in 13 s), so studies draw what runs draw.
 
+#![warn(missing_docs)]
+
 #[cfg(test)]
 mod audit;
 mod coin;

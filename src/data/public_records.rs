@@ -1,12 +1,14 @@
 //! The public records of a problem, with what was worked out of them.
 //!
 //! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
-//! needs of all of them, such as their largest norm, is therefore noted beside them.
+//! needs of all of them, such as their largest norm, is therefore noted beside them. A note is
+//! made of public records and of one setting, by a function that captures nothing; plans alone
+//! ask for notes, before there are private records (`tests/boundary.rs` counts the places).
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::data::Dataset;
+use super::Dataset;
 use crate::error::Result;
 
 /// How many notes are kept; the oldest goes first.
@@ -33,33 +35,32 @@ impl PublicRecords {
     }
 
     /// The records by themselves: moved, unless somebody else holds them too.
-    pub(super) fn into_dataset(self) -> Dataset {
+    pub(crate) fn into_dataset(self) -> Dataset {
         Arc::unwrap_or_clone(self.data)
     }
 
-    /// What `work` makes of the records, which is done once. `what` names it; it depends on the
-    /// records and on `setting` alone.
-    pub(super) fn once<T: Any + Send + Sync + Clone>(
+    /// What `work` makes of the records and of `setting`, which is done once. `what` names it.
+    pub(crate) fn once<T: Any + Send + Sync + Clone>(
         &self,
         what: &'static str,
         setting: f64,
-        work: impl FnOnce(&Dataset) -> Result<T>,
+        work: fn(&Dataset, f64) -> Result<T>,
     ) -> Result<T> {
-        let setting = setting.to_bits();
+        let bits = setting.to_bits();
         let notes = || self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes()
             .iter()
-            .find(|note| note.what == what && note.setting == setting)
+            .find(|note| note.what == what && note.setting == bits)
             .and_then(|note| note.value.downcast_ref::<T>().cloned());
         if let Some(known) = known {
             return Ok(known);
         }
-        let value = work(&self.data)?;
+        let value = work(&self.data, setting)?;
         let mut notes = notes();
         if notes.len() == MOST {
             notes.remove(0);
         }
-        notes.push(Note { what, setting, value: Arc::new(value.clone()) });
+        notes.push(Note { what, setting: bits, value: Arc::new(value.clone()) });
         Ok(value)
     }
 }
@@ -87,22 +88,23 @@ impl std::fmt::Debug for PublicRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapt::example;
+    use crate::data::synthetic::{self, Part};
     use crate::error::Error;
 
     #[test]
     fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {
-        let (_, public, _) = example::shifted(2, 30, 20, 1);
+        let public = synthetic::dataset(Part::Source, 30, 2, 0.2, 1).unwrap();
         let records = PublicRecords::from(public);
         let length = |setting: f64| {
-            records.clone().once("length", setting, |data| Ok(setting * data.len() as f64))
+            let length = |data: &Dataset, setting: f64| Ok(setting * data.len() as f64);
+            records.clone().once("length", setting, length)
         };
         assert_eq!((length(1.0).unwrap(), length(2.0).unwrap()), (30.0, 60.0));
-        let again = records.once::<f64>("length", 1.0, |_| panic!("worked out twice"));
+        let again = records.once::<f64>("length", 1.0, |_, _| panic!("worked out twice"));
         assert_eq!(again.unwrap(), 30.0);
-        let fails = |_: &Dataset| Err::<f64, _>(Error::failed("no"));
+        let fails = |_: &Dataset, _: f64| Err::<f64, _>(Error::failed("no"));
         assert!(records.once("width", 0.0, fails).is_err());
-        assert_eq!(records.once("width", 0.0, |_| Ok(7.0)).unwrap(), 7.0);
+        assert_eq!(records.once("width", 0.0, |_, _| Ok(7.0)).unwrap(), 7.0);
         for setting in 0..40 {
             length(f64::from(setting)).unwrap();
         }
