@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use halflight::privacy::accountant::{
-    Adjacency, Allotment, Composition, Event, Mechanism, PlannedMechanism, PlannedRelease, Target,
+    Adjacency, Allotment, Composition, Event, Noise, PlannedRelease, QueryKind, Rule, Target,
     calibrate,
 };
 
@@ -42,13 +42,7 @@ fn main() {
         let event = Event {
             label: "release".to_owned(),
             what: "a vector".to_owned(),
-            mechanism: Mechanism::SubsampledGaussian {
-                sensitivity: 1.0,
-                sigma,
-                grid: 0.0,
-                coordinates: 1,
-                rate,
-            },
+            mechanism: QueryKind::SampledSum { rate }.query(1.0, 1).with(Noise::ideal(sigma)),
             count,
             adjacency: Adjacency::ZeroOut,
         };
@@ -73,18 +67,17 @@ fn main() {
 
 fn calibrations() {
     let adjacency = Adjacency::ZeroOut;
-    let release = |label: &'static str, mechanism, count| PlannedRelease {
+    let release = |label: &'static str, query, count| PlannedRelease {
         label,
         what: String::new(),
-        mechanism,
+        query,
         count,
         noise: Allotment::Share(1.0),
         adjacency,
     };
-    let moment = PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 100 };
-    let vertex = PlannedMechanism::Selection { range: 0.01, candidates: 1000 };
-    let sample =
-        PlannedMechanism::SubsampledGaussian { l2_sensitivity: 1.0, coordinates: 100, rate: 0.01 };
+    let moment = QueryKind::Gaussian.query(0.01, 100);
+    let vertex = QueryKind::Selection(Rule::Exponential).query(0.01, 1000);
+    let sample = QueryKind::SampledSum { rate: 0.01 }.query(1.0, 100);
     let target = Target { epsilon: 1.0, delta: 1e-6 };
     for (name, plan) in [
         ("60 gradients", vec![release("gradient", moment, 60)]),
@@ -159,11 +152,7 @@ fn wasted(rate: f64, count: u64, target: Target) -> Row {
     let plan = [PlannedRelease {
         label: "step",
         what: String::new(),
-        mechanism: PlannedMechanism::SubsampledGaussian {
-            l2_sensitivity: 1.0,
-            coordinates: 100,
-            rate,
-        },
+        query: QueryKind::SampledSum { rate }.query(1.0, 100),
         count,
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
@@ -179,7 +168,7 @@ fn wasted(rate: f64, count: u64, target: Target) -> Row {
         rate,
         count,
         target,
-        sigma: calibrated.events()[0].mechanism.scale(),
+        sigma: calibrated.events()[0].mechanism.noise.scale,
         proven: 1.0 - guarantee.epsilon / target.epsilon,
         truly: 1.0 - converged / target.epsilon,
         seconds,

@@ -32,7 +32,7 @@ fn main() {
         normal / 28.0
     });
     let classes = (0..2 * BATCH as u32).map(|i| i % 10).collect();
-    let records = Records { features, classes };
+    let records = Records::own(features, classes);
     let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
     let objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
     println!(

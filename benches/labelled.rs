@@ -42,7 +42,7 @@ fn main() {
             clipped: 0,
         };
         let labels = vec![0.0; records];
-        let data = Records::new(data, labels.clone());
+        let data = Records::new(data.into(), labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
             loss: Loss::Squared,

@@ -30,7 +30,34 @@ pub struct Error {
     what: String,
     place: Option<String>,
     cure: Option<String>,
+    action: Option<Box<Action>>,
     quote: Option<Quote>,
+}
+
+/// What a cure asks of the ledger. Which command or key does it is for the interface to say:
+/// see [`Error::action`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// `None`: of a dataset that has no account yet.
+    SetBudget {
+        account: Option<String>,
+    },
+    /// Give the account this budget, "ε δ", although its δ is large.
+    AllowDelta {
+        account: String,
+        budget: String,
+    },
+    /// Go on although something about this account is not known.
+    Accept {
+        account: String,
+    },
+    /// Go on without what was written under this secret, which is lost.
+    DoWithout {
+        secret: String,
+    },
+    /// Set a damaged ledger aside, and accept what is not known then.
+    Repair,
+    ListAccounts,
 }
 
 /// What stands in a file. No `Debug`, so that it gets into no log.
@@ -48,7 +75,7 @@ const LONGEST_QUOTE: usize = 60;
 
 impl Error {
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), place: None, cure: None, quote: None }
+        Self { kind, what: what.into(), place: None, cure: None, action: None, quote: None }
     }
 
     pub fn failed(what: impl Into<String>) -> Self {
@@ -94,6 +121,19 @@ impl Error {
         self
     }
 
+    /// What the cure asks of the ledger.
+    pub fn asking(mut self, action: Action) -> Self {
+        self.action = Some(Box::new(action));
+        self
+    }
+
+    /// With the words of an interface for what the cure asks of the ledger.
+    pub fn in_words(&self, words: impl FnOnce(&Action) -> String) -> Self {
+        let Some(action) = &self.action else { return self.clone() };
+        let cure = format!("{}: {}", self.cure.as_deref().unwrap_or_default(), words(action));
+        Self { cure: Some(cure), action: None, ..self.clone() }
+    }
+
     /// What stands there: exact, so for the curator alone.
     pub fn quoting(mut self, cell: impl fmt::Display) -> Self {
         let text = cell.to_string();
@@ -127,6 +167,11 @@ impl Error {
 
     pub fn place(&self) -> Option<&str> {
         self.place.as_deref()
+    }
+
+    /// What the cure asks of the ledger, if it asks anything.
+    pub fn action(&self) -> Option<&Action> {
+        self.action.as_deref()
     }
 
     pub fn cure_text(&self) -> Option<&str> {

@@ -33,12 +33,14 @@ const HARMLESS: [&str; 3] = [
 ];
 
 /// Openings of the boundary, and how often code outside tests may use them where.
-const COUNTED: [(&str, &str, usize); 4] = [
+const COUNTED: [(&str, &str, usize); 5] = [
     ("Watch::open()", "src/privacy/private.rs", 0),
     ("Released::new", "src/privacy/private.rs", 5),
     ("Released::new", "src/adapt", 0),
     // What public predictors lose on public records.
     ("Measure::public(", "src/adapt", 1),
+    // What is noted of public records, by functions that capture nothing.
+    (".once(", "src/adapt", 6),
 ];
 
 fn files(below: &Path) -> Vec<PathBuf> {
@@ -85,5 +87,21 @@ fn the_openings_are_where_the_boundary_lists_them() {
     for (opening, place, times) in COUNTED {
         let all: String = files(&root.join(place)).iter().map(|file| code(file)).collect();
         assert_eq!(all.matches(opening).count(), times, "{opening} in {place}");
+    }
+}
+
+/// What is wrong is said there; which command or key helps is for the interfaces to say.
+#[test]
+fn the_privacy_layer_knows_no_commands_and_no_keys() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in files(&root.join("src/privacy")).iter().filter(|it| !it.ends_with("tests.rs")) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let strings = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in strings {
+            for word in ["`halflight ", " screen", "--", "HALFLIGHT_"] {
+                assert!(!line.contains(word), "{}: {line}", file.display());
+            }
+        }
     }
 }

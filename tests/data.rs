@@ -13,6 +13,7 @@ use std::process::Output;
 
 use halflight::data::Task;
 use halflight::data::preparation::{FeatureScaling, LabelRange};
+use halflight::engine::PreparedStore;
 use halflight::engine::assembly::{Assembly, assemble};
 use halflight::error::Result;
 use halflight::privacy::Ledger;
@@ -56,7 +57,8 @@ fn loads(session: &Session, directory: &Path, expected: &[(&str, usize)]) -> Vec
 }
 
 fn assembled(session: &Session, plan: usize, loaded: &[Loaded]) -> Result<Assembly> {
-    assemble(session, &session.plans[plan], &loaded.iter().collect::<Vec<_>>())
+    let loaded: Vec<_> = loaded.iter().collect();
+    assemble(session, &session.plans[plan], &loaded, &PreparedStore::default())
 }
 
 #[test]

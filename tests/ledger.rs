@@ -11,10 +11,11 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use halflight::error::Kind;
-use halflight::privacy::accountant::{Adjacency, Event, Mechanism, Target};
+use halflight::error::{Action, Kind};
+use halflight::privacy::NoiseSource;
+use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 use halflight::privacy::ledger::{
-    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Noise, Outcome, RunId, RunState,
+    AccountId, Book, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, RunState,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -51,17 +52,12 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         events: vec![Event {
             label: "gradient".to_owned(),
             what: "a gradient".to_owned(),
-            mechanism: Mechanism::Gaussian {
-                sensitivity: mu,
-                sigma: 1.0,
-                grid: 0.0,
-                coordinates: 1,
-            },
+            mechanism: QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0)),
             count,
             adjacency: Adjacency::ReplaceOne,
         }],
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 
@@ -198,7 +194,7 @@ fn a_changed_byte_anywhere_is_damage_at_its_line_and_nothing_is_launched() {
         let error = ledger.grant(grant("q", &AccountId("any".to_owned()), 0.01, 1)).unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
         assert_eq!(error.place(), Some(place.as_str()));
-        assert!(error.cure_text().unwrap().contains("halflight ledger repair"));
+        assert_eq!(error.action(), Some(&Action::Repair));
         line += usize::from(bytes[position] == b'\n');
     }
     assert_eq!(line, heads.len());
@@ -351,7 +347,9 @@ fn a_repair_keeps_the_good_lines_and_the_past_stays_unknown_until_accepted() {
     assert_eq!(book.warnings, Vec::<String>::new());
     assert_eq!(book.accounts[0].runs[0].reserved, [4]);
     let error = other.grant(grant("q", &account, 0.01, 1)).unwrap_err();
-    assert!(error.cure_text().unwrap().contains("halflight ledger accept acc-"), "{error}");
+    assert!(
+        matches!(error.action(), Some(Action::Accept { account }) if account.starts_with("acc-"))
+    );
     other.accept(&account, "the clinic's lines, known from a backup").unwrap();
     other.grant(grant("q", &account, 0.01, 1)).unwrap();
 
@@ -836,4 +834,21 @@ proptest! {
         }
         verify(&read(&directory));
     }
+}
+
+/// The bytes of a mechanism are part of what a ledger's hashes cover: they must not change.
+#[test]
+fn the_events_of_a_ledger_of_the_first_version_are_read_and_written_as_they_stand_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/written_by_0_1");
+    let text = fs::read_to_string(folder.join(".halflight/ledger.jsonl")).unwrap();
+    let mut events = 0;
+    for line in text.lines().filter(|line| line.contains("\"kind\":\"grant\"")) {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        for written in value["entry"]["events"].as_array().unwrap() {
+            let event: Event = serde_json::from_value(written.clone()).unwrap();
+            assert!(line.contains(&serde_json::to_string(&event).unwrap()), "{written}");
+            events += 1;
+        }
+    }
+    assert_eq!(events, 8);
 }

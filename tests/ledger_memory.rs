@@ -13,12 +13,12 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use halflight::engine::lookup;
-use halflight::error::Kind;
-use halflight::privacy::Target;
-use halflight::privacy::accountant::{Adjacency, Event, Mechanism};
+use halflight::error::{Action, Kind};
+use halflight::privacy::accountant::{Adjacency, Event, Noise, QueryKind};
 use halflight::privacy::ledger::{
-    AccountId, Budget, DatasetRecord, Grant, Ledger, Noise, Outcome, RunId, Standing,
+    AccountId, Budget, DatasetRecord, Grant, Ledger, Outcome, RunId, Standing,
 };
+use halflight::privacy::{NoiseSource, Target};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -328,7 +328,7 @@ fn run(name: &str) -> RunId {
 }
 
 fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
-    let mechanism = Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 1 };
+    let mechanism = QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0));
     Grant {
         run: run(name),
         account: account.clone(),
@@ -342,7 +342,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
             adjacency: Adjacency::ReplaceOne,
         }],
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 
@@ -518,7 +518,9 @@ fn an_old_budget_with_a_large_delta_opens_and_grants_nothing_until_it_is_set_aga
     let error = ledger.grant(grant("r", &account, 0.1, 1)).unwrap_err();
     assert_eq!(error.kind(), Kind::Refused);
     assert!(error.what().contains("δ = 0.5 is not below 1/n = 5.00e-3"), "{error}");
-    assert!(error.cure_text().unwrap().contains("ledger budget acc-1 0.1 0.5 --allow-large-delta"));
+    let (id, budget) = (account.0.clone(), "0.1 0.5".to_owned());
+    let action = Action::AllowDelta { account: id, budget };
+    assert_eq!(error.action(), Some(&action));
     assert!(ledger.grant_carried(&[grant("r", &account, 0.1, 1)]).is_err());
 
     // A view of two records makes no δ small.

@@ -10,7 +10,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use halflight::privacy::accountant::{Adjacency, Composition, Event, Mechanism};
+use halflight::privacy::accountant::{
+    Adjacency, Composition, Event, Mechanism, Noise, QueryKind, Rule,
+};
 use halflight::verify::{curve, json};
 use program::halflight;
 use serde_json::{Value, json};
@@ -133,10 +135,10 @@ fn selections_and_directions_are_known() {
         adjacency: Adjacency::ReplaceOne,
     };
     for mechanism in [
-        Mechanism::Selection { range: 0.2, scale: 1.0, candidates: 9 },
-        Mechanism::Direction { range: 0.2, scale: 1.0, dimension: 9 },
-        Mechanism::PermuteAndFlip { range: 0.05, scale: 1.0, candidates: 9 },
-        Mechanism::NoisySelection { sensitivity: 0.03, scale: 1.0, candidates: 9 },
+        QueryKind::Selection(Rule::Exponential).query(0.2, 9).with(Noise::ideal(1.0)),
+        QueryKind::Direction.query(0.2, 9).with(Noise::ideal(1.0)),
+        QueryKind::Selection(Rule::PermuteAndFlip).query(0.05, 9).with(Noise::ideal(1.0)),
+        QueryKind::Selection(Rule::NoisyMaximum).query(0.03, 9).with(Noise::ideal(1.0)),
     ] {
         let event = event(mechanism);
         let claimed = Composition::of([&event]).unwrap().guarantee(1e-6).unwrap().epsilon;
@@ -414,7 +416,7 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
     let selection = Event {
         label: "choice".into(),
         what: String::new(),
-        mechanism: Mechanism::Selection { range: 0.2, scale: 1.0, candidates: 9 },
+        mechanism: QueryKind::Selection(Rule::Exponential).query(0.2, 9).with(Noise::ideal(1.0)),
         count: 40,
         adjacency: Adjacency::ReplaceOne,
     };

@@ -107,22 +107,52 @@ pub trait Run: Send {
     fn finish(self: Box<Self>) -> Result<Released<Model>>;
 }
 
+/// Who goes along with a run: asked before every step and told after it.
+pub trait Companion {
+    /// Who may look during the next step; `None` ends the run before it.
+    fn watch(&mut self, spender: &Spender) -> Option<&Watch>;
+
+    /// A step was taken; the run and what it has spent are as they are after it.
+    fn taken(&mut self, run: &dyn Run, spender: &Spender, step: Step) -> Result<()>;
+}
+
+/// Whoever only listens, with one watch for all steps.
+impl<F: FnMut(&dyn Run, &Spender, Step) -> Result<()>> Companion for (&Watch, F) {
+    fn watch(&mut self, _: &Spender) -> Option<&Watch> {
+        Some(self.0)
+    }
+
+    fn taken(&mut self, run: &dyn Run, spender: &Spender, step: Step) -> Result<()> {
+        self.1(run, spender, step)
+    }
+}
+
 impl dyn Run {
     /// Takes every step; `tell` gets each, with the run and what it has spent after it.
     pub fn drive(
         &mut self,
         spender: &mut Spender,
         watch: &Watch,
-        mut tell: impl FnMut(&Self, &Spender, Step) -> Result<()>,
+        tell: impl FnMut(&dyn Run, &Spender, Step) -> Result<()>,
     ) -> Result<()> {
-        loop {
+        self.drive_with(spender, &mut (watch, tell)).map(|_| ())
+    }
+
+    /// Takes steps as long as `companion` goes along; whether the last one was among them.
+    pub fn drive_with(
+        &mut self,
+        spender: &mut Spender,
+        companion: &mut impl Companion,
+    ) -> Result<bool> {
+        while let Some(watch) = companion.watch(spender) {
             let step = self.step(spender, watch)?;
             let done = step.done;
-            tell(self, spender, step)?;
+            companion.taken(self, spender, step)?;
             if done {
-                return Ok(());
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 }
 

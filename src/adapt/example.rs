@@ -1,13 +1,12 @@
 //! Made data for the tests of this layer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Lessons, Method, Plan, Problem, ProblemShape, Value};
+use super::{Method, Plan, Problem, ProblemShape, Value};
 use crate::data::{Bounds, Classes, Dataset};
 use crate::error::Result;
 use crate::numeric::projection::shrink_factor;
@@ -17,8 +16,7 @@ use crate::privacy::Target;
 pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 pub fn problem(shape: &ProblemShape, public: &Dataset) -> Problem {
-    let (shape, public) = (shape.clone(), Arc::new(public.clone()));
-    Problem { shape, public, seed: 0, lessons: Lessons::default() }
+    Problem { shape: shape.clone(), public: public.clone().into(), seed: 0 }
 }
 
 /// Of a method at [`TARGET`].

@@ -11,7 +11,6 @@
 //! | [`spec`] | settings: a struct, and how forms and files show it, in one declaration |
 //! | [`plan`] | the symbolic list of releases and their calibration |
 //! | [`problem`] | what a method works on |
-//! | `lessons` | what public records teach, learned once for many runs |
 //! | `measure` | what a step tells, and who may know it |
 //! | `mode` | noise of the accountant, or of a paper |
 //! | [`unlabelled`] | methods for private records without labels |
@@ -45,7 +44,6 @@ mod contract;
 #[cfg(test)]
 mod example;
 pub mod labelled;
-mod lessons;
 mod measure;
 mod mode;
 pub mod plan;
@@ -56,8 +54,7 @@ mod smallest;
 pub mod spec;
 pub mod unlabelled;
 
-pub use contract::{Method, Prepared, Run, STEPS_VERSION, Start, Step};
-pub use lessons::Lessons;
+pub use contract::{Companion, Method, Prepared, Run, STEPS_VERSION, Start, Step};
 pub use measure::{Measure, Series, Standing};
 use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;

@@ -70,7 +70,7 @@ impl Plan {
                 return Err(Error::refused(format!("there is no noise for release '{label}'"))
                     .cure("calibrate the plan of this run"));
             };
-            let covers = drawn.mechanism.carries_out(&planned.mechanism)
+            let covers = drawn.mechanism.carries_out(&planned.query)
                 && drawn.count == planned.count
                 && drawn.adjacency == planned.adjacency;
             if !covers {
@@ -96,14 +96,14 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::{Coverage, Mechanism, PlannedMechanism};
+    use crate::privacy::accountant::{Coverage, Noise, QueryKind};
     use crate::privacy::{Adjacency, Allotment, Event, Guarantee};
 
     fn plan(sensitivity: f64) -> Plan {
         let release = PlannedRelease {
             label: "gradient",
             what: String::new(),
-            mechanism: PlannedMechanism::Gaussian { l2_sensitivity: sensitivity, coordinates: 4 },
+            query: QueryKind::Gaussian.query(sensitivity, 4),
             count: 10,
             noise: Allotment::Share(1.0),
             adjacency: Adjacency::ReplaceOne,
@@ -121,7 +121,7 @@ mod tests {
         let event = Event {
             label: "gradient".to_owned(),
             what: String::new(),
-            mechanism: Mechanism::Gaussian { sensitivity, sigma: 6.0, grid: 0.0, coordinates: 4 },
+            mechanism: QueryKind::Gaussian.query(sensitivity, 4).with(Noise::ideal(6.0)),
             count,
             adjacency: Adjacency::ReplaceOne,
         };

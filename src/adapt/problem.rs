@@ -1,9 +1,7 @@
 //! What a method works on.
 
-use std::sync::Arc;
-
-use super::{Lessons, Spec};
-use crate::data::{Bounded, Bounds, Dataset, Task};
+use super::Spec;
+use crate::data::{Bounded, Bounds, Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::privacy::{Fault, Private};
@@ -46,10 +44,9 @@ pub struct StartingModel {
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub shape: ProblemShape,
-    pub public: Arc<Dataset>,
+    pub public: PublicRecords,
     /// Seeds everything random that is not noise.
     pub seed: u64,
-    pub lessons: Lessons,
 }
 
 /// What the private records must be like.
@@ -65,7 +62,7 @@ pub(super) struct Expected {
 impl Problem {
     /// The public records by themselves: moved, unless somebody else holds them too.
     pub(super) fn into_public(self) -> Dataset {
-        Arc::unwrap_or_clone(self.public)
+        self.public.into_dataset()
     }
 
     pub(super) fn expected(&self, spec: &Spec) -> Expected {
@@ -113,8 +110,10 @@ impl Problem {
                 .at(place)
                 .cure("choose the column to predict"));
         };
-        let target = public.target.iter().flatten();
-        let numbers = public.features.iter().chain(target).all(|number| number.is_finite());
+        let numbers = public.once("finite", 0.0, |data, _| {
+            let target = data.target.iter().flatten();
+            Ok(data.features.iter().chain(target).all(|number| number.is_finite()))
+        })?;
         if labels != public.len() || !numbers {
             return Err(Error::failed("a feature or label is missing or not a finite number")
                 .at(place)
@@ -196,9 +195,8 @@ mod tests {
         let (shape, public, private) = example::shifted(3, 40, 30, 1);
         let with = |shape: &ProblemShape, public: &Dataset| Problem {
             shape: shape.clone(),
-            public: Arc::new(public.clone()),
+            public: public.clone().into(),
             seed: 0,
-            lessons: Lessons::default(),
         };
         let spec = method("target_only").unwrap().spec();
         let unlabelled_spec = method("moment_release").unwrap().spec();

@@ -19,7 +19,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::numeric::special::least;
 use crate::privacy::Adjacency;
-use crate::privacy::accountant::{Event, Mechanism};
+use crate::privacy::accountant::{Event, QueryKind};
 use crate::privacy::tape::{Draw, History};
 
 /// Each bound fails this often.
@@ -113,19 +113,19 @@ fn many_runs(subject: &Subject, runs: usize, delta: f64) -> Result<f64> {
 }
 
 fn distance(subject: &Subject, a: &Draw, b: &Draw) -> f64 {
-    let scale = subject.calibrated.events[a.event].mechanism.scale();
+    let scale = subject.calibrated.events[a.event].mechanism.noise.scale;
     a.exact.iter().zip(&b.exact).map(|(a, b)| ((a - b) / scale).powi(2)).sum()
 }
 
 /// What a released value says for `inside` against `outside`.
 fn evidence(event: &Event, seen: &Draw, inside: &[f64], outside: &[f64]) -> f64 {
-    let scale = event.mechanism.scale();
+    let scale = event.mechanism.noise.scale;
     let numbers = || seen.released.iter().zip(inside.iter().zip(outside));
-    match event.mechanism {
-        Mechanism::Laplace { .. } => {
+    match event.mechanism.query.kind {
+        QueryKind::Laplace => {
             numbers().map(|(x, (a, b))| ((x - b).abs() - (x - a).abs()) / scale).sum()
         }
-        Mechanism::Gaussian { .. } | Mechanism::SubsampledGaussian { .. } => {
+        QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
             numbers().map(|(x, (a, b))| (x - 0.5 * (a + b)) * (a - b) / (scale * scale)).sum()
         }
         _ => {
@@ -236,7 +236,7 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
         let without = play(&[i], Some(&seen))?;
         let mut score = 0.0;
         for (((seen, all), none), without) in seen.iter().zip(&all).zip(&none).zip(&without) {
-            let scale = subject.calibrated.events[all.event].mechanism.scale();
+            let scale = subject.calibrated.events[all.event].mechanism.noise.scale;
             if seen.released.len() == all.exact.len() {
                 let numbers = seen.released.iter().zip(&all.exact).zip(&none.exact);
                 let numbers = numbers.zip(&without.exact);

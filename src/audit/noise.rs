@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::subject::Subject;
 use crate::error::Result;
-use crate::privacy::accountant::{Event, Mechanism};
+use crate::privacy::accountant::{Event, Mechanism, QueryKind, Rule};
 use crate::privacy::tape::{Draw, History};
 
 /// Standard errors that a mean may be off.
@@ -65,7 +65,7 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
                 }
             }
             seen.choose(event, draw);
-            if let Mechanism::SubsampledGaussian { rate, .. } = event.mechanism {
+            if let QueryKind::SampledSum { rate } = event.mechanism.query.kind {
                 let n = subject.private.len() as f64;
                 let off = draw.members.len() as f64 - n * rate;
                 seen.sizes += off * off / (n * rate * (1.0 - rate)).max(1e-12);
@@ -95,11 +95,11 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
 
 /// The scale of added noise.
 fn added(event: &Event) -> Option<f64> {
-    match event.mechanism {
-        Mechanism::Gaussian { sigma, .. } | Mechanism::SubsampledGaussian { sigma, .. } => {
-            Some(sigma)
+    let Mechanism { query, noise } = event.mechanism;
+    match query.kind {
+        QueryKind::Gaussian | QueryKind::SampledSum { .. } | QueryKind::Laplace => {
+            Some(noise.scale)
         }
-        Mechanism::Laplace { scale, .. } => Some(scale),
         _ => None,
     }
 }
@@ -120,7 +120,10 @@ impl Seen {
 
     /// Choices of the exponential mechanism: −ln p of each against its mean.
     fn choose(&mut self, event: &Event, draw: &Draw) {
-        let Mechanism::Selection { scale, .. } = event.mechanism else { return };
+        if event.mechanism.query.kind != QueryKind::Selection(Rule::Exponential) {
+            return;
+        }
+        let scale = event.mechanism.noise.scale;
         let largest = draw.exact.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = draw.exact.iter().map(|s| ((s - largest) / scale).exp()).collect();
         let total: f64 = weights.iter().sum();
@@ -138,8 +141,7 @@ impl Seen {
         let mut wrong = Vec::new();
         if self.count > 0.0 {
             // Mean of |z| and of z², with the variances of one.
-            let laplace = matches!(event.mechanism, Mechanism::Laplace { .. });
-            let (absolute, square) = if laplace {
+            let (absolute, square) = if event.mechanism.query.kind == QueryKind::Laplace {
                 ((1.0, 1.0), (2.0, 20.0))
             } else {
                 ((0.797_884_56, 0.363_380_2), (1.0, 2.0))

@@ -14,7 +14,7 @@ use super::subject::{Played, Subject};
 use crate::error::Result;
 use crate::numeric::Matrix;
 use crate::privacy::Adjacency;
-use crate::privacy::accountant::{Event, Mechanism};
+use crate::privacy::accountant::{Event, Query, QueryKind, Rule};
 use crate::privacy::tape::{Draw, History};
 
 /// Rounding of the comparison itself.
@@ -106,25 +106,22 @@ fn change(event: &Event, one: &[f64], other: &[f64]) -> f64 {
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         largest - values.iter().copied().fold(f64::INFINITY, f64::min)
     };
-    match event.mechanism {
-        Mechanism::Gaussian { sensitivity, .. }
-        | Mechanism::SubsampledGaussian { sensitivity, .. } => {
-            differences().map(|x| x * x).sum::<f64>().sqrt() / sensitivity
+    let Query { kind, sensitivity, size } = event.mechanism.query;
+    let moved = match kind {
+        QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+            differences().map(|x| x * x).sum::<f64>().sqrt()
         }
-        Mechanism::Laplace { sensitivity, .. } => {
-            differences().map(f64::abs).sum::<f64>() / sensitivity
+        QueryKind::Laplace => differences().map(f64::abs).sum::<f64>(),
+        QueryKind::Selection(Rule::Exponential | Rule::PermuteAndFlip) => {
+            spread(&differences().collect::<Vec<_>>())
         }
-        Mechanism::Selection { range, .. } | Mechanism::PermuteAndFlip { range, .. } => {
-            spread(&differences().collect::<Vec<_>>()) / range
-        }
-        Mechanism::NoisySelection { sensitivity, .. } => {
-            differences().map(f64::abs).fold(0.0, f64::max) / sensitivity
-        }
-        Mechanism::Direction { range, dimension, .. } => {
-            let side = dimension as usize;
+        QueryKind::Selection(Rule::NoisyMaximum) => differences().map(f64::abs).fold(0.0, f64::max),
+        QueryKind::Direction => {
+            let side = size as usize;
             let matrix = Matrix::from_iterator(side, side, differences());
-            spread(matrix.symmetric_eigenvalues().as_slice()) / range
+            spread(matrix.symmetric_eigenvalues().as_slice())
         }
-        Mechanism::Pure { .. } => f64::NAN,
-    }
+        QueryKind::Pure => f64::NAN,
+    };
+    moved / sensitivity
 }

@@ -1,13 +1,12 @@
 //! Who is audited.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::adapt::{self, FieldKind, Lessons, Method, Problem, ProblemShape, Settings, Value};
+use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
 use crate::data::{Bounded, Classes, Dataset, Task};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::Mechanism;
+use crate::privacy::accountant::{Mechanism, Noise, QueryKind, Rule};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::tape::{Draw, History};
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
@@ -74,8 +73,7 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let lessons = Lessons::default();
-        let problem = Problem { shape, public: Arc::new(public), seed: 0, lessons };
+        let problem = Problem { shape, public: public.into(), seed: 0 };
         let aim = target.unwrap_or(TARGET);
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
@@ -114,26 +112,24 @@ impl Subject {
 fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
     for event in &mut calibrated.events {
         let wide = ROUGH * (event.count as f64).sqrt();
-        match &mut event.mechanism {
-            Mechanism::Gaussian { sensitivity, sigma, grid, coordinates }
-            | Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, .. } => {
-                let noise = DiscreteGaussian::at_least(wide * *sensitivity)?;
-                *sensitivity += noise.sensitivity_slack(*coordinates);
-                (*sigma, *grid) = (noise.sigma(), noise.grid());
+        let Mechanism { query, noise } = &mut event.mechanism;
+        let scale = wide * query.sensitivity;
+        *noise = match query.kind {
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+                let found = DiscreteGaussian::at_least(scale)?;
+                query.sensitivity += found.sensitivity_slack(query.size);
+                Noise { scale: found.sigma(), grid: found.grid() }
             }
-            Mechanism::Laplace { sensitivity, scale, grid, coordinates } => {
-                let noise = DiscreteLaplace::at_least(wide * *sensitivity)?;
-                *sensitivity += noise.sensitivity_slack(*coordinates);
-                (*scale, *grid) = (noise.scale(), noise.grid());
+            QueryKind::Laplace => {
+                let found = DiscreteLaplace::at_least(scale)?;
+                query.sensitivity += found.sensitivity_slack(query.size);
+                Noise { scale: found.scale(), grid: found.grid() }
             }
-            Mechanism::Selection { range, scale, .. }
-            | Mechanism::PermuteAndFlip { range, scale, .. }
-            | Mechanism::Direction { range, scale, .. } => *scale = wide * *range,
-            Mechanism::NoisySelection { sensitivity, scale, .. } => {
-                *scale = NoisyMaximum::at_least(wide * *sensitivity)?.scale();
+            QueryKind::Selection(Rule::NoisyMaximum) => {
+                Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
             }
-            Mechanism::Pure { .. } => {}
-        }
+            QueryKind::Selection(_) | QueryKind::Direction | QueryKind::Pure => Noise::ideal(scale),
+        };
     }
     Ok(calibrated)
 }

@@ -13,6 +13,7 @@ use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
 use crate::data::read::{self, Reading, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
+use crate::engine::PreparedStore;
 use crate::engine::assembly::{Assembly, assemble};
 use crate::engine::count::{Counted, count};
 use crate::error::{Error, Result};
@@ -251,8 +252,9 @@ impl Inspect {
             all.push(loaded);
         }
         let all: Vec<&Loaded> = all.iter().collect();
+        let store = PreparedStore::default();
         for plan in &session.plans {
-            let assembled = assemble(&session, plan, &all);
+            let assembled = assemble(&session, plan, &all, &store);
             let outcome = assembled.map(|Assembly { problem, private, .. }| Clipped {
                 public: problem.public.clipped,
                 of_public: problem.public.len(),

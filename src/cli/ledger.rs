@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
-use crate::error::{Error, Result};
-use crate::privacy::Ledger;
+use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Book, Budget, Noise, RunId, RunState, Standing};
+use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId, RunState, Standing};
+use crate::privacy::{Ledger, NoiseSource};
 use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
 
@@ -137,7 +137,8 @@ impl LedgerCommand {
         }
         if book.damaged {
             return Err(Error::failed(book.warnings.join("; "))
-                .cure("halflight ledger repair, then halflight ledger accept ACCOUNT"));
+                .cure("repair it")
+                .asking(Action::Repair));
         }
         if self.json {
             return Ok(());
@@ -160,6 +161,9 @@ impl LedgerCommand {
         print_line(&format!("ledger {}", ledger.path().display()))?;
         for warning in &book.warnings {
             print_line(&format!("  warning: {warning}"))?;
+        }
+        if book.damaged {
+            print_line(&format!("  what to do: {}", messages::commands(&Action::Repair)))?;
         }
         if book.accounts.is_empty() {
             print_line(if book.damaged {
@@ -230,12 +234,12 @@ fn as_text(account: &Account) -> Result<String> {
     for run in &account.runs {
         let delta = run.grant.target.delta;
         let spent = match run.grant.noise {
-            Noise::Secret => {
+            NoiseSource::Secret => {
                 let spent = run.spent(delta)?;
                 spent
                     .map_or_else(|| "ε 0".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
             }
-            Noise::KnownSeed(_) => "no guarantee".to_owned(),
+            NoiseSource::Seeded(_) => "no guarantee".to_owned(),
         };
         let large = if run.grant.allow_large_delta { " (large δ allowed)" } else { "" };
         lines.push(format!(
@@ -266,7 +270,7 @@ fn as_json(account: &Account) -> Result<Value> {
     let at = account.budget.map_or(1e-6, |budget| budget.delta);
     let total = account.total(at)?;
     let runs = account.runs.iter().map(|run| {
-        let secret = run.grant.noise == Noise::Secret;
+        let secret = run.grant.noise == NoiseSource::Secret;
         let spent = if secret { run.spent(run.grant.target.delta)? } else { None };
         Ok(json!({
             "run": run.grant.run, "time": run.time, "method": run.grant.method_words(),

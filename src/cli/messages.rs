@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::error::Error;
+use crate::error::{Action, Error};
 
 /// How much is said. One per process, like standard error itself.
 static LEVEL: AtomicU8 = AtomicU8::new(NORMAL);
@@ -37,7 +37,30 @@ pub fn seal() {
 
 /// An error with the cell that it is about, where that may be seen.
 pub fn words(error: &Error) -> String {
+    let error = error.in_words(commands);
     if SEALED.load(Ordering::Relaxed) { error.to_string() } else { error.for_curator() }
+}
+
+/// The commands that do what a cure asks of the ledger.
+pub fn commands(action: &Action) -> String {
+    match action {
+        Action::SetBudget { account: Some(id) } => {
+            format!("`halflight ledger budget {id} EPSILON DELTA`")
+        }
+        Action::SetBudget { account: None } => "under `budgets` in the session".to_owned(),
+        Action::AllowDelta { account, budget } => format!(
+            "`halflight ledger budget {account} {budget} --allow-large-delta`, or \
+             allow_large_delta: true in the session's budget"
+        ),
+        Action::Accept { account } => format!("`halflight ledger accept {account}`"),
+        Action::DoWithout { secret } => format!(
+            "HALFLIGHT_SECRET_FILE names another place; `halflight ledger accept {secret}` goes on"
+        ),
+        Action::Repair => {
+            "`halflight ledger repair`, then `halflight ledger accept ACCOUNT`".to_owned()
+        }
+        Action::ListAccounts => "`halflight ledger` lists them".to_owned(),
+    }
 }
 
 pub fn is_quiet() -> bool {

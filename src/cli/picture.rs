@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{messages, print_json};
 use crate::engine::desk::News;
 use crate::engine::pictured::rehearse;
-use crate::engine::{Control, Desk, Job};
+use crate::engine::{Control, Desk, Job, PreparedStore};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::RunId;
@@ -146,6 +146,7 @@ impl Stage {
             workspace: workspace.clone(),
             watch,
             control,
+            prepared: PreparedStore::default(),
         };
         let id = RunId(format!("20260101-12000{number}-profiled_cnvx_adap"));
         let mut tell = |moment| {

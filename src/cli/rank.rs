@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::Control;
+use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
@@ -85,7 +86,7 @@ impl Rank {
         }
         let workspace = Workspace::of_session(&self.session)?;
         let private = session.ranking.private_name(&session)?.to_owned();
-        let manner = self.manner(&session, &private);
+        let manner = self.manner(&session, &private)?;
         let mut datasets = Vec::new();
         let mut unread = Vec::new();
         let wanted = session.ranking.public_names(&session);
@@ -110,9 +111,17 @@ impl Rank {
         let stopped = control.clone();
         let interrupted = signals::on_first(move || stopped.stop())?;
         let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
-        let allow_large_delta = self.allow_large_delta;
-        let job =
-            RankingJob { session, datasets, workspace, watch, control, manner, allow_large_delta };
+        let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
+        let job = RankingJob {
+            session,
+            datasets,
+            workspace,
+            watch,
+            control,
+            manner,
+            allow_large_delta,
+            prepared,
+        };
         let mut progress = None;
         let summary = rank(&job, &mut |moment| match moment {
             RankingMoment::Begun { total, remarks } => {
@@ -147,17 +156,17 @@ impl Rank {
         Ok(())
     }
 
-    fn manner(&self, session: &Session, private: &str) -> Manner {
-        let Some(epsilon) = self.private else { return Manner::Curator };
+    fn manner(&self, session: &Session, private: &str) -> Result<Manner> {
+        let Some(epsilon) = self.private else { return Ok(Manner::Curator) };
         let of_budget = session.budgets.get(private).map(|budget| budget.delta);
         let delta = self.delta.or(of_budget).unwrap_or(1e-6);
-        let target = Target { epsilon, delta };
-        match self.mechanism {
+        let target = Target::new(epsilon, delta)?;
+        Ok(match self.mechanism {
             Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
             Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
             Mechanism::Table => Manner::Table(target),
             Mechanism::Direction => Manner::Direction(target),
-        }
+        })
     }
 }
 
@@ -184,6 +193,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
     }
     for (name, error) in &summary.left_out {
         lines.push(format!("  left out: {name}: {}", error.what()));
+        let error = error.in_words(messages::commands);
         lines.extend(error.cure_text().map(|cure| format!("    what to do: {cure}")));
     }
     lines.join("\n")

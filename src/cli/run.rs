@@ -12,7 +12,7 @@ use super::steps::Steps;
 use super::{messages, print_json, print_line, signals};
 use crate::data::Role;
 use crate::engine::resume::{self, Resumable};
-use crate::engine::{Control, Job, Moment, Summary, job};
+use crate::engine::{Control, Job, Moment, PreparedStore, Summary, job};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Outcome, RunId};
@@ -146,6 +146,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     let stopped = control.clone();
     let interrupted = signals::on_first(move || stopped.stop())?;
     let mut results = Vec::new();
+    let prepared = PreparedStore::default();
     for plan in plans {
         let watch = if options.sealed { Watch::sealed() } else { Watch::open() };
         let job = Job {
@@ -155,6 +156,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             workspace: workspace.clone(),
             watch: watch.clone(),
             control: control.clone(),
+            prepared: prepared.clone(),
         };
         messages::tell(format_args!("plan '{}'", plan.name));
         messages::detail(format_args!(

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::sweep::axes::{self, Axis};
 use crate::engine::sweep::{self, Order, Planned};
-use crate::engine::{Control, Summary};
+use crate::engine::{Control, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 use crate::privacy::accountant::round_up;
@@ -433,7 +433,8 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
     let control = Control::default();
     let stopped = control.clone();
     let interrupted = signals::on_first(move || stopped.stop())?;
-    let summary = sweep::carry_out(task, sweep::load(task)?, control, &mut |_| {})?;
+    let summary =
+        sweep::carry_out(task, sweep::load(task)?, control, PreparedStore::default(), &mut |_| {})?;
     if let Some(trouble) = summary.trouble {
         return Err(trouble);
     }

@@ -6,6 +6,8 @@
 //! that is not made of numbers, or of a class that nobody declared, becomes a *null record* of
 //! zeros, as if it were not there.
 
+use std::sync::Arc;
+
 use super::{Bounds, Dataset};
 use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
@@ -13,9 +15,9 @@ use crate::numeric::projection::shrink_factor;
 /// By how much preparation's own clipping may miss the bound in rounding, relatively.
 const ROUNDING: f64 = 1e-12;
 
-/// A dataset within its bounds. Reading it is all that can be done to it.
+/// A dataset within its bounds. Reading it is all that can be done to it; copies share it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bounded(Dataset);
+pub struct Bounded(Arc<Dataset>);
 
 impl Bounded {
     /// Within the bounds that the dataset says it has.
@@ -74,12 +76,12 @@ impl Bounded {
                 *y = 0.0;
             }
         }
-        Self(data)
+        Self(Arc::new(data))
     }
 
-    /// The records, to be turned into a method's own form of them.
-    pub fn into_dataset(self) -> Dataset {
-        self.0
+    /// The records, for a method's own form of them.
+    pub fn shared(&self) -> Arc<Dataset> {
+        Arc::clone(&self.0)
     }
 }
 
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_within_its_bounds_is_left_to_the_last_bit() {
         let tame = data(&[1.2, 1.6, -2.0, 0.0, 0.3, 0.1], vec![0.5, -0.5, 0.1]);
-        assert_eq!(Bounded::of(tame.clone()).into_dataset(), tame);
+        assert_eq!(*Bounded::of(tame.clone()), tame);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod missing;
 pub(crate) mod names;
 pub mod overlap;
 pub mod preparation;
+mod public_records;
 pub mod read;
 pub mod selection;
 pub mod synthetic;
@@ -54,6 +55,7 @@ pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLa
 pub use fingerprint::Fingerprint;
 pub use missing::Missing;
 pub use preparation::{Preparation, PreparationSettings};
+pub use public_records::PublicRecords;
 pub use read::csv;
 pub use table::{Column, Table};
 pub use vectors::{Values, Vectors};

@@ -2,12 +2,9 @@
 //! is drawn here and nothing is written: the Plan screen uses it for its cost
 //! panel, a job for its start.
 
-use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Arc;
-
 use super::overlap;
-use crate::adapt::{self, Lessons, Method, Prepared, Problem, ProblemShape, StartingModel};
+use super::prepared::{PreparedRecords, PreparedStore, PrivateRows, Source};
+use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -21,6 +18,24 @@ use crate::privacy::ledger::delta;
 use crate::privacy::{Calibrated, Private};
 use crate::session::certificate::TakenAsPublic;
 use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A plan with its noise: all that can be said before private records are prepared.
+pub struct Proposal {
+    pub method: &'static dyn Method,
+    pub problem: Problem,
+    pub prepared: Prepared,
+    pub calibrated: Calibrated,
+    /// What the model depends on that training starts from.
+    pub lineage: Option<Lineage>,
+    pub taken_as_public: TakenAsPublic,
+    pub warnings: Vec<String>,
+    /// For the private records.
+    preparation: Preparation,
+    records: Arc<PreparedRecords>,
+}
 
 /// Everything a run needs before the ledger is asked.
 pub struct Assembly {
@@ -30,7 +45,7 @@ pub struct Assembly {
     pub prepared: Prepared,
     pub calibrated: Calibrated,
     pub private: Private<Bounded>,
-    pub public_holdout: Dataset,
+    pub public_holdout: Arc<Dataset>,
     /// Absent where the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
     /// What the model depends on that training starts from.
@@ -66,138 +81,100 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
 const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
 
-pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<Assembly> {
-    let settings = session.check_plan(plan)?;
-    let method = adapt::method(&plan.method)?;
-    let find = |name: &str| {
-        loaded
-            .iter()
-            .find(|loaded| loaded.definition.name == name)
-            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-    };
-    let private = find(&plan.private)?;
-    let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
-    let own = &publics[0].definition;
-    let foreign = !method.spec().needs_public_labels && has_other_labels(own, &private.definition);
-    let mut definition = own.clone();
-    if foreign {
-        definition.label.clone_from(&private.definition.label);
-        definition.task = private.definition.task;
-    }
-    if definition.label.is_none() {
-        return Err(Error::usage(format!(
-            "public dataset '{}' has no label column",
-            definition.name
-        ))
-        .cure("choose its label on the Data screen, or set `label` in the session"));
-    }
-    check_delta(plan, private.rows)?;
-    let label = private.definition.label.as_ref();
-    if method.spec().needs_private_labels && label.is_none() {
-        return Err(Error::usage(format!(
-            "{} needs labels on the private records, and '{}' has no label column",
-            method.spec().name,
-            private.definition.name
-        ))
-        .cure("choose its label column, or a method for unlabelled targets (moment_release)"));
-    }
-    if label.is_some() && label != definition.label.as_ref() {
-        return Err(Error::usage(format!(
-            "the private label is '{}' and the public one '{}'",
-            label.map_or("", String::as_str),
-            definition.label.as_deref().unwrap_or_default()
-        ))
-        .cure("give both datasets the same label column"));
-    }
+/// The datasets of a plan, which fit its method as far as their definitions say.
+struct Parts<'a> {
+    private: &'a Loaded,
+    publics: Vec<&'a Loaded>,
+    method: &'static dyn Method,
+    /// The public records have no label of the private ones.
+    foreign: bool,
+}
 
-    let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    refuse_overlap(private, &tables, &plan.private)?;
-    publics.iter().try_for_each(|public| overlap::between(private, public, None).map(|_| ()))?;
-    definition = resolved(&definition, tables[0])?;
-    if foreign {
-        forget_own_label(&mut definition, own);
-    }
-    // What of the public records is used, with the label that they have.
-    let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
-    let used = used_columns(&as_they_are, tables[0])?;
-    let pooled = pool(&tables, &used)?;
-    let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
-    let shared_label = label.filter(|_| !foreign);
-    let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
-    private.private()?.try_map(|table| {
-        Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
-    })?;
-    // Incomplete public rows are gone already where they are to be dropped.
-    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
-    definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
-    if foreign {
-        definition.classes = private_classes(&private.definition)?;
-    } else if definition.task == Task::Classification {
-        let all: Vec<_> =
-            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
-        definition.classes = shared_classes(&pooled, &all)?;
-    }
-    let (public_train, public_test) =
-        pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-    let mut preparation = Preparation::fit(&public_train, &definition, &plan.preparation)?;
-    if method.takes_wide_features() {
-        preparation = preparation.wide();
-    }
+/// Prepares everything for a run; what `store` holds is not prepared again.
+pub fn assemble(
+    session: &Session,
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+    store: &PreparedStore,
+) -> Result<Assembly> {
+    let proposal = propose(session, plan, loaded, store)?;
+    let private = find(loaded, &plan.private)?;
+    let Proposal { method, problem, prepared, calibrated, lineage, .. } = proposal;
+    let with_label = problem.shape.private_labels && method.spec().needs_private_labels;
+    let rows = || {
+        let (train, holdout) =
+            Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
+                .map_err(|error| error.at(private.definition.name.clone()))?;
+        let holdout = problem.shape.private_labels.then_some(holdout);
+        Ok(PrivateRows { train, holdout, with_label })
+    };
+    let records = &proposal.records;
+    let own = records.private(private.private()?, &proposal.preparation, rows)?;
+    Ok(Assembly {
+        method,
+        prepared,
+        calibrated,
+        private: own.train,
+        public_holdout: Arc::clone(&records.public_holdout),
+        private_holdout: own.holdout,
+        preparation: proposal.preparation,
+        problem,
+        lineage,
+        taken_as_public: proposal.taken_as_public,
+        warnings: proposal.warnings,
+    })
+}
+
+/// What a plan would release and with which noise. Of the private rows it only looks whether
+/// they can be used.
+pub fn propose(
+    session: &Session,
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+    store: &PreparedStore,
+) -> Result<Proposal> {
+    let settings = session.check_plan(plan)?;
+    let parts = Parts::of(plan, loaded)?;
+    let Parts { private, publics, method, foreign } = &parts;
+    check_delta(plan, private.rows)?;
     let start = plan.start.as_deref().map(Path::new);
     let lineage = start.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
-    let start = start.map(starting_model).transpose()?;
-    if let Some((_, theirs)) = &start {
-        // The model knows features as they were prepared for it.
-        preparation = preparation.with_features_of(theirs)?;
-    }
-    let mut public = preparation.apply(&public_train, "public", !foreign)?;
-    let public_holdout = if foreign {
-        preparation.apply(&public_test, "public hold-out", false)?
-    } else {
-        preparation.apply_for_evaluation(&public_test, "public hold-out")?
+    let (start, theirs) = start.map(starting_model).transpose()?.unzip();
+    let labelled = private.definition.label.is_some();
+    let source = Source {
+        datasets: [*private]
+            .into_iter()
+            .chain(publics.iter().copied())
+            .map(|it| it.reading)
+            .collect(),
+        preparation: plan.preparation.clone(),
+        holdout: plan.holdout,
+        seed: plan.seed,
+        start: theirs.clone(),
+        wide: method.takes_wide_features(),
+        foreign: *foreign,
+        with_label: method.spec().needs_private_labels,
     };
-    if foreign && own.label.is_some() && own.task == Task::Classification {
-        public.classes = Some(classes_of(&pooled, &public_train, own)?);
-    }
-
-    let labelled = label.is_some();
-    let with_label = labelled && method.spec().needs_private_labels;
-    let preparation = preparation.under(&private.definition);
-    let table = private.private()?;
-    let (train, test) =
-        Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
-            .map_err(|error| error.at(private.definition.name.clone()))?;
-    let bounds = public.bounds;
-    let train = table
-        .try_map(|table| preparation.apply_to_private_rows(table, &train, "private", with_label))?;
-    let train = train.into_usable(|train| Ok(Bounded::within(train, bounds)))?;
-    let private_holdout = labelled.then(|| {
-        table.try_map(|table| {
-            preparation.apply_to_private_rows_for_evaluation(table, &test, "private hold-out")
-        })
-    });
-    let private_holdout = private_holdout.transpose()?;
-    // How many records fall on each side depends on their number alone, which is public.
-    let private_records = private.rows - Table::holdout_rows(private.rows, plan.holdout);
-
+    let records = store.plan.get(source, || parts.prepare(plan, theirs.as_ref()))?;
+    let public = &records.public;
     let shape = ProblemShape {
-        private_records,
+        // How many records fall on each side depends on their number alone, which is public.
+        private_records: private.rows - Table::holdout_rows(private.rows, plan.holdout),
         public_records: public.len(),
         dimension: public.dimension(),
         bounds: public.bounds,
         private_labels: labelled,
-        classes: preparation.class_names().to_vec(),
-        start: start.map(|(start, _)| start),
+        classes: records.preparation.class_names().to_vec(),
+        start,
     };
-    let problem =
-        Problem { shape, public: Arc::new(public), seed: plan.seed, lessons: Lessons::default() };
+    let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
     let calibrated = prepared.plan().calibrate(plan.target)?;
     let mut warnings = prepared.plan().warnings.clone();
-    let declared = overlap::declarations(publics.iter().map(|public| **public));
+    let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
-    warnings.extend(clipping(&problem.public, &plan.preparation));
-    warnings.extend(left_out(private, &used));
+    warnings.extend(clipping(public, &plan.preparation));
+    warnings.extend(left_out(private, &records.used));
     warnings.extend(lineage.as_ref().map(Lineage::note));
     if delta::is_large(plan.target.delta, private.rows as u64) {
         warnings.push(delta::warning(plan.target.delta, private.rows as u64));
@@ -208,19 +185,142 @@ pub fn assemble(session: &Session, plan: &PlanDefinition, loaded: &[&Loaded]) ->
         records: private.definition.records,
         declared,
     };
-    Ok(Assembly {
-        method,
-        preparation,
+    Ok(Proposal {
+        method: *method,
         problem,
         prepared,
         calibrated,
-        private: train,
-        public_holdout,
-        private_holdout,
         lineage,
         taken_as_public,
         warnings,
+        preparation: records.preparation.under(&private.definition),
+        records,
     })
+}
+
+fn find<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
+    let mut loaded = loaded.iter().copied();
+    loaded
+        .find(|loaded| loaded.definition.name == name)
+        .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+}
+
+impl<'a> Parts<'a> {
+    /// Refuses labels that do not fit the method, or one another.
+    fn of(plan: &PlanDefinition, loaded: &[&'a Loaded]) -> Result<Self> {
+        let method = adapt::method(&plan.method)?;
+        let private = find(loaded, &plan.private)?;
+        let publics =
+            plan.public.iter().map(|name| find(loaded, name)).collect::<Result<Vec<_>>>()?;
+        let own = &publics[0].definition;
+        let foreign =
+            !method.spec().needs_public_labels && has_other_labels(own, &private.definition);
+        let label = private.definition.label.as_ref();
+        let public_label = if foreign { label } else { own.label.as_ref() };
+        if public_label.is_none() {
+            return Err(Error::usage(format!("public dataset '{}' has no label column", own.name))
+                .cure("choose its label on the Data screen, or set `label` in the session"));
+        }
+        if method.spec().needs_private_labels && label.is_none() {
+            return Err(Error::usage(format!(
+                "{} needs labels on the private records, and '{}' has no label column",
+                method.spec().name,
+                private.definition.name
+            ))
+            .cure("choose its label column, or a method for unlabelled targets (moment_release)"));
+        }
+        if label.is_some() && label != public_label {
+            return Err(Error::usage(format!(
+                "the private label is '{}' and the public one '{}'",
+                label.map_or("", String::as_str),
+                public_label.map_or("", String::as_str)
+            ))
+            .cure("give both datasets the same label column"));
+        }
+        Ok(Self { private, publics, method, foreign })
+    }
+
+    /// Prepares the public records, and looks whether the private ones go with them.
+    fn prepare(
+        &self,
+        plan: &PlanDefinition,
+        theirs: Option<&Preparation>,
+    ) -> Result<PreparedRecords> {
+        let Self { private, publics, foreign, .. } = self;
+        let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
+        let mut definition = own.clone();
+        if *foreign {
+            definition.label.clone_from(&private.definition.label);
+            definition.task = private.definition.task;
+        }
+        let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
+        refuse_overlap(private, &tables, &plan.private)?;
+        publics
+            .iter()
+            .try_for_each(|public| overlap::between(private, public, None).map(|_| ()))?;
+        definition = resolved(&definition, tables[0])?;
+        if *foreign {
+            forget_own_label(&mut definition, own);
+        }
+        // What of the public records is used, with the label that they have.
+        let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
+        let used = used_columns(&as_they_are, tables[0])?;
+        let pooled = pool(&tables, &used)?;
+        let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
+        let shared_label = label.filter(|_| !foreign);
+        let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
+        private.private()?.try_map(|table| {
+            Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
+        })?;
+        // Incomplete public rows are gone already where they are to be dropped.
+        let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+        definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+        if *foreign {
+            definition.classes = private_classes(&private.definition)?;
+        } else if definition.task == Task::Classification {
+            let all: Vec<_> =
+                publics.iter().chain([private]).map(|loaded| &loaded.definition).collect();
+            definition.classes = shared_classes(&pooled, &all)?;
+        }
+        let (train, test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
+        let mut preparation = Preparation::fit(&train, &definition, &plan.preparation)?;
+        if self.method.takes_wide_features() {
+            preparation = preparation.wide();
+        }
+        if let Some(theirs) = theirs {
+            preparation = preparation.with_features_of(theirs)?;
+        }
+        let mut public = preparation.apply(&train, "public", !foreign)?;
+        let holdout = if *foreign {
+            preparation.apply(&test, "public hold-out", false)?
+        } else {
+            preparation.apply_for_evaluation(&test, "public hold-out")?
+        };
+        if *foreign && own.label.is_some() && own.task == Task::Classification {
+            public.classes = Some(classes_of(&pooled, &train, own)?);
+        }
+        self.try_one_row(&preparation)?;
+        Ok(PreparedRecords::new(preparation, used, public, holdout))
+    }
+
+    /// What is wrong with the private file as a whole is wrong with one row of it.
+    fn try_one_row(&self, preparation: &Preparation) -> Result<()> {
+        let definition = &self.private.definition;
+        let preparation = preparation.under(definition);
+        let row: Vec<usize> = (0..self.private.rows.min(1)).collect();
+        self.private.private()?.try_map(|table| {
+            if definition.label.is_some() {
+                preparation.apply_to_private_rows_for_evaluation(
+                    table,
+                    &row,
+                    "private hold-out",
+                )?;
+            }
+            let with_label = definition.label.is_some() && self.method.spec().needs_private_labels;
+            preparation.apply_to_private_rows(table, &row, "private", with_label).map(|_| ())
+        })?;
+        Ok(())
+    }
 }
 
 /// Whether public records have no label, or one that says something else than the private.
@@ -377,7 +477,8 @@ mod tests {
         let workspace = Workspace::of(directory.path())?;
         let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
         let loaded = loaded.collect::<Result<Vec<_>>>()?;
-        assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>())
+        let loaded: Vec<_> = loaded.iter().collect();
+        assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
     }
 
     const DECLARED: &str = ", classes: [\"cat\", \"dog\", \"fish\"]";
@@ -397,12 +498,15 @@ mod tests {
         // Two units of each of three classes, and their biases.
         let settings = "\"units\": 2";
         let found = assembled("pretraining", settings, DECLARED, COLOURS).unwrap();
-        assert_eq!(found.calibrated.events[0].mechanism.size_words().split(' ').next(), Some("9"));
+        assert_eq!(
+            found.calibrated.events[0].mechanism.query.size_words().split(' ').next(),
+            Some("9")
+        );
     }
 
     #[test]
     fn a_model_of_other_classes_is_no_reference_and_that_of_the_private_records_stays() {
-        use crate::engine::job::Judge;
+        use crate::engine::judge::Judge;
         use crate::privacy::Watch;
         let found = assembled("pretraining", "", DECLARED, COLOURS).unwrap();
         let watch = Watch::open();
@@ -440,7 +544,8 @@ mod tests {
         let workspace = Workspace::of(directory.path()).unwrap();
         let loaded = session.datasets.iter().map(|data| dataset::load(data, &workspace));
         let loaded = loaded.collect::<Result<Vec<_>>>().unwrap();
-        let found = assemble(&session, &session.plans[0], &loaded.iter().collect::<Vec<_>>());
+        let loaded: Vec<_> = loaded.iter().collect();
+        let found = assemble(&session, &session.plans[0], &loaded, &PreparedStore::default());
         let found = found.unwrap();
         assert_eq!(found.problem.shape.private_records, 168);
         let watch = crate::privacy::Watch::open();
@@ -450,6 +555,85 @@ mod tests {
         // Of 210 records 30 have a gap; 168 of them are trained on.
         let (all, empty) = *zeros.unwrap().reveal(&watch).unwrap();
         assert!(all == 168 && (12..=30).contains(&empty), "{all} {empty}");
+    }
+
+    /// A plan on two built-in datasets, with everything that it is assembled from.
+    fn bikes() -> (Session, Vec<Loaded>) {
+        let text = "(version: 1, datasets: [
+          (name: \"ours\", role: private, source: builtin(\"bikeshare\"), label: \"bikers\",
+           columns: only([\"temp\", \"hum\"]), filter: \"season == 1\"),
+          (name: \"theirs\", role: public, source: builtin(\"bikeshare\"), label: \"bikers\",
+           columns: only([\"temp\", \"hum\"]), filter: \"season != 1\"),
+        ], plans: [(name: \"first\", method: \"moment_release\", private: \"ours\",
+          public: [\"theirs\"], target: (epsilon: 1.0, delta: 1e-5))])";
+        let session = Session::parse(text, "s.ron").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let load = |data| dataset::load(data, &workspace).unwrap();
+        let loaded = session.datasets.iter().map(load).collect();
+        (session, loaded)
+    }
+
+    #[test]
+    fn records_are_prepared_again_only_where_another_plan_or_other_data_make_others() {
+        let (session, loaded) = bikes();
+        let store = PreparedStore::default();
+        let proposed = |edit: &dyn Fn(&mut PlanDefinition), loaded: &[Loaded]| {
+            let mut plan = session.plans[0].clone();
+            edit(&mut plan);
+            let loaded: Vec<_> = loaded.iter().collect();
+            propose(&session, &plan, &loaded, &store).unwrap().records
+        };
+        let first = proposed(&|_| {}, &loaded);
+        let same: [&dyn Fn(&mut PlanDefinition); 3] = [
+            &|plan| plan.target.epsilon = 3.0,
+            &|plan| plan.settings = [("lambda".to_owned(), adapt::Value::Number(0.3))].into(),
+            &|plan| plan.name = "second".to_owned(),
+        ];
+        for edit in same {
+            assert!(Arc::ptr_eq(&first, &proposed(edit, &loaded)));
+        }
+        let others: [&dyn Fn(&mut PlanDefinition); 4] = [
+            &|plan| plan.holdout = 0.3,
+            &|plan| plan.seed = 5,
+            &|plan| plan.preparation.intercept = false,
+            &|plan| plan.method = "profiled_cnvx_adap".to_owned(),
+        ];
+        for edit in others {
+            let before = proposed(&|_| {}, &loaded);
+            assert!(!Arc::ptr_eq(&before, &proposed(edit, &loaded)));
+        }
+        // The same file, read again.
+        let (_, again) = bikes();
+        let before = proposed(&|_| {}, &loaded);
+        assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
+        let before = proposed(&|_| {}, &again);
+        store.clear();
+        assert!(!Arc::ptr_eq(&before, &proposed(&|_| {}, &again)));
+    }
+
+    #[test]
+    fn runs_share_the_records_and_what_is_not_asked_for_any_more_is_dropped() {
+        let (session, loaded) = bikes();
+        let loaded: Vec<_> = loaded.iter().collect();
+        let store = PreparedStore::default();
+        let mut plan = session.plans[0].clone();
+        let assemble = |plan: &PlanDefinition| assemble(&session, plan, &loaded, &store).unwrap();
+        let place = |found: &Assembly| {
+            let watch = crate::privacy::Watch::open();
+            let place = found.private.curator(&watch, |data| data.features.as_ptr() as usize);
+            *place.unwrap().reveal(&watch).unwrap()
+        };
+        let first = assemble(&plan);
+        plan.target.epsilon = 2.0;
+        let second = assemble(&plan);
+        assert_eq!(place(&first), place(&second));
+        assert!(first.calibrated != second.calibrated);
+        let records = Arc::downgrade(&propose(&session, &plan, &loaded, &store).unwrap().records);
+        assert!(records.upgrade().is_some(), "nothing is kept");
+        plan.seed += 1;
+        assemble(&plan);
+        assert!(records.upgrade().is_none(), "two sets are kept");
     }
 
     #[test]

@@ -22,11 +22,11 @@ use super::job::{new_run_id, open_budget};
 use crate::data::Role;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Noise, Outcome, RunId};
+use crate::privacy::ledger::{Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{
-    Adjacency, Allotment, Guarantee, Laplace, PlannedRelease, Private, Reach, Release, Released,
-    Spender, Target,
+    Adjacency, Allotment, Guarantee, Laplace, NoiseSource, PlannedRelease, Private, Reach, Release,
+    Released, Spender, Target,
 };
 use crate::session::{Loaded, Session, Workspace, dataset};
 
@@ -96,7 +96,7 @@ pub fn count(
         target: Target { epsilon, delta: DELTA },
         events: calibrated.events.clone(),
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let released = noisy(&private, &mut spender);
@@ -139,7 +139,7 @@ fn proposal(about: f64, scale: f64) -> usize {
 mod tests {
     use super::*;
     use crate::privacy::Calibrated;
-    use crate::privacy::accountant::event::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     fn released(rows: f64, calibrated: &Calibrated, seed: u64) -> f64 {
         let mut spender = Spender::rehearsal(calibrated, seed);
@@ -151,15 +151,15 @@ mod tests {
         let noiseless = Calibrated::noiseless(&[plan()], DELTA);
         let exact = |rows| released(rows, &noiseless, 0);
         assert_eq!(exact(1_000_000.0), 1_000_000.0);
-        let planned = PlannedMechanism::Laplace { l1_sensitivity: 1.0, coordinates: 1 };
-        assert_eq!((exact(501.0) - exact(500.0), plan().mechanism), (1.0, planned));
+        let planned = QueryKind::Laplace.query(1.0, 1);
+        assert_eq!((exact(501.0) - exact(500.0), plan().query), (1.0, planned));
     }
 
     #[test]
     fn the_count_is_off_by_what_the_noise_says_and_the_proposal_is_never_too_small() {
         let epsilon = 0.1;
         let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA }).unwrap();
-        let scale = calibrated.events[0].mechanism.scale();
+        let scale = calibrated.events[0].mechanism.noise.scale;
         // Rounding to the grid costs next to nothing.
         assert!((scale * epsilon - 1.0).abs() < 0.01, "{scale}");
         assert!(calibrated.guarantee.epsilon <= epsilon);

@@ -13,18 +13,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::assembly::assemble;
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
 use super::lookup::{self, Digest, Listing, Rows, Schema};
-use super::overlap;
+use super::prepared::PreparedStore;
+pub use super::preview::Preview;
+use super::preview::Previewer;
 use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
-use crate::adapt::{Plan, ProblemShape};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::ledger::{Account, AccountId, Book, Budget, Gap, RunId, Standing};
-use crate::privacy::{Calibrated, CuratorOnly, Guarantee, Watch};
+use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
+use crate::privacy::{CuratorOnly, Watch};
 use crate::session::dataset::{self, ColumnKind, Loaded};
 use crate::session::preferences::Places;
 use crate::session::{ArchivedRun, PlanDefinition, Session, State, Workspace, archive};
@@ -172,28 +172,6 @@ pub enum RankNews {
     Ended(Box<Result<RankingSummary>>),
 }
 
-/// What a plan will cost, before anything is spent.
-#[derive(Debug, Clone)]
-pub struct Preview {
-    pub plan: PlanDefinition,
-    pub shape: ProblemShape,
-    pub releases: Plan,
-    pub calibrated: Calibrated,
-    pub account: AccountId,
-    pub budget: Option<Budget>,
-    /// Whether what is spent is a total.
-    pub standing: Standing,
-    /// Everything charged so far and with this plan, at the budget's δ.
-    pub spent: Option<Guarantee>,
-    pub after: Option<Guarantee>,
-    /// How many runs of this plan still fit into the budget, up to
-    /// [`lookup::MOST_RUNS`]; `None` without a budget.
-    pub fits: Option<u64>,
-    /// Why the ledger would refuse it.
-    pub refusal: Option<Error>,
-    pub warnings: Vec<String>,
-}
-
 /// The interface's end of the desk.
 pub struct Desk {
     errands: Sender<Errand>,
@@ -249,12 +227,17 @@ impl Desk {
             wake: Box::new(wake),
         });
         let (errands, inbox) = channel();
+        let (answers, prepared) = (Arc::clone(&reports), PreparedStore::default());
         let clerk = Clerk {
             workspace,
             tray: Arc::clone(&reports),
             errands: errands.clone(),
             loaded: BTreeMap::new(),
             reading: BTreeMap::new(),
+            previewer: Previewer::start(prepared.clone(), move |preview| {
+                answers.put(Report::Preview(Box::new(preview)));
+            }),
+            prepared,
         };
         thread::spawn(move || clerk.serve(&inbox));
         Self { errands, reports }
@@ -284,6 +267,9 @@ struct Clerk {
     loaded: BTreeMap<String, Arc<Loaded>>,
     /// Datasets that are being read; true in the flag: nobody waits any more.
     reading: BTreeMap<String, Arc<AtomicBool>>,
+    previewer: Previewer,
+    /// For previews and runs.
+    prepared: PreparedStore,
 }
 
 /// Whether a later request of the same kind makes this one pointless.
@@ -335,6 +321,7 @@ impl Clerk {
                 let session = Session::open(&path)?;
                 self.workspace = Workspace::of_session(&path)?;
                 self.loaded.clear();
+                self.prepared.clear();
                 self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
                 self.reading.clear();
                 let session = Box::new(session);
@@ -406,10 +393,10 @@ impl Clerk {
             // The answer follows the last dataset that it waits for: the interface
             // asks again when that has arrived.
             Request::Preview { plan, .. } if self.waits_for_data(&plan) => {}
-            Request::Preview { session, plan } => {
-                let preview = self.preview(&session, plan);
-                self.tray.put(Report::Preview(Box::new(preview)));
-            }
+            Request::Preview { session, plan } => match self.datasets(&plan) {
+                Ok(datasets) => self.previewer.ask(session, plan, datasets, &self.workspace),
+                Err(error) => self.tray.put(Report::Preview(Box::new(Err(error)))),
+            },
             Request::Ledger => self.tell_ledger()?,
             Request::SetBudget { dataset, budget } => {
                 let loaded = self.loaded.get(&dataset).ok_or_else(|| {
@@ -442,7 +429,7 @@ impl Clerk {
                 let names = session.ranking.public_names(&session).into_iter();
                 let names = names.chain(session.ranking.private_name(&session).ok());
                 let datasets = names.filter_map(|name| self.loaded.get(name).cloned()).collect();
-                let workspace = self.workspace.clone();
+                let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
                 let job = RankingJob {
                     session,
                     datasets,
@@ -451,6 +438,7 @@ impl Clerk {
                     control,
                     manner,
                     allow_large_delta: false,
+                    prepared,
                 };
                 self.rank(id, job);
             }
@@ -477,6 +465,7 @@ impl Clerk {
         let name = definition.name.clone();
         let reading = Arc::new(AtomicBool::new(false));
         self.loaded.remove(&name);
+        self.prepared.clear();
         if let Some(earlier) = self.reading.insert(name.clone(), Arc::clone(&reading)) {
             earlier.store(true, Ordering::Release);
         }
@@ -562,49 +551,6 @@ impl Clerk {
             .collect()
     }
 
-    fn preview(&self, session: &Session, plan: PlanDefinition) -> Result<Preview> {
-        session.check_plan(&plan)?;
-        let datasets = self.datasets(&plan)?;
-        let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
-        let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
-        if let Some(private) = private {
-            let publics = loaded.iter().copied().filter(|loaded| loaded.record.is_none());
-            let publics: Vec<&Loaded> = publics.collect();
-            overlap::check(private, &publics, &self.workspace, &Watch::sealed())?;
-        }
-        let assembly = assemble(session, &plan.resolved(&self.workspace), &loaded)?;
-        let record = loaded
-            .iter()
-            .find_map(|loaded| loaded.record.as_ref().filter(|record| record.name == plan.private));
-        let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-        let book = self.workspace.book()?;
-        let mut account = match book.find(record) {
-            Some(account) => account.clone(),
-            None => Account::unopened(record, &book),
-        };
-        account.budget = account.budget.or(session.budgets.get(&plan.private).copied());
-        let events = &assembly.calibrated.events;
-        let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
-        let total = account.total(at)?;
-        let mut warnings = assembly.warnings;
-        warnings.extend(account.gaps().iter().map(Gap::words));
-        warnings.extend(account.large_delta().into_iter().chain(total.remark));
-        Ok(Preview {
-            shape: assembly.problem.shape.clone(),
-            releases: assembly.prepared.plan().clone(),
-            account: account.id.clone(),
-            budget: account.budget,
-            standing: total.standing,
-            spent: total.known,
-            fits: lookup::how_many_fit(&account, events),
-            after: account.spent_with(events, at).ok().flatten(),
-            refusal: account.admit(events, plan.target).err(),
-            calibrated: assembly.calibrated,
-            warnings,
-            plan,
-        })
-    }
-
     fn launch(
         &self,
         id: JobId,
@@ -621,9 +567,9 @@ impl Clerk {
             Ok(datasets) => datasets,
             Err(error) => return end(&tray, Err(error)),
         };
-        let workspace = self.workspace.clone();
+        let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         thread::spawn(move || {
-            let job = Job { session, plan, datasets, workspace, watch, control };
+            let job = Job { session, plan, datasets, workspace, watch, control, prepared };
             let mut tell = |moment| {
                 fault_for_tests(&moment);
                 tray.put(Report::Job { id, news: News::Moment(moment) });

@@ -1,26 +1,23 @@
 //! One run from grant to certificate, on the calling thread.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::assembly::{Assembly, assemble, refuse_overlap};
 use super::cautions;
 use super::control::Control;
+use super::judge::{Judge, Scores};
 use super::overlap;
-use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{Measure, Run, Series, Standing, Step};
-use crate::data::{Bounded, Dataset, Preparation, Task};
+use super::prepared::PreparedStore;
+use super::steps::Steps;
+use crate::adapt::Step;
 use crate::error::{Error, Result};
-use crate::model::{Classifier, Model};
 use crate::privacy::accountant::Composition;
-use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Noise, Outcome, RunId};
-use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
-    Calibrated, CuratorOnly, Guarantee, Ledger, Private, Released, Spender, Target, Transcript,
-    Watch,
+    CuratorOnly, Guarantee, Ledger, NoiseSource, Spender, Target, Transcript, Watch,
 };
 use crate::session::certificate::{self, Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
@@ -36,6 +33,8 @@ pub struct Job {
     pub workspace: Workspace,
     pub watch: Watch,
     pub control: Control,
+    /// What is prepared for it or for others like it.
+    pub prepared: PreparedStore,
 }
 
 /// What a run tells while it works.
@@ -84,32 +83,6 @@ pub struct Summary {
     pub trouble: Option<Error>,
 }
 
-/// Errors on records held out of training: root mean squares in label units, or shares of wrong
-/// classes.
-#[derive(Debug, Clone, Default)]
-pub struct Scores {
-    /// Which of the two; none where nothing was scored.
-    pub task: Option<Task>,
-    /// Of the delivered model on public records; released.
-    pub model_on_public: Option<f64>,
-    /// Of the public reference model on public records.
-    pub source_only_on_public: Option<f64>,
-    /// Exact, on private records: for the curator.
-    pub model: Option<CuratorOnly<f64>>,
-    pub source_only: Option<CuratorOnly<f64>>,
-    /// Of the reference model of the private training records: not private at all.
-    pub target_only: Option<CuratorOnly<f64>>,
-}
-
-impl Scores {
-    pub fn error_words(&self) -> &'static str {
-        match self.task {
-            Some(Task::Classification) => "share of wrong classes",
-            _ => "root mean squared error",
-        }
-    }
-}
-
 /// A run that may draw, and where it writes.
 pub(super) struct Opening {
     pub run: RunId,
@@ -123,7 +96,7 @@ pub(super) struct Opening {
     pub notes: Vec<String>,
     /// Of rows that stand elsewhere too, for the curator.
     pub known: Vec<String>,
-    pub insecure_noise_seed: Option<u64>,
+    pub noise: NoiseSource,
     /// How the account stood when the run was granted.
     pub standing: certificate::Standing,
 }
@@ -131,7 +104,7 @@ pub(super) struct Opening {
 /// Runs `job` to its end. Errors before the grant spend nothing; everything
 /// later ends in a [`Summary`] whose guarantee counts what was drawn.
 pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
-    launch(job, None, tell)
+    launch(job, NoiseSource::Secret, tell)
 }
 
 /// The same with noise from a seed, to find faults with: what comes out is charged and
@@ -141,18 +114,13 @@ pub fn execute_insecurely(
     noise_seed: u64,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
-    launch(job, Some(noise_seed), tell)
+    launch(job, NoiseSource::Seeded(noise_seed), tell)
 }
 
-fn launch(
-    job: &Job,
-    insecure_noise_seed: Option<u64>,
-    tell: &mut dyn FnMut(Moment),
-) -> Result<Summary> {
-    let loaded = job.loaded();
+fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
     job.session.check_plan(&job.plan)?;
     let known = job.check_rows()?;
-    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &loaded)?;
+    let assembly = job.assemble()?;
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
@@ -165,13 +133,10 @@ fn launch(
         target: job.plan.target,
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
-        noise: Noise::of_seed(insecure_noise_seed),
+        noise,
     };
-    let ready = job.prepare(&directory, &run, insecure_noise_seed).and_then(|transcript| {
-        let generator = match insecure_noise_seed {
-            Some(seed) => NoiseGenerator::insecure_from_seed(seed),
-            None => NoiseGenerator::from_os()?,
-        };
+    let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {
+        let generator = noise.generator()?;
         let mut standing = standing_of(&ledger.book()?, &account);
         ledger.grant(grant)?;
         standing.line = ledger.granted(&run);
@@ -192,13 +157,19 @@ fn launch(
         peeked: false,
         notes,
         known,
-        insecure_noise_seed,
+        noise,
         standing,
     };
     Ok(perform(job, assembly, opening, tell)?.summary)
 }
 
 impl Job {
+    /// Everything that its run needs.
+    pub(super) fn assemble(&self) -> Result<Assembly> {
+        let plan = self.plan.resolved(&self.workspace);
+        assemble(&self.session, &plan, &self.loaded(), &self.prepared)
+    }
+
     /// The datasets of its plan.
     pub(super) fn loaded(&self) -> Vec<&Loaded> {
         let plan = &self.plan;
@@ -227,9 +198,10 @@ impl Job {
         &self,
         directory: &RunDirectory,
         run: &RunId,
-        insecure_noise_seed: Option<u64>,
+        noise: NoiseSource,
     ) -> Result<Transcript> {
         signature::key()?;
+        let insecure_noise_seed = noise.seed();
         Origin { insecure_noise_seed, ..self.origin(&directory.path().join("run.ron"))? }
             .write(directory.path())?;
         Transcript::create(&directory.path().join(resumption::TRANSCRIPT), run)
@@ -265,10 +237,7 @@ pub(super) fn perform(
     opening: Opening,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Ended> {
-    let Opening {
-        run, account, mut spender, mut directory, recorded, peeked, notes, known, ..
-    } = opening;
-    let (insecure_noise_seed, standing) = (opening.insecure_noise_seed, opening.standing);
+    let Opening { run, account, mut spender, mut directory, recorded, notes, known, .. } = opening;
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.prepared.plan().steps,
@@ -280,9 +249,7 @@ pub(super) fn perform(
             &job.watch,
         ),
     });
-    let delta = job.plan.target.delta;
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
-    let (lineage, taken_as_public) = (assembly.lineage, assembly.taken_as_public);
     let judge = Judge {
         preparation: &preparation,
         public: &assembly.public_holdout,
@@ -295,127 +262,45 @@ pub(super) fn perform(
     // The run has the only handle then, and need not copy what it changes.
     drop(problem);
 
-    // A panic in a method must not take the interface, the terminal or the
-    // ledger's settlement with it.
-    let mut steps = 0;
-    let mut worked = Duration::ZERO;
-    let mut model = None;
-    // The run can be resumed: it is not settled.
-    let mut resumable = false;
-    let unseen = Watch::sealed();
-    let before = recorded.as_ref().map(Recorded::steps);
-    let ended = catch_unwind(AssertUnwindSafe(|| -> Result<Outcome> {
-        let mut run = prepared.start(private, &calibrated)?;
-        let mut again = true;
-        loop {
-            // A step that was taken and written down before is only taken to get beyond it.
-            again &= steps < before.unwrap_or(0) && spender.is_replaying();
-            if !again && !job.control.proceed() {
-                model = run.model();
-                return Ok(Outcome::Stopped);
-            }
-            let start = Instant::now();
-            let drawn = spender.counts().to_vec();
-            let mut step = match run.step(&mut spender, if again { &unseen } else { &job.watch }) {
-                Ok(step) => step,
-                Err(_) if spender.ran_out() && run.model().is_some() => {
-                    model = run.model();
-                    return Ok(Outcome::Stopped);
-                }
-                Err(error) => {
-                    resumable = again || spender.is_broken();
-                    return Err(error);
-                }
-            };
-            let done = step.done;
-            if let Some(recorded) = &recorded
-                && again
-                && spender.counts() == drawn
-            {
-                steps = step.index;
-                recorded.check(&step).inspect_err(|_| resumable = true)?;
-            } else {
-                judge.judge(&*run, &mut step);
-                worked += start.elapsed();
-                let epsilon = epsilon_of(&spender, &calibrated)?;
-                // What was written of half a step, or of one whose values are lost.
-                let stale = before.is_some_and(|before| steps <= before);
-                let cut = if stale { directory.keep_until(steps) } else { Ok(()) };
-                let written = cut.and_then(|()| directory.record(&step, epsilon, &job.watch));
-                written.inspect_err(|_| resumable = true)?;
-                steps = step.index;
-                tell(Moment::Stepped(Progress { step, epsilon, worked }));
-            }
-            if done {
-                model = Some(run.finish()?);
-                return Ok(Outcome::Finished);
-            }
-        }
-    }));
-    let (mut outcome, mut trouble) = match ended {
-        Ok(Ok(outcome)) => (outcome, None),
-        Ok(Err(error)) => (Outcome::Failed, Some(error)),
-        Err(panic) => (Outcome::Failed, Some(panic_message(panic.as_ref()))),
-    };
+    let mut steps =
+        Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut *tell);
+    let start = || prepared.start(private, &calibrated);
+    let (model, ended) = steps.take(start, &mut spender);
+    let Steps { taken, worked, resumable, .. } = steps;
 
     let mechanisms = spender.drawn();
-    let guarantee = Composition::of_run(&mechanisms, &calibrated.events, delta)?;
-    let peeked = peeked || job.watch.has_peeked();
+    let guarantee = Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
+    let peeked = opening.peeked || job.watch.has_peeked();
     let scores = judge.scores(model.as_ref(), &baselines);
     let used = spender.counts().to_vec();
-    let mut with_start = None;
-    if !resumable {
-        let facts = Facts {
-            run: run.clone(),
-            account,
-            method: job.plan.method.clone(),
-            outcome,
-            records: private_records,
-            target: job.plan.target,
-            guarantee: guarantee.clone(),
-            mechanisms,
-            peeked,
-            allow_large_delta: job.plan.allow_large_delta,
-            insecure_noise_seed,
-            lineage,
-            taken_as_public,
-            standing,
-            model: None,
-        };
-        let written = match &model {
-            Some(model) => {
-                let renamed = renamed_columns(&job.plan, &job.loaded());
-                directory.write_model(model, &preparation, &renamed).map(Some)
-            }
-            None => Ok(None),
-        };
-        let written = written
-            .and_then(|model| Certificate::of(Facts { model, ..facts }))
-            .and_then(|certificate| {
-                with_start = certificate.of_this_run.as_ref().and(certificate.guarantee.clone());
-                directory.write_certificate(&certificate)
-            })
-            .and_then(|()| directory.leave_report());
-        if let Err(error) = written {
-            resumable = true;
-            trouble.get_or_insert(error);
-        }
-    }
-    if resumable {
-        outcome = Outcome::Failed;
-        if !spender.is_carried() {
-            trouble = trouble.map(|error| to_be_resumed(&error, directory.path()));
-        }
-    } else if let Err(error) = spender.settle(outcome, peeked) {
-        outcome = Outcome::Failed;
-        trouble.get_or_insert(error);
-    } else {
-        resumption::forget(directory.path());
-        if let Err(error) = signature::sign(directory.path()) {
-            // The run is whole; only its signature is missing.
-            trouble.get_or_insert(error);
-        }
-    }
+    let mut ending = Ending::new(ended, resumable);
+    let facts = Facts {
+        run: run.clone(),
+        account,
+        method: job.plan.method.clone(),
+        outcome: ending.outcome,
+        records: private_records,
+        target: job.plan.target,
+        guarantee: guarantee.clone(),
+        mechanisms,
+        peeked,
+        allow_large_delta: job.plan.allow_large_delta,
+        noise: opening.noise,
+        lineage: assembly.lineage,
+        taken_as_public: assembly.taken_as_public,
+        standing: opening.standing,
+        model: None,
+    };
+    let with_start = ending.certify(|| {
+        let model = model.as_ref().map(|model| {
+            directory.write_model(model, &preparation, &renamed_columns(&job.plan, &job.loaded()))
+        });
+        let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
+        directory.write_certificate(&certificate)?;
+        directory.leave_report()?;
+        Ok(certificate.of_this_run.and(certificate.guarantee))
+    });
+    ending.settle(spender, peeked, directory.path());
     let summary = Summary {
         run,
         directory: directory.path().to_path_buf(),
@@ -423,17 +308,66 @@ pub(super) fn perform(
         method: method.spec().name,
         private_records,
         public_records,
-        outcome,
+        outcome: ending.outcome,
         target: job.plan.target,
         guarantee,
         with_start,
         scores,
-        steps,
+        steps: taken,
         worked,
         peeked,
-        trouble,
+        trouble: ending.trouble,
     };
     Ok(Ended { summary, used })
+}
+
+/// How a run ends, before and after its files are written.
+struct Ending {
+    outcome: Outcome,
+    trouble: Option<Error>,
+    /// It is not settled: another program can go on with it.
+    resumable: bool,
+}
+
+impl Ending {
+    fn new(ended: Result<Outcome>, resumable: bool) -> Self {
+        let (outcome, trouble) = match ended {
+            Ok(outcome) => (outcome, None),
+            Err(error) => (Outcome::Failed, Some(error)),
+        };
+        Self { outcome, trouble, resumable }
+    }
+
+    /// Writes what a settled run leaves behind; a run without it stays open.
+    fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
+        if self.resumable {
+            return None;
+        }
+        write().unwrap_or_else(|error| {
+            self.resumable = true;
+            self.trouble.get_or_insert(error);
+            None
+        })
+    }
+
+    /// Tells the ledger what was drawn, unless the run is to go on.
+    fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
+        if self.resumable {
+            self.outcome = Outcome::Failed;
+            if !spender.is_carried() {
+                self.trouble = self.trouble.take().map(|error| to_be_resumed(&error, directory));
+            }
+        } else if let Err(error) = spender.settle(self.outcome, peeked) {
+            self.outcome = Outcome::Failed;
+            self.trouble.get_or_insert(error);
+        } else {
+            resumption::forget(directory);
+            if let Err(error) = signature::sign(directory) {
+                // The run is whole; only its signature is missing.
+                self.trouble.get_or_insert(error);
+            }
+        }
+    }
 }
 
 /// The run stays open in the ledger: what it drew is in its transcript.
@@ -474,138 +408,6 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budge
     Ok(())
 }
 
-/// ε of everything drawn so far. It is part of the plan, so it tells no more than all of that;
-/// the bound that is quick to compute may be above it.
-pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
-    let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
-    Ok(drawn.epsilon.min(planned.guarantee.epsilon))
-}
-
-/// Evaluates models on the records held out of training.
-pub(super) struct Judge<'a> {
-    pub preparation: &'a Preparation,
-    pub public: &'a Dataset,
-    pub private: Option<&'a Private<Dataset>>,
-    pub watch: &'a Watch,
-}
-
-pub(super) struct Baselines {
-    /// `None` where public records have no labels, or others than the private ones.
-    source_only: Option<Model>,
-    target_only: Option<CuratorOnly<Model>>,
-}
-
-impl Judge<'_> {
-    pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
-        let ridge = DEFAULT_RIDGE;
-        let names = self.preparation.class_names();
-        let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
-        let source_only = (!foreign).then(|| reference::reference(public, ridge).ok());
-        let target_only = reference::target_only(private, ridge, self.watch);
-        Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
-    }
-
-    /// Adds the evaluation of the current model to a step.
-    pub fn judge(&self, run: &dyn Run, step: &mut Step) {
-        let Some(model) = run.model() else { return };
-        if let Model::Classifier(classifier) = model.get() {
-            if !is_judged(step) {
-                return;
-            }
-            self.judge_classifier(&model, classifier, step);
-        }
-        if let Some(error) = self.error(model.get(), self.public) {
-            step.measures.push(Measure::released(Series::PublicError, model.and(error)));
-            if matches!(model.get(), Model::Classifier(_)) {
-                let accuracy = model.and(accuracy(error));
-                step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
-            }
-        }
-        if let Some(error) = self.private_error(model.get()) {
-            if matches!(model.get(), Model::Classifier(_)) {
-                let value = Standing::Curator(error.clone().map(accuracy));
-                step.measures.push(Measure { series: Series::PrivateAccuracy, value });
-            }
-            let value = Standing::Curator(error);
-            step.measures.push(Measure { series: Series::PrivateError, value });
-        }
-    }
-
-    /// Right answers in %, and the loss on public records.
-    fn judge_classifier(&self, model: &Released<Model>, classifier: &Classifier, step: &mut Step) {
-        let loss = |holdout: &Dataset| {
-            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
-            let losses = classifier.losses(&holdout.features, classifier.labels(&classes.of));
-            Some(losses.iter().sum::<f64>() / losses.len() as f64)
-        };
-        if let Some(loss) = loss(self.public) {
-            step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));
-        }
-    }
-
-    pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
-        let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
-        if let Some(model) = model {
-            scores.model_on_public = self.error(model.get(), self.public);
-            scores.model = self.private_error(model.get());
-        }
-        if let Some(source_only) = &baselines.source_only {
-            scores.source_only_on_public = self.error(source_only, self.public);
-            scores.source_only = self.private_error(source_only);
-        }
-        scores.target_only = baselines
-            .target_only
-            .as_ref()
-            .and_then(|model| model.reveal(self.watch))
-            .and_then(|model| self.private_error(model));
-        scores
-    }
-
-    fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
-        let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
-        error?.transpose()
-    }
-
-    /// Root mean squared error in label units, or the share of wrong classes.
-    fn error(&self, model: &Model, holdout: &Dataset) -> Option<f64> {
-        if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
-            let predicted = model.classes(&holdout.features)?;
-            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
-            return Some(wrong.count() as f64 / classes.of.len() as f64);
-        }
-        let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
-        let errors = model
-            .numbers(&holdout.features)?
-            .into_iter()
-            .zip(target)
-            .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
-        Some((errors.sum::<f64>() / target.len() as f64).sqrt())
-    }
-}
-
-/// In %, of a share of wrong classes.
-fn accuracy(error: f64) -> f64 {
-    100.0 * (1.0 - error)
-}
-
-/// Judging a network on all held-out records can cost as much as its step: of a long run, about
-/// this many steps are judged.
-const JUDGED_STEPS: u64 = 100;
-
-fn is_judged(step: &Step) -> bool {
-    step.done || step.index == 1 || step.index.is_multiple_of(step.total.div_ceil(JUDGED_STEPS))
-}
-
-pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
-    Error::failed(format!("the run crashed: {text}"))
-        .cure("what it drew is charged; please report this with its run.ron")
-}
-
 /// Sortable by time, unique on this machine.
 pub(super) fn new_run_id(method: &str) -> RunId {
     use std::sync::atomic::{AtomicU16, Ordering};
@@ -620,39 +422,6 @@ pub(super) fn new_run_id(method: &str) -> RunId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::accountant::calibrate;
-    use crate::privacy::{Adjacency, Allotment, Release, SampledSum};
-
-    #[test]
-    fn a_panic_becomes_an_error_with_its_message() {
-        for panic in [
-            catch_unwind(|| panic!("index 7 of 3")).unwrap_err(),
-            catch_unwind(|| panic!("{}", "index 7 of 3")).unwrap_err(),
-        ] {
-            let error = panic_message(panic.as_ref());
-            assert!(error.to_string().contains("index 7 of 3"), "{error}");
-        }
-    }
-
-    #[test]
-    fn what_is_spent_so_far_grows_to_what_the_whole_plan_costs_and_not_beyond() {
-        let kind = SampledSum { sensitivity: 1.0, numbers: 1, rate: 0.2 };
-        let sum = Release::new("sum", kind);
-        let what = "a sum".to_owned();
-        let plan = sum.announced(what, 40, Allotment::Share(1.0), Adjacency::ZeroOut);
-        let calibrated = calibrate(&[plan], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
-        let mut spender = Spender::rehearsal(&calibrated, 1);
-        let (mut before, data) = (0.0, Private::new(()));
-        for _ in 0..40 {
-            data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
-            let epsilon = epsilon_of(&spender, &calibrated).unwrap();
-            assert!(epsilon >= before);
-            before = epsilon;
-        }
-        assert_eq!(before, calibrated.guarantee.epsilon);
-        let quick = Composition::of(&spender.drawn()).unwrap().running(1e-4).unwrap();
-        assert!(quick.epsilon > before, "the quick bound alone would do");
-    }
 
     #[test]
     fn run_names_differ_within_the_same_moment() {

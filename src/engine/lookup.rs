@@ -11,8 +11,8 @@ use crate::data::read::{self, Format, Reading};
 use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
-use crate::privacy::ledger::{Account, Gap, Noise, RunRecord, RunState, Standing, Total};
-use crate::privacy::{CuratorOnly, Private, Watch};
+use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing, Total};
+use crate::privacy::{CuratorOnly, NoiseSource, Private, Watch};
 use crate::session::dataset::{ColumnKind, column_kinds};
 
 /// Rows of a private dataset that the curator is shown at once.
@@ -203,7 +203,7 @@ impl Digest {
             spent: run
                 .spent(run.grant.target.delta)
                 .ok()
-                .filter(|_| run.grant.noise == Noise::Secret)
+                .filter(|_| run.grant.noise == NoiseSource::Secret)
                 .map(|guarantee| guarantee.map_or(0.0, |it| it.epsilon)),
             charged: run.charged.iter().sum(),
             planned: run.grant.events.iter().map(|event| event.count).sum(),
@@ -310,7 +310,7 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::privacy::Target;
-    use crate::privacy::accountant::Mechanism;
+    use crate::privacy::accountant::{Noise, QueryKind};
     use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, Ledger, RunId};
 
     fn account(epsilon: f64) -> Account {
@@ -331,7 +331,7 @@ mod tests {
         Event {
             label: "mean".to_owned(),
             what: String::new(),
-            mechanism: Mechanism::Gaussian { sensitivity: 1.0, sigma, grid: 0.0, coordinates: 1 },
+            mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(sigma)),
             count: 1,
             adjacency: Adjacency::ReplaceOne,
         }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     /// A ledger with one granted run of this noise.
-    fn spent_from(directory: &Path, noise: Noise) -> Account {
+    fn spent_from(directory: &Path, noise: NoiseSource) -> Account {
         let mut ledger = Ledger::open(directory).unwrap();
         let id = ledger.register(&account(2.0).datasets[0]).unwrap();
         ledger.set_budget(&id, Budget::new(2.0, 1e-6)).unwrap();
@@ -378,12 +378,12 @@ mod tests {
     #[test]
     fn a_run_with_a_known_seed_leaves_an_account_without_totals() {
         let directory = tempfile::tempdir().unwrap();
-        let account = spent_from(directory.path(), Noise::Secret);
+        let account = spent_from(directory.path(), NoiseSource::Secret);
         assert!(!certificate(&account).unwrap().contains("\"epsilon_at_most\": null"));
         assert!(Digest::of(&account).gauge() > 0.0 && Digest::of(&account).largest.is_some());
 
         let directory = tempfile::tempdir().unwrap();
-        let mut account = spent_from(directory.path(), Noise::KnownSeed(7));
+        let mut account = spent_from(directory.path(), NoiseSource::Seeded(7));
         let digest = Digest::of(&account);
         assert!(digest.gauge().is_nan() && digest.largest.is_none());
         assert_eq!(digest.entries[0].spent, None);

@@ -4,8 +4,12 @@
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
+//! | [`prepared`] | records that were prepared once, for previews and runs |
+//! | [`preview`] | what a plan would cost |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
+//! | `steps` | the steps of a run, written down one by one |
+//! | [`judge`] | how good a model is on the records held out of training |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
@@ -23,19 +27,24 @@ pub mod control;
 pub mod count;
 pub mod desk;
 pub mod job;
+pub mod judge;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;
 pub mod overlap;
 pub(crate) mod pictured;
+pub mod prepared;
+pub mod preview;
 pub mod ranking;
 pub mod rehearse;
 pub mod resume;
+mod steps;
 pub mod sweep;
 
 pub use assembly::Assembly;
 pub use control::Control;
 pub use desk::{Desk, Report, Request};
 pub use job::{Job, Moment, Summary};
+pub use prepared::PreparedStore;
 pub use ranking::{RankingJob, RankingMoment, RankingSummary};
 pub use rehearse::RehearsalJob;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::assembly::{Assembly, assemble};
+use super::prepared::PreparedStore;
 use super::ranking::prepare;
 use crate::adapt;
 use crate::data::{Dataset, PreparationSettings, Task};
@@ -67,7 +68,7 @@ fn load(session: &Session, directory: &Path) -> Vec<Loaded> {
 }
 
 fn assembled(session: &Session, loaded: &[Loaded], method: &str) -> Assembly {
-    assemble(session, &plan(method), &loaded.iter().collect::<Vec<_>>())
+    assemble(session, &plan(method), &loaded.iter().collect::<Vec<_>>(), &PreparedStore::default())
         .unwrap_or_else(|error| panic!("{method}: {error}"))
 }
 
@@ -336,7 +337,8 @@ fn a_ranking_tells_nothing_of_a_record_that_cannot_be_used() {
         std::fs::write(directory.path().join("ours.csv"), bytes).unwrap();
         let session = session("file(\"ours.csv\")", "file(\"theirs.csv\")", "class");
         let loaded: Vec<_> = load(&session, directory.path()).into_iter().map(Arc::new).collect();
-        let field = prepare(&session, &session.ranking, &loaded).unwrap();
+        let field =
+            prepare(&session, &session.ranking, &loaded, &PreparedStore::default()).unwrap();
         (field.private_records, field.lineup.remarks())
     };
     assert_eq!(field(&damaged(&lines, &[b"x,y\n"], 1)[0]), field(&lines.concat()));

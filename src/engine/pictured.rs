@@ -6,13 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, assemble};
-use super::job::{Job, Judge, Moment, Progress, Summary, epsilon_of};
+use super::assembly::Assembly;
+use super::job::{Job, Moment, Progress, Summary};
+use super::judge::Judge;
+use super::steps::epsilon_of;
 use crate::data::Source;
 use crate::error::{Error, Result};
-use crate::privacy::Spender;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::{NoiseSource, Spender};
 use crate::session::certificate::{Certificate, Facts, Standing, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
@@ -33,7 +35,7 @@ pub(crate) fn rehearse(
         return Err(Error::refused("only built-in data may be rehearsed on")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
-    let assembly = assemble(&job.session, &job.plan, &loaded)?;
+    let assembly = job.assemble()?;
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (warnings, cautions) = (Vec::new(), None);
     tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
@@ -74,7 +76,7 @@ pub(crate) fn rehearse(
         mechanisms,
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),

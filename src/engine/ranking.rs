@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 use super::assembly::{refuse_overlap, shared_classes};
 use super::control::Control;
-use super::job::{new_run_id, open_budget, panic_message};
+use super::job::{new_run_id, open_budget};
 use super::overlap;
+use super::prepared::{PreparedStore, RankingRecords, RankingSource};
+use super::steps::panic_message;
 use crate::data::images::Shape;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
@@ -23,9 +25,9 @@ use crate::data::{
 };
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Noise, Outcome, RunId, delta};
+use crate::privacy::ledger::{Grant, Outcome, RunId, delta};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{CuratorOnly, Guarantee, Private, Spender, Target, Watch};
+use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
     Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateRanking, PrivateSelection,
@@ -54,6 +56,8 @@ pub struct RankingJob {
     pub manner: Manner,
     /// Allows δ ≥ 1/n.
     pub allow_large_delta: bool,
+    /// What is prepared for it or for others like it.
+    pub prepared: PreparedStore,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,7 +137,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let publics: Vec<&Loaded> = publics.filter(apart).collect();
     overlap::check(private, &publics, &job.workspace, &job.watch)?;
     let Field { lineup, private: data, private_records } =
-        prepare(&job.session, definition, &job.datasets)?;
+        prepare(&job.session, definition, &job.datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     match job.manner {
         Manner::Curator => curator(job, private, lineup, data, tell),
@@ -209,7 +213,7 @@ fn privately(
         delta::check(target.delta, rows, &whose, allow)?;
     }
     let calibrated = calibrate(&[work.plan()?], target)?;
-    let scales = calibrated.events.iter().map(|event| event.mechanism.scale());
+    let scales = calibrated.events.iter().map(|event| event.mechanism.noise.scale);
     let outlook = guarded(|| scales.map(|scale| work.outlook(scale)).collect::<Result<Vec<_>>>())?;
     let mut outlook = outlook.concat();
     if delta::is_large(target.delta, private.rows as u64) {
@@ -227,7 +231,7 @@ fn privately(
         target,
         events: calibrated.events.clone(),
         allow_large_delta: job.allow_large_delta,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();
@@ -298,24 +302,50 @@ fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> 
         .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }
 
-/// Brings the private dataset and every candidate that fits into the same features, with
-/// constants of the candidates. A candidate that does not fit is in the line-up with what it
-/// lacks; one that is not loaded is not.
+/// The line-up of the private dataset and every candidate; what `store` holds is not prepared
+/// again. A candidate that does not fit is in the line-up with what it lacks; one that is not
+/// loaded is not.
 pub fn prepare(
     session: &Session,
     definition: &RankingDefinition,
     datasets: &[Arc<Loaded>],
+    store: &PreparedStore,
 ) -> Result<Field> {
     let private = find(datasets, definition.private_name(session)?)?;
-    let publics: Vec<&Arc<Loaded>> = definition
-        .public_names(session)
-        .into_iter()
-        .filter_map(|name| find(datasets, name).ok())
-        .collect();
-    let reference = reference(private, &publics)?;
+    let names = definition.public_names(session).into_iter();
+    let publics: Vec<_> = names.filter_map(|name| find(datasets, name).ok()).collect();
+    let source = RankingSource {
+        datasets: [private]
+            .into_iter()
+            .chain(publics.iter().copied())
+            .map(|it| it.reading)
+            .collect(),
+        preparation: definition.preparation.clone(),
+        resize: definition.resize,
+    };
+    let records = store.ranking.get(source, || prepared(definition, private, &publics))?;
+    let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
+    let shape = (private.rows, *dimension);
+    let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
+    Ok(Field {
+        lineup: lineup.with_remark(remark.clone()),
+        private: records.private.share(),
+        private_records: private.rows,
+    })
+}
+
+/// Brings the private dataset and every candidate that fits into the same features, with
+/// constants of the candidates.
+fn prepared(
+    definition: &RankingDefinition,
+    private: &Loaded,
+    publics: &[&Arc<Loaded>],
+) -> Result<RankingRecords> {
+    let reference = reference(private, publics)?;
     let task = reference.task;
     let label = reference.label.clone().unwrap_or_default();
-    let table = find(datasets, &reference.name)?.public()?;
+    let table = publics.iter().find(|public| public.definition.name == reference.name);
+    let table = table.ok_or_else(|| Error::failed("the reference is not loaded"))?.public()?;
     let features: Vec<String> =
         used_columns(&reference, table)?.into_iter().filter(|name| *name != label).collect();
     let needed: HashSet<&str> = features.iter().map(String::as_str).collect();
@@ -402,14 +432,10 @@ pub fn prepare(
         .private()?
         .try_map(|table| own.apply_private(table, "private", with_label).map(Arc::new))?;
     let classes = (task == Task::Classification).then(|| preparation.class_names().len());
-    let shape = (private.rows, preparation.dimension());
-    let lineup =
-        Lineup::new(&definition.settings, candidates, shape, classes, preparation.bounds())?;
-    let lineup =
-        lineup.with_remark((stride > 1).then(|| {
-            format!("features are scaled by every {stride}th record of the public datasets")
-        }));
-    Ok(Field { lineup, private: data, private_records: private.rows })
+    let remark = (stride > 1)
+        .then(|| format!("features are scaled by every {stride}th record of the public datasets"));
+    let (bounds, dimension) = (preparation.bounds(), preparation.dimension());
+    Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })
 }
 
 /// How the images of a candidate get the size of the reference's.

@@ -7,12 +7,10 @@
 
 use std::path::Path;
 
-use super::assembly::assemble;
 use super::job::{self, Job, Moment, Opening, Summary};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
-use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Spender, Transcript, Watch};
+use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
 
@@ -65,7 +63,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let job = if then.sealed { &sealed } else { job };
     then.check(&job.origin(&path.join("run.ron"))?)
         .map_err(|error| error.at(path.display().to_string()))?;
-    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
+    let assembly = job.assemble()?;
     // The lock on the run first: nothing in its directory changes before it is ours.
     let mut ledger = job.workspace.ledger()?;
     let unfinished = ledger.resume(run)?;
@@ -79,7 +77,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let account = unfinished.grant.account.clone();
     let mut standing = job::standing_of(&ledger.book()?, &account);
     standing.line = ledger.granted(run);
-    let generator = NoiseGenerator::from_os()?;
+    let generator = NoiseSource::Secret.generator()?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
     notes.extend(ledger.notice().map(str::to_owned));
     let spender = Spender::resumed(ledger, unfinished, transcript, generator)?;
@@ -100,7 +98,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         peeked,
         notes,
         known: Vec::new(),
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         standing,
     };
     Ok(job::perform(job, assembly, opening, tell)?.summary)
@@ -111,6 +109,8 @@ mod tests {
     use super::*;
     use crate::adapt;
     use crate::data::Task;
+    use crate::engine::assembly::assemble;
+    use crate::engine::prepared::PreparedStore;
     use crate::session::{PlanDefinition, dataset};
 
     /// Small datasets for both tasks, and a plan with its defaults for every method.
@@ -166,7 +166,7 @@ mod tests {
         (seed, transcript): (u64, Transcript),
         watch: &Watch,
     ) -> (Vec<u64>, u64) {
-        let assembly = assemble(session, plan, loaded).unwrap();
+        let assembly = assemble(session, plan, loaded, &PreparedStore::default()).unwrap();
         let mut spender = Spender::rehearsal(&assembly.calibrated, seed).keeping(transcript);
         let started = assembly.prepared.start(assembly.private, &assembly.calibrated);
         let mut run = started.unwrap();

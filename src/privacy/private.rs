@@ -11,12 +11,13 @@
 //! | opening | who may call it | what passes | what holds it |
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
-//! | `Private::map`, `try_map`, `try_into_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
 //! | `Released::new` | `privacy` alone | – | called by the mechanisms, after the draw |
 //! | `Measure::public` | this crate | a number as *public* | `tui::live_run::made_up`, to draw with, and `adapt::labelled::public_shape::run`, for what public predictors lose on public records |
+//! | `PublicRecords::once` | this crate | nothing: what is noted is of public records and a setting | a `fn` pointer captures nothing; only plans call it, which have no private records |
 //! | [`Released::transform`] | everybody | post-processing | a `fn` pointer captures nothing, so nothing exact gets in |
 //! | `Released::map`, `and` | this crate | post-processing with public data beside it | the audit: the same released values on wholly other private data must give the same model and the same measures, bit for bit |
 //! | `Spender::new`, `carried`, `resumed`, `rehearsal` | this crate | – | only events that the ledger granted; noise scales from [`calibrate`](super::accountant::calibrate) |
@@ -247,18 +248,6 @@ impl<T> Private<T> {
         transform: impl Fn(&T) -> Result<U> + Sync,
     ) -> Result<Private<U>> {
         transform(&self.0).map(Private::new)
-    }
-
-    /// Like [`Self::map_usable`] for a transformation that takes the value over: what nobody
-    /// else holds is not copied.
-    pub(crate) fn into_usable<U>(
-        self,
-        transform: impl Fn(T) -> std::result::Result<U, Fault> + Sync,
-    ) -> Result<Private<U>>
-    where
-        T: Clone,
-    {
-        Ok(Private::new(transform(Arc::unwrap_or_clone(self.0))?))
     }
 
     /// Releases a vector with Gaussian noise. `release` is one that the run's plan announced:

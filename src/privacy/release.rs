@@ -4,11 +4,13 @@
 //! sensitivity and size stand once. Only the opening of [`super::Private`] for its kind takes
 //! it, and the spender refuses it where its noise is for less.
 
-use super::accountant::{Adjacency, Allotment, PlannedMechanism, PlannedRelease};
+use super::accountant::{Adjacency, Allotment, PlannedRelease, Query, QueryKind};
+
+pub use super::accountant::Rule;
 
 /// What one draw is, before its noise is known.
 pub trait ReleaseKind: Copy {
-    fn mechanism(self) -> PlannedMechanism;
+    fn query(self) -> Query;
 }
 
 /// A vector with Gaussian noise.
@@ -46,15 +48,6 @@ pub struct Selection {
     pub candidates: usize,
 }
 
-/// How a candidate is selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    Exponential,
-    PermuteAndFlip,
-    /// The largest score plus Laplace noise, as some papers print it.
-    NoisyMaximum,
-}
-
 /// One direction of many, the larger the form of a private matrix along it the likelier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
@@ -64,46 +57,37 @@ pub struct Direction {
 }
 
 impl ReleaseKind for Gaussian {
-    fn mechanism(self) -> PlannedMechanism {
-        let coordinates = self.numbers as u64;
-        PlannedMechanism::Gaussian { l2_sensitivity: self.sensitivity, coordinates }
+    fn query(self) -> Query {
+        QueryKind::Gaussian.query(self.sensitivity, self.numbers as u64)
     }
 }
 
 impl ReleaseKind for SampledSum {
-    fn mechanism(self) -> PlannedMechanism {
-        PlannedMechanism::SubsampledGaussian {
-            l2_sensitivity: self.sensitivity,
-            coordinates: self.numbers as u64,
-            rate: self.rate,
-        }
+    fn query(self) -> Query {
+        QueryKind::SampledSum { rate: self.rate }.query(self.sensitivity, self.numbers as u64)
     }
 }
 
 impl ReleaseKind for Laplace {
-    fn mechanism(self) -> PlannedMechanism {
-        let coordinates = self.numbers as u64;
-        PlannedMechanism::Laplace { l1_sensitivity: self.sensitivity, coordinates }
+    fn query(self) -> Query {
+        QueryKind::Laplace.query(self.sensitivity, self.numbers as u64)
     }
 }
 
 impl ReleaseKind for Selection {
-    fn mechanism(self) -> PlannedMechanism {
-        let (range, candidates) = (self.range, self.candidates as u64);
-        match self.rule {
-            Rule::Exponential => PlannedMechanism::Selection { range, candidates },
-            Rule::PermuteAndFlip => PlannedMechanism::PermuteAndFlip { range, candidates },
+    fn query(self) -> Query {
+        let sensitivity = match self.rule {
+            Rule::Exponential | Rule::PermuteAndFlip => self.range,
             // Up to a shift that all scores share, each moves by half of the range at most.
-            Rule::NoisyMaximum => {
-                PlannedMechanism::NoisySelection { sensitivity: 0.5 * range, candidates }
-            }
-        }
+            Rule::NoisyMaximum => 0.5 * self.range,
+        };
+        QueryKind::Selection(self.rule).query(sensitivity, self.candidates as u64)
     }
 }
 
 impl ReleaseKind for Direction {
-    fn mechanism(self) -> PlannedMechanism {
-        PlannedMechanism::Direction { range: self.range, dimension: self.dimension as u64 }
+    fn query(self) -> Query {
+        QueryKind::Direction.query(self.range, self.dimension as u64)
     }
 }
 
@@ -111,7 +95,7 @@ impl ReleaseKind for Direction {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Release<K> {
     label: &'static str,
-    kind: K,
+    pub(super) kind: K,
 }
 
 impl<K> Release<K> {
@@ -126,8 +110,8 @@ impl<K> Release<K> {
 }
 
 impl<K: ReleaseKind> Release<K> {
-    pub(super) fn mechanism(&self) -> PlannedMechanism {
-        self.kind.mechanism()
+    pub(super) fn query(&self) -> Query {
+        self.kind.query()
     }
 
     /// Its place in a plan: drawn `count` times, with this noise. `what` says it in words.
@@ -138,7 +122,7 @@ impl<K: ReleaseKind> Release<K> {
         noise: Allotment,
         adjacency: Adjacency,
     ) -> PlannedRelease {
-        let (label, mechanism) = (self.label, self.mechanism());
-        PlannedRelease { label, what, mechanism, count, noise, adjacency }
+        let (label, query) = (self.label, self.query());
+        PlannedRelease { label, what, query, count, noise, adjacency }
     }
 }

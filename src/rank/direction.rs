@@ -220,8 +220,8 @@ impl PrivateRanking for PrivateDirection {
 mod tests {
     use super::*;
     use crate::numeric::eigen::eigen;
+    use crate::privacy::accountant::QueryKind;
     use crate::privacy::accountant::calibrate;
-    use crate::privacy::accountant::event::PlannedMechanism;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::release::tests::{RECORDS, lines, lineup, records};
 
@@ -288,7 +288,7 @@ mod tests {
         let mut at = |epsilon: f64| {
             let target = Target { epsilon, delta: 1e-6 };
             let calibrated = calibrate(&planned(), target).unwrap();
-            work.outlook(calibrated.events[0].mechanism.scale()).unwrap()
+            work.outlook(calibrated.events[0].mechanism.noise.scale).unwrap()
         };
         let (clear, noise) = (at(20.0), at(0.01));
         assert_eq!((clear.len(), noise.len()), (1, 2), "{clear:?}");
@@ -313,10 +313,9 @@ mod tests {
     #[test]
     fn orthogonal_records_attain_the_range_and_nothing_exceeds_it() {
         let work = PrivateDirection::new(lineup(), &private(), RECORDS).unwrap();
-        let PlannedMechanism::Direction { range: bound, .. } = work.plan().unwrap().mechanism
-        else {
-            panic!()
-        };
+        let planned = work.plan().unwrap().query;
+        assert_eq!(planned.kind, QueryKind::Direction);
+        let bound = planned.sensitivity;
         assert!((bound - 2.0 / RECORDS as f64).abs() < 1e-9);
         let moment = |axis: usize, size: f64| {
             let mut features = records(0, RECORDS, 1).features;

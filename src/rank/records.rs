@@ -20,13 +20,13 @@ type Draw = dyn Fn(&[usize]) -> Result<Dataset> + Send + Sync;
 /// Public records, prepared like the private ones.
 #[derive(Clone)]
 pub enum Supply {
-    Ready(Dataset),
+    Ready(Arc<Dataset>),
     OnDemand { records: usize, dimension: usize, draw: Arc<Draw> },
 }
 
 impl From<Dataset> for Supply {
     fn from(data: Dataset) -> Self {
-        Self::Ready(data)
+        Self::Ready(Arc::new(data))
     }
 }
 

@@ -216,8 +216,8 @@ fn noisier(moment: &Matrix, sigma: f64, generator: &mut ChaCha20Rng) -> Matrix {
 pub(super) mod tests {
     use super::*;
     use crate::data::Bounds;
+    use crate::privacy::accountant::QueryKind;
     use crate::privacy::accountant::calibrate;
-    use crate::privacy::accountant::event::PlannedMechanism;
     use crate::privacy::{Calibrated, Target};
     use crate::rank::{ProbeModel, RankingSettings};
 
@@ -337,8 +337,9 @@ pub(super) mod tests {
             a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
         };
         let private = Private::new(Arc::new(ours.clone()));
-        let planned = table(&private).plan().unwrap().mechanism;
-        let PlannedMechanism::Gaussian { l2_sensitivity: bound, .. } = planned else { panic!() };
+        let planned = table(&private).plan().unwrap().query;
+        assert_eq!(planned.kind, QueryKind::Gaussian);
+        let bound = planned.sensitivity;
         assert!((bound - 4.0_f64.sqrt() / RECORDS as f64).abs() < 1e-9);
         let attained = moved(&with(0, 1.0), &with(20, 1.0));
         assert!(attained <= bound && attained > 0.9 * bound, "{attained} {bound}");

@@ -1,10 +1,10 @@
 //! Public records, those in the private role, and those that judge.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use super::{Noise, Trial};
-use crate::adapt::{Lessons, Problem, ProblemShape};
-use crate::data::{Dataset, Preparation};
+use crate::adapt::{Problem, ProblemShape};
+use crate::data::{Dataset, Preparation, PublicRecords};
 use crate::error::{Error, Result};
 use crate::model::{Model, logistic};
 use crate::numeric::Vector;
@@ -12,7 +12,7 @@ use crate::numeric::Vector;
 /// All of them were prepared alike.
 pub struct Split {
     pub preparation: Preparation,
-    pub public: Dataset,
+    pub public: PublicRecords,
     pub private: Dataset,
     /// With labels in their own units.
     pub judges: Dataset,
@@ -27,11 +27,13 @@ impl std::fmt::Debug for Split {
 impl Split {
     /// A method with its default settings.
     pub fn trial<'a>(&'a self, method: &'a str, noise: Noise, seed: u64) -> Trial<'a> {
-        Trial::new(method, &self.public, &self.private, noise, seed)
+        let (settings, public) = (BTreeMap::new(), self.public.clone());
+        let private = &self.private;
+        Trial { method, settings, public, private, noise, seed, public_seed: 0 }
     }
 
     /// What a method with private labels would work on.
-    pub fn problem(&self, lessons: &Lessons) -> Problem {
+    pub fn problem(&self) -> Problem {
         let shape = ProblemShape {
             private_records: self.private.len(),
             public_records: self.public.len(),
@@ -41,7 +43,7 @@ impl Split {
             classes: self.preparation.class_names().to_vec(),
             start: None,
         };
-        Problem { shape, public: Arc::new(self.public.clone()), seed: 0, lessons: lessons.clone() }
+        Problem { shape, public: self.public.clone(), seed: 0 }
     }
 
     /// Mean squared error in label units, or logarithmic loss.

@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use super::player::Player;
 use super::scene::{Scene, scenes};
 use super::{Noise, Split, Trial};
+use crate::adapt;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
-use crate::adapt::{self, Lessons};
-use crate::data::{Dataset, DatasetDefinition, Preparation, PreparationSettings, Table};
+use crate::data::{DatasetDefinition, Preparation, PreparationSettings, PublicRecords, Table};
 use crate::error::Result;
 use crate::privacy::Target;
 
@@ -63,8 +63,7 @@ struct Set {
 
 struct Side {
     preparation: Preparation,
-    public: Dataset,
-    lessons: Lessons,
+    public: PublicRecords,
 }
 
 impl std::fmt::Debug for Stage {
@@ -137,8 +136,8 @@ impl Stage {
         let table = self.table.excerpt(&some(public, MOST_PUBLIC));
         let plain = Preparation::fit(&table, &self.definition, &self.terms.preparation)?;
         let side = |preparation: Preparation| -> Result<Side> {
-            let public = preparation.apply(&table, "public", true)?;
-            Ok(Side { preparation, public, lessons: Lessons::default() })
+            let public = preparation.apply(&table, "public", true)?.into();
+            Ok(Side { preparation, public })
         };
         let wide = side(plain.wide())?;
         let set =
@@ -164,18 +163,15 @@ impl Stage {
         let (records, factor) = self.scale(scene);
         let split = self.split(&set, side, records, repetition)?;
         let model = match player {
-            Player::PublicOnly if wide => {
-                public_shape::public_model(&split.problem(&side.lessons))?
-            }
+            Player::PublicOnly if wide => public_shape::public_model(&split.problem())?,
             Player::PublicOnly => reference(&split.public, DEFAULT_RIDGE)?,
             Player::NoPrivacy => reference(&split.private, DEFAULT_RIDGE)?,
             Player::Method { id, settings } => {
                 let epsilon = epsilon.unwrap_or(1.0);
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
-                let (settings, lessons) = (settings.clone(), side.lessons.clone());
                 let seed = self.noise_seed(scene, player, repetition, epsilon);
                 let trial = split.trial(id, Noise::For(target), seed);
-                Trial { settings, lessons, ..trial }.run_sealed()?.model
+                Trial { settings: settings.clone(), ..trial }.run_sealed()?.model
             }
         };
         split.loss(&model)

@@ -4,10 +4,9 @@
 //! same steps, the same mechanisms. Only the generator of the noise is seeded.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::adapt::{self, Lessons, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
-use crate::data::{Bounded, Dataset};
+use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
+use crate::data::{Bounded, Dataset, PublicRecords};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
@@ -19,15 +18,16 @@ pub struct Trial<'a> {
     pub method: &'a str,
     /// What differs from its defaults.
     pub settings: BTreeMap<String, Value>,
-    pub public: &'a Dataset,
+    pub public: PublicRecords,
     /// Public data in the private role. A method that needs no private labels does not
     /// get them.
     pub private: &'a Dataset,
     pub noise: Noise,
-    /// Seeds the noise and everything else that is random.
+    /// Seeds the noise.
     pub seed: u64,
-    /// What trials on the same public data have learned from them already.
-    pub lessons: Lessons,
+    /// Seeds what is random and not noise; the same in trials that share what their public
+    /// records teach.
+    pub public_seed: u64,
 }
 
 /// How much noise a rehearsal gets.
@@ -69,8 +69,8 @@ impl<'a> Trial<'a> {
         noise: Noise,
         seed: u64,
     ) -> Self {
-        let (settings, lessons) = (BTreeMap::new(), Lessons::default());
-        Self { method, settings, public, private, noise, seed, lessons }
+        let (settings, public) = (BTreeMap::new(), public.clone().into());
+        Self { method, settings, public, private, noise, seed, public_seed: seed }
     }
 
     /// The noise of the run and its guarantee, without the run.
@@ -81,9 +81,8 @@ impl<'a> Trial<'a> {
     fn prepare(&self) -> Result<Prepared> {
         let method = adapt::method(self.method)?;
         let settings = method.spec().check(&self.settings)?;
-        let public = Arc::new(self.public.clone());
-        let lessons = self.lessons.clone();
-        let problem = Problem { shape: self.shape(), public, seed: self.seed, lessons };
+        let (shape, public) = (self.shape(), self.public.clone());
+        let problem = Problem { shape, public, seed: self.public_seed };
         method.prepare(&settings, problem, self.noise.target())
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::features;
 use super::secret::Found;
@@ -17,9 +18,21 @@ use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
 
+/// Tells apart what was read at different times, even from the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadingId(u64);
+
+impl ReadingId {
+    fn next() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Self(COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A dataset in memory, with what may be shown of it freely.
 #[derive(Debug)]
 pub struct Loaded {
+    pub reading: ReadingId,
     pub definition: DatasetDefinition,
     /// Public under replace-one adjacency: how many there are, or `records` of the definition.
     pub rows: usize,
@@ -189,6 +202,7 @@ pub fn load_watched(
         }
     };
     Ok(Loaded {
+        reading: ReadingId::next(),
         definition,
         rows,
         columns,

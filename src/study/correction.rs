@@ -5,13 +5,14 @@
 //! error of a regression, logarithmic loss of a classification.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::grid::{Grid, Harvest, Place};
 use super::labelled::Problem;
 use super::table::{Cell, Content, Row, Table, Wanted};
+use crate::adapt::Value;
 use crate::adapt::labelled::public_shape::{self, Ground};
-use crate::adapt::{Lessons, Value};
-use crate::data::Task;
+use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::model::{Model, Shape};
 use crate::privacy::Target;
@@ -45,8 +46,8 @@ const WANTED: [(f64, f64); 5] = [(0.1, 1.04), (0.5, 0.96), (1.0, 0.94), (2.0, 0.
 #[derive(Debug)]
 pub struct Subject {
     problem: Problem,
-    /// Learned once for all splits.
-    lessons: Lessons,
+    /// The public records as trees want them, with what they teach: the same in all splits.
+    public: OnceLock<PublicRecords>,
 }
 
 #[derive(Debug)]
@@ -65,7 +66,7 @@ pub struct Measured(Vec<Vec<f64>>);
 impl Study {
     pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![0.5, 5.0] } else { vec![0.1, 0.5, 1.0, 2.0, 5.0] };
-        let subject = |problem| Subject { problem, lessons: Lessons::default() };
+        let subject = |problem| Subject { problem, public: OnceLock::new() };
         let subjects = problems.into_iter().map(subject).collect();
         Self { subjects, epsilons, seeds: (0..seeds).collect(), alone: quick }
     }
@@ -84,9 +85,10 @@ impl Study {
         let subject = &self.subjects[place.row];
         let case = subject.problem.case;
         let plain = subject.problem.split(place.repetition)?;
-        let wide =
+        let mut wide =
             subject.problem.split_by(subject.problem.wide_preparation()?, place.repetition)?;
-        let ground = &*public_shape::ground(&wide.problem(&subject.lessons))?;
+        wide.public = subject.public.get_or_init(|| wide.public).clone();
+        let ground = &*public_shape::ground(&wide.problem())?;
         let unit = plain.loss(&Split::exact(case.task, &plain.private)?)?;
         let mut measured = Vec::new();
         for (entry, _) in ENTRIES {
@@ -106,7 +108,7 @@ impl Study {
                     Entry::Profiled => {
                         plain.loss(&linear(case.task, &plain, target, seed, false)?)?
                     }
-                    Entry::Correction => wide.loss(&correct(subject, &wide, target, seed)?)?,
+                    Entry::Correction => wide.loss(&correct(case.task, &wide, target, seed)?)?,
                 };
                 errors.push(value / unit);
             }
@@ -192,12 +194,9 @@ fn alone(ground: &Ground, predictor: usize) -> Model {
     Model::Shape(shape)
 }
 
-fn correct(subject: &Subject, split: &Split, target: Target, seed: u64) -> Result<Model> {
-    let regression = subject.problem.case.task == Task::Regression;
-    let method = if regression { "public_shape" } else { "public_shape_classes" };
-    let lessons = subject.lessons.clone();
-    let trial = Trial { lessons, ..split.trial(method, Noise::For(target), seed) };
-    Ok(trial.run_sealed()?.model)
+fn correct(task: Task, split: &Split, target: Target, seed: u64) -> Result<Model> {
+    let method = if task == Task::Regression { "public_shape" } else { "public_shape_classes" };
+    Ok(split.trial(method, Noise::For(target), seed).run_sealed()?.model)
 }
 
 /// The profiled method, or noisy descent from the public solution on private records alone.

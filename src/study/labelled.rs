@@ -334,7 +334,7 @@ impl Problem {
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let count = self.case.private_records.unwrap_or(rows.len() / 2).min(rows.len());
         Ok(Split {
-            public: preparation.apply(&self.source, "public", true)?,
+            public: preparation.apply(&self.source, "public", true)?.into(),
             private: preparation.apply(&self.target.select(&rows[..count]), "private", true)?,
             judges: preparation
                 .apply_for_evaluation(&self.target.select(&rows[count..]), "judges")?,

@@ -25,19 +25,21 @@ use super::tab::Tab;
 use super::theme::{Glyphs, Theme};
 use super::widgets::text_field::TextField;
 use crate::adapt::{Explained, Measure, Series, Step};
-use crate::engine::assembly::assemble;
+use crate::engine::PreparedStore;
+use crate::engine::assembly::propose;
 use crate::engine::desk::{News, Preview};
-use crate::engine::job::{Progress, Scores};
+use crate::engine::job::Progress;
+use crate::engine::judge::Scores;
 use crate::engine::lookup::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
-use crate::privacy::accountant::{Adjacency, Event, Guarantee, Mechanism};
+use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
-    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Noise, Outcome,
-    RunId, RunRecord, RunState, Standing,
+    self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Outcome, RunId,
+    RunRecord, RunState, Standing,
 };
-use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
 use crate::rank::ReleasedLine;
 use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
@@ -88,19 +90,19 @@ fn first_preview() -> Preview {
     let session = demo::session("bikeshare").unwrap();
     let plan = session.plans[0].clone();
     let loaded: Vec<&Loaded> = datasets().iter().map(|loaded| &**loaded).collect();
-    let assembly = assemble(&session, &plan, &loaded).unwrap();
+    let proposal = propose(&session, &plan, &loaded, &PreparedStore::default()).unwrap();
     Preview {
-        shape: assembly.problem.shape.clone(),
-        releases: assembly.prepared.plan().clone(),
+        shape: proposal.problem.shape.clone(),
+        releases: proposal.prepared.plan().clone(),
         account: AccountId("new account".to_owned()),
         budget: session.budgets.get(&plan.private).copied(),
         standing: Standing::AtMost,
         spent: None,
-        after: Some(assembly.calibrated.guarantee.clone()),
+        after: Some(proposal.calibrated.guarantee.clone()),
         fits: Some(9),
         refusal: None,
-        calibrated: assembly.calibrated,
-        warnings: assembly.warnings,
+        calibrated: proposal.calibrated,
+        warnings: proposal.warnings,
         plan,
     }
 }
@@ -355,12 +357,7 @@ fn event(count: u64) -> Event {
     Event {
         label: "gradient".to_owned(),
         what: "noisy gradient of the private part".to_owned(),
-        mechanism: Mechanism::Gaussian {
-            sensitivity: 1.0,
-            sigma: 40.0,
-            grid: 0.0,
-            coordinates: 37,
-        },
+        mechanism: QueryKind::Gaussian.query(1.0, 37).with(Noise::ideal(40.0)),
         count,
         adjacency: Adjacency::ReplaceOne,
     }
@@ -387,7 +384,7 @@ pub fn book() -> (Book, Vec<Digest>) {
             target: Target { epsilon: 1.0, delta: 1e-6 },
             events: vec![event(60)],
             allow_large_delta: false,
-            noise: Noise::Secret,
+            noise: NoiseSource::Secret,
         },
         granted: ledger::Line { seq: u64::from(number), hash: String::new() },
         settled: None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::notice::with_keys;
 use super::widgets::track::{Smoothed, Track};
 use crate::adapt::{Measure, Series, Standing, Step};
 use crate::engine::desk::{JobId, News};
@@ -275,13 +276,13 @@ impl LiveRun {
                 match trouble {
                     None => Ok(line),
                     Some(error) => {
-                        self.say(error.to_string());
+                        self.say(with_keys(&error).to_string());
                         Err(error)
                     }
                 }
             }
             Err(error) => {
-                self.say(error.to_string());
+                self.say(with_keys(&error).to_string());
                 self.ended = Some(Ended::Refused(error.clone()));
                 Err(error)
             }

@@ -1,6 +1,6 @@
 //! The line above the hint bar.
 
-use crate::error::Error;
+use crate::error::{Action, Error};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
@@ -16,7 +16,37 @@ pub struct Notice {
     pub text: String,
 }
 
-/// An error on one line.
+/// An error on one line, its cure with the keys that help.
 pub fn one_line(error: &Error) -> String {
-    error.to_string().replace("\n  what to do:", " —").replace('\n', " ")
+    with_keys(error).to_string().replace("\n  what to do:", " —").replace('\n', " ")
+}
+
+/// An error with the keys that do what its cure asks of the ledger.
+pub fn with_keys(error: &Error) -> Error {
+    error.in_words(|action| {
+        let keys = match action {
+            Action::SetBudget { .. } => {
+                "b on the Ledger screen (6), or under `budgets` in the session"
+            }
+            Action::DoWithout { .. } => "outside, with `halflight ledger accept`",
+            Action::AllowDelta { .. } => "b on the Ledger screen (6), which says how",
+            Action::Accept { .. } => "A on the Ledger screen (6)",
+            Action::Repair => "R, then A on the Ledger screen (6)",
+            Action::ListAccounts => "the Ledger screen (6) shows them",
+        };
+        keys.to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_ledger_names_the_key_that_helps() {
+        let account = "acc-1".to_owned();
+        let refusal = Error::refused("no total").cure("go on").asking(Action::Accept { account });
+        assert_eq!(one_line(&refusal), "no total — go on: A on the Ledger screen (6)");
+        assert_eq!(one_line(&Error::failed("no").cure("wait")), "no — wait");
+    }
 }

@@ -129,6 +129,8 @@ pub fn train(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
@@ -161,8 +163,8 @@ mod tests {
         let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
-        let records = Records::new(private, 2).unwrap();
-        let features = design.scale * &records.features;
+        let records = Records::new(Arc::new(private.clone()), 2).unwrap();
+        let features = design.scale * records.features();
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();
         let mut velocity = Vector::zeros(model.parameters().len());
@@ -184,7 +186,7 @@ mod tests {
             let mut classes = vec![u32::MAX; width];
             for (to, from) in members.iter().enumerate() {
                 batch.set_column(to, &features.column(*from));
-                classes[to] = records.classes[*from];
+                classes[to] = records.classes()[*from];
             }
             let present: Vec<f64> =
                 (0..width).map(|i| if i < members.len() { 1.0 } else { 0.0 }).collect();
@@ -278,16 +280,14 @@ mod tests {
     #[test]
     fn the_plan_announces_the_clip_norm_and_the_rate_of_the_sample() {
         use crate::privacy::Adjacency;
-        use crate::privacy::accountant::PlannedMechanism;
+        use crate::privacy::accountant::QueryKind;
         let (shape, public, _) = example::two_classes(6, 60, 400, 2);
         let pairs = [("clip", 0.7), ("batch", 40.0), ("steps", 20.0)];
         let settings = given(&pairs, "softmax");
         let plan = example::plan(&DpSgd, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
-        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
-        else {
-            panic!()
-        };
+        let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
+        let l2_sensitivity = release.query.sensitivity;
         assert!((0.7..0.7001).contains(&l2_sensitivity), "{l2_sensitivity}");
         assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
     }

@@ -256,21 +256,19 @@ fn anchors(
     let Problem { shape, public, seed, .. } = problem;
     let known = shape.classes.len();
     let records = match labels {
-        AnchorLabels::Own => Records::new(public, known)?,
-        AnchorLabels::Random => {
-            Records::new(&Dataset { classes: None, ..Dataset::clone(public) }, known)?
-        }
+        AnchorLabels::Own => Records::new(public.shared(), known)?,
+        AnchorLabels::Random => Records::unlabelled(public.shared()),
     };
     let mut generator = generator(*seed, ANCHORS);
     let mut at: Vec<usize> = (0..records.len()).collect();
     rand::seq::SliceRandom::shuffle(at.as_mut_slice(), &mut generator);
     at.truncate(count);
-    let class = |i: &usize| match records.classes.get(*i) {
+    let class = |i: &usize| match records.classes().get(*i) {
         Some(class) => *class,
         None => generator.random_range(0..known as u32),
     };
     let classes = at.iter().map(class).collect();
-    seen(design, &Records { features: records.features.select_columns(&at), classes })
+    seen(design, records.select(&at).of_classes(classes))
 }
 
 fn plan(
@@ -557,7 +555,7 @@ mod tests {
     use crate::model::gradients::Contribution;
     use crate::numeric::golden;
     use crate::privacy::ClippedSum;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::rehearsal::{Noise, Trial};
 
     fn of_rows(rows: &Matrix) -> Gradients {
@@ -655,10 +653,8 @@ mod tests {
         let given = settings(&[("basis", 5.0), ("batch", 40.0), ("steps", 20.0)]);
         let plan = example::plan(&Gep, &given, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!() };
-        let PlannedMechanism::SubsampledGaussian { l2_sensitivity, rate, .. } = release.mechanism
-        else {
-            panic!()
-        };
+        let QueryKind::SampledSum { rate } = release.query.kind else { panic!() };
+        let l2_sensitivity = release.query.sensitivity;
         assert!((1.0..1.0001).contains(&l2_sensitivity), "{l2_sensitivity}");
         assert_eq!((rate, release.count, release.adjacency), (0.1, 20, Adjacency::ZeroOut));
     }
@@ -697,7 +693,7 @@ mod tests {
         let target = Target { epsilon: 1.0, delta: 1e-5 };
         let sigma = |method, settings| {
             let done: crate::rehearsal::Tried = rehearse(method, settings, Noise::For(target));
-            done.calibrated.events[0].mechanism.scale()
+            done.calibrated.events[0].mechanism.noise.scale
         };
         let mut theirs = settings(&common);
         theirs.extend(settings(&[("clip", 1.0)]));

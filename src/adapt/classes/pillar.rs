@@ -114,8 +114,12 @@ impl Method for Pillar {
             LossKind::Hinge => Loss::Hinge(settings.margin),
         };
         let head = head(components, shape, loss)?;
-        let (_, all) = directions(&problem.public, 0, settings.centre)?;
-        let explained = Explained { chosen: components, shares: all.shares() };
+        let centred = f64::from(u8::from(settings.centre));
+        let shares =
+            problem.public.once("shares of the components", centred, |public, centred| {
+                Ok(directions(public, 0, centred > 0.0)?.1.shares())
+            })?;
+        let explained = Explained { chosen: components, shares };
         let design = PlannedDesign { trained: head.parameters(), remarks: Vec::new() };
         let course = part!(settings, Course);
         let (mut plan, sum) = plan(shape, course, settings.clip, design)?;

@@ -19,7 +19,7 @@ use super::sampled::training::seen;
 use super::sampled::{Loss, Objective, Records, Trained};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Classes, Dataset, Task};
+use crate::data::{Classes, Dataset, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Architecture, Classifier};
@@ -204,7 +204,7 @@ fn planned(network: &Architecture, part: Part) -> PlannedDesign {
 fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
     let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
-    let records = Records::new(public, names.len())?;
+    let records = Records::new(public.shared(), names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
     let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
     let design = Design {
@@ -213,7 +213,7 @@ fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classi
         model: design::first(network, *seed)?,
         objective: EVERYTHING,
     };
-    let records = seen(&design, &records)?;
+    let records = seen(&design, records)?;
     let (epochs, rate) = (settings.epochs, settings.public_rate);
     let mut model = design.model;
     let mut velocity = Vector::zeros(model.parameters().len());
@@ -266,13 +266,12 @@ fn freeze(model: Classifier, part: Part, scale: f64) -> Result<Design> {
 }
 
 /// A last layer by itself sees what the frozen ones make of records, and that has some length.
-fn pace(design: &Design, public: &Dataset) -> Result<Pace> {
+fn pace(design: &Design, public: &PublicRecords) -> Result<Pace> {
     let pace = Pace::of(design.model.architecture());
     if design.frozen.is_none() {
         return Ok(pace);
     }
-    let records = Records { features: public.features.clone(), classes: Vec::new() };
-    let outputs = seen(design, &records)?.features;
+    let outputs = seen(design, Records::unlabelled(public.shared()))?.features();
     let length = (outputs.norm_squared() / outputs.ncols() as f64).sqrt();
     Ok(if length > 0.0 { pace.times(1.0 / length) } else { pace })
 }

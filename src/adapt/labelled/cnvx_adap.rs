@@ -18,7 +18,7 @@ use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, real, settings, whole};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
-use crate::data::{Dataset, Task};
+use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::Target;
@@ -114,7 +114,7 @@ pub struct CnvxAdap;
 /// The published bounds hold for a ball that has the private solution in it, which on real
 /// data is up to one and a half times as long as the public one. Noise grows with Λ, though,
 /// so a run that starts at the public solution does better with the least ball that holds it.
-fn radius(shape: &ProblemShape, public: &Dataset, settings: CnvxAdapSettings) -> Result<f64> {
+fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettings) -> Result<f64> {
     if let Some(given) = settings.lambda {
         return Ok(given);
     }
@@ -122,7 +122,9 @@ fn radius(shape: &ProblemShape, public: &Dataset, settings: CnvxAdapSettings) ->
         Mode::Rigorous => 1.0,
         Mode::AsPrinted => 2.0,
     };
-    let norm = ridge_solution(public, DEFAULT_RIDGE)?.norm();
+    let norm = public.once("length of the ridge solution", DEFAULT_RIDGE, |public, ridge| {
+        Ok(ridge_solution(public, ridge)?.norm())
+    })?;
     // Public labels that are all but zero leave what predicts the largest label.
     Ok((lengths * norm).max(shape.bounds.label / shape.bounds.feature_norm))
 }
@@ -149,7 +151,7 @@ impl Method for CnvxAdap {
         };
         let start: Start = Box::new(move |private, _| {
             let shape = problem.shape.clone();
-            let public = problem.into_public();
+            let public = problem.public.shared();
             let (pace, first) = match mode {
                 Mode::AsPrinted => {
                     (printed_pace(largest, pulls, caps, steps), Vector::zeros(shape.dimension))
@@ -178,7 +180,7 @@ impl Method for CnvxAdap {
                 steps,
                 average: settings.average,
                 public: Records::of(Learner::Squared, public)?,
-                private: private.into_usable(|data| Records::private(Learner::Squared, data))?,
+                private: private.map_usable(|data| Records::private(Learner::Squared, data))?,
                 weights: Weights::largest(caps),
                 iterates: vec![first],
                 model: None,
@@ -209,7 +211,7 @@ mod tests {
     use crate::adapt::spec::Value;
     use crate::adapt::{Series, example};
     use crate::model::LinearModel;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::rehearsal::{Noise, Trial};
 
     fn rehearse(mode: &str, noise: Noise) -> (f64, f64, Vec<(f64, f64)>, f64) {
@@ -247,13 +249,13 @@ mod tests {
     fn the_ball_is_as_wide_as_the_public_solution_or_twice_that_or_as_wide_as_told() {
         let (shape, mut public, _) = example::shifted(4, 300, 200, 3);
         let norm = ridge_solution(&public, DEFAULT_RIDGE).unwrap().norm();
-        let of = |public: &Dataset, mode: &str, lambda: f64| {
+        let of = |public: &crate::data::Dataset, mode: &str, lambda: f64| {
             let given = BTreeMap::from([
                 ("mode".to_owned(), Value::Text(mode.to_owned())),
                 ("lambda".to_owned(), Value::Number(lambda)),
             ]);
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
-            radius(&shape, public, settings).unwrap()
+            radius(&shape, &public.clone().into(), settings).unwrap()
         };
         assert_eq!(of(&public, "as_printed", 0.0), 2.0 * norm);
         assert_eq!(of(&public, "rigorous", 0.0), norm.max(1.0));
@@ -271,12 +273,12 @@ mod tests {
             let settings = CnvxAdapSettings::of(&SPEC.check(&given).unwrap()).unwrap();
             let plan = example::plan(&CnvxAdap, &given, &shape, &public).unwrap();
             // Features and labels are at most 1; the private records share 1 − α = 0.9.
-            let (error, cap) = (radius(&shape, &public, settings).unwrap() + 1.0, 0.9 / 200.0);
+            let (error, cap) =
+                (radius(&shape, &public.clone().into(), settings).unwrap() + 1.0, 0.9 / 200.0);
             let wanted = [2.0 * cap * 2.0 * error, cap * error * error];
             for (release, wanted) in plan.releases.iter().zip(wanted) {
-                let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism else {
-                    panic!()
-                };
+                assert_eq!(release.query.kind, QueryKind::Gaussian);
+                let l2_sensitivity = release.query.sensitivity;
                 assert!((l2_sensitivity / wanted - 1.0).abs() < 1e-9, "{mode} {}", release.label);
             }
         }

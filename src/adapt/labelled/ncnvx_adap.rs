@@ -164,7 +164,7 @@ impl Method for NcnvxAdap {
         let start: Start = Box::new(move |private, _| {
             let norm = problem.shape.bounds.feature_norm;
             let seed = problem.seed;
-            let public = Records::of(learner, problem.into_public())?;
+            let public = Records::of(learner, problem.public.shared())?;
             let first = first(learner, &public, largest.radius, seed)?;
             Ok(Box::new(Descent {
                 releases,
@@ -177,7 +177,7 @@ impl Method for NcnvxAdap {
                 // Networks are not averaged: the mean of two good ones may be a bad one.
                 average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
                 public,
-                private: private.into_usable(|data| Records::private(learner, data))?,
+                private: private.map_usable(|data| Records::private(learner, data))?,
                 weights: Weights::largest(caps),
                 iterates: vec![first],
                 model: None,

@@ -7,6 +7,8 @@
 //! for the mean logarithm of the error. Where these did not tell (several pulls did equally
 //! well on them) wind and gas were looked at, which are to that extent no blind check.
 
+use std::sync::Arc;
+
 use super::penalty::{
     PENALTY_FIELD, PenaltyFrom, PenaltySource, RADIUS_FIELD, SHARE_FIELD, SOURCE_FIELD,
 };
@@ -130,8 +132,11 @@ impl Method for ProfiledCnvxAdap {
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledCnvxAdapSettings::of(settings)?;
         let (shape, public) = (&problem.shape, &problem.public);
-        let centre = ridge_solution(public, settings.ridge)?;
-        let residual = public_residual(public, &centre)?;
+        let (centre, residual) = public.once("centre", settings.ridge, |public, ridge| {
+            let centre = ridge_solution(public, ridge)?;
+            let residual = public_residual(public, &centre)?;
+            Ok((centre, residual))
+        })?;
         let penalty = settings.penalty();
         let profile = profile(shape, residual, settings);
         let steps = settings.steps.unwrap_or_else(|| automatic_steps(target));
@@ -143,7 +148,7 @@ impl Method for ProfiledCnvxAdap {
         let start: Start = Box::new(move |private, noise| {
             let sigma = gradient.scale(noise)?;
             let shape = problem.shape.clone();
-            let public = problem.into_public();
+            let public = problem.public.shared();
             let twice = vec![2.0 / public.len() as f64; public.len()];
             let curvature = weighted_outer_sum(&public.features, &twice);
             let damping = settings.damping;
@@ -153,7 +158,7 @@ impl Method for ProfiledCnvxAdap {
                 damping,
                 step_size: settings.step_size,
             };
-            let records = |data: Dataset| -> Records {
+            let records = |data: Arc<Dataset>| -> Records {
                 // That there are labels was checked.
                 let labels = data.target.clone().unwrap_or_default();
                 Records::new(data, labels)
@@ -165,7 +170,7 @@ impl Method for ProfiledCnvxAdap {
                 profile,
                 penalty,
                 public: records(public),
-                private: private.into_usable(|data| Ok(records(data.into_dataset())))?,
+                private: private.map(|data| records(data.shared())),
                 shape,
                 descent: Descent::new(centre, &curvature, motion)?,
                 model: None,
@@ -272,7 +277,7 @@ mod tests {
     use crate::data::Bounds;
     use crate::numeric::golden;
     use crate::privacy::Adjacency;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     fn given(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
@@ -288,7 +293,7 @@ mod tests {
     }
 
     fn records(data: &Dataset) -> Records {
-        Records::new(data.clone(), data.target.clone().unwrap())
+        Records::new(Arc::new(data.clone()), data.target.clone().unwrap())
     }
 
     fn gradient(part: &Part<'_>, w: &Vector) -> Vector {
@@ -491,9 +496,8 @@ mod tests {
         let kappa = 4.0 * errors.norm_squared() / 300.0;
         let expected = 4.0 * 0.75 * kappa.sqrt() / 200.0;
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
-            panic!()
-        };
+        assert_eq!(release.query.kind, QueryKind::Gaussian);
+        let (l2_sensitivity, coordinates) = (release.query.sensitivity, release.query.size);
         assert!((l2_sensitivity / expected - 1.0).abs() < 1e-9);
         assert_eq!((coordinates, release.count, plan.steps), (5, 7, 7));
         assert_eq!(release.adjacency, Adjacency::ReplaceOne);

@@ -127,7 +127,7 @@ impl Method for ProfiledLogistic {
         let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
         let start: Start = Box::new(move |private, noise| {
             let shape = problem.shape.clone();
-            let public = problem.into_public();
+            let public = problem.public.shared();
             let labels = signs(&public)?;
             let ridge = settings.ridge;
             let centre =
@@ -149,10 +149,9 @@ impl Method for ProfiledLogistic {
                 profile,
                 penalty: None,
                 public: Records::new(public, labels),
-                private: private.into_usable(|data| {
-                    let data = data.into_dataset();
-                    let signs = signs(&data).map_err(|_| UNLABELLED)?;
-                    Ok(Records::new(data, signs))
+                private: private.map_usable(|data| {
+                    let signs = signs(data).map_err(|_| UNLABELLED)?;
+                    Ok(Records::new(data.shared(), signs))
                 })?,
                 descent: Descent::new(centre, &curvature, motion)?,
                 model: None,
@@ -175,6 +174,8 @@ fn profile(shape: &ProblemShape, settings: ProfiledLogisticSettings) -> Profile 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
@@ -225,7 +226,7 @@ mod tests {
                 let mut data = private.clone();
                 data.features.set_column(0, &Vector::from_column_slice(x));
                 data.classes.as_mut().unwrap().of[0] = class;
-                let records = Records::new(data.clone(), signs(&data).unwrap());
+                let records = Records::new(Arc::new(data.clone()), signs(&data).unwrap());
                 profile.private(&records, 25).pass(&w).gradient
             };
             let moved = (with(&x[..3], 0) - with(&x[3..], 1)).norm();

@@ -7,6 +7,8 @@
 //! The defaults of the regression were chosen like those of the profiled method, on the
 //! same data: bikeshare, wine and airline.
 
+use std::sync::Arc;
+
 use super::profiled::batches::{BATCH, Batches};
 use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
@@ -134,7 +136,8 @@ impl Method for TargetOnly {
                 Loss::Squared => Ok(data.target.clone().unwrap_or_default()),
                 Loss::Logistic => signs(data),
             };
-            let records = |data: Dataset| labels(&data).map(|labels| Records::new(data, labels));
+            let records =
+                |data: Arc<Dataset>| labels(&data).map(|labels| Records::new(data, labels));
             // Without a curvature a step of the descent is a plain gradient step.
             let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.step_size };
             let flat = Matrix::zeros(shape.dimension, shape.dimension);
@@ -143,9 +146,9 @@ impl Method for TargetOnly {
                 average: settings.average,
                 profile,
                 penalty: None,
-                public: records(problem.into_public())?,
+                public: records(problem.public.shared())?,
                 private: private
-                    .into_usable(|data| records(data.into_dataset()).map_err(|_| UNLABELLED))?,
+                    .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,
                 descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
                 shape,

@@ -42,6 +42,7 @@ use crate::numeric::symmetric::{eigen, quadratic_forms};
 use crate::numeric::{Matrix, Vector};
 
 use crate::adapt::ProblemShape;
+use crate::data::PublicRecords;
 
 /// The smoothed spectral norm of one symmetric matrix and its slope.
 #[derive(Debug, Clone)]
@@ -103,6 +104,11 @@ pub fn largest_square(features: &Matrix) -> Result<f64> {
         .at("public datasets")
         .cure("check the selected feature columns"))
     }
+}
+
+/// The same, worked out once.
+pub fn largest_square_of(public: &PublicRecords) -> Result<f64> {
+    public.once("largest square", 0.0, |public, _| largest_square(&public.features))
 }
 
 /// How far a neighbour moves E, and scores made of it, *as they are computed*.

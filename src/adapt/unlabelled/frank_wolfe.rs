@@ -33,7 +33,7 @@
 //! parts move within the range that the scores move in, so a gap moves by at most R either
 //! way, and gaps of different iterates by amounts within a range of 2R.
 
-use super::discrepancy::{Sensitivity, largest_square};
+use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
     MODE, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting, State,
     TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
@@ -186,7 +186,7 @@ fn plan(
     let printed = mode == Mode::AsPrinted;
     let best_model =
         objective == Objective::SingleStage && !printed && settings.model_step == ModelStep::Best;
-    let square = largest_square(&public.features)?;
+    let square = largest_square_of(public)?;
     let temperature = temperature(mode, settings.temperature, shape.bounds.feature_norm, objective);
     let sensitivity = Sensitivity::of(shape, square, temperature);
     let suitable = automatic_rounds(shape, sensitivity, target);
@@ -387,7 +387,7 @@ mod tests {
     use crate::adapt::example;
     use crate::numeric::{Matrix, Vector};
     use crate::privacy::Private;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     #[test]
     fn scores_that_are_mostly_public_stay_within_the_range_rounding_included() {
@@ -400,10 +400,9 @@ mod tests {
         let given = [("lambda".to_owned(), Value::Number(radius))].into();
         let objective = Objective::SingleStage;
         let plan = example::plan(&FrankWolfe, &given, &shape, &public).unwrap();
-        let PlannedMechanism::Selection { range, .. } = plan.releases[0].mechanism else {
-            panic!()
-        };
-        let square = largest_square(&public.features).unwrap();
+        assert_eq!(plan.releases[0].query.kind, QueryKind::Selection(Rule::Exponential));
+        let range = plan.releases[0].query.sensitivity;
+        let square = largest_square_of(&public.clone().into()).unwrap();
         let temperature = temperature(Mode::Rigorous, None, 1.0, objective);
         let exact = objective.weight(radius) * Sensitivity::of(&shape, square, temperature).range;
         let problem = Reweighting {

@@ -23,7 +23,7 @@
 //! The bound falls with K until noise makes up half of g, which is where K is set; beyond
 //! that, more rounds change neither bound nor cost in privacy.
 
-use super::discrepancy::{Sensitivity, Smoothed, largest_square};
+use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE, WEIGHT_RIDGE,
@@ -105,7 +105,7 @@ impl Method for MirrorDescent {
         let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
         let norm = shape.bounds.feature_norm;
         let temperature = temperature(settings.mode, settings.temperature, norm, objective);
-        let square = largest_square(&public.features)?;
+        let square = largest_square_of(public)?;
         let sensitivity = Sensitivity::of(shape, square, temperature);
         let rounds = settings.rounds.unwrap_or_else(|| match settings.mode {
             Mode::AsPrinted => PRINTED_ROUNDS,
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::adapt::Value;
     use crate::adapt::example;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     #[test]
     fn both_releases_attain_their_sensitivity() {
@@ -319,10 +319,8 @@ mod tests {
                 ("temperature".to_owned(), Value::Number(0.03)),
             ];
             let plan = example::plan(&MirrorDescent, &given.into(), &shape, &public).unwrap();
-            let PlannedMechanism::Gaussian { l2_sensitivity, .. } = plan.releases[0].mechanism
-            else {
-                panic!()
-            };
+            assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
+            let l2_sensitivity = plan.releases[0].query.sensitivity;
             let moved = Vector::from_vec(moved).norm();
             assert!(moved <= l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");
             assert!(moved > 0.99 * l2_sensitivity, "{mode}: {moved:e} {l2_sensitivity:e}");

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use super::discrepancy::largest_square;
+use super::discrepancy::largest_square_of;
 use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
@@ -137,7 +137,7 @@ impl Method for MomentRelease {
         _target: Target,
     ) -> Result<(Plan, Start)> {
         let settings = MomentReleaseSettings::of(settings)?;
-        largest_square(&problem.public.features)?;
+        largest_square_of(&problem.public)?;
         let form = form(&problem.shape, settings)?;
         let (plan, release) = plan(&problem.shape, form, settings.iterations);
         let steps = plan.steps;
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
     use crate::adapt::example;
     use crate::adapt::spec::Value;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     fn settings(given: &[(&str, f64)]) -> BTreeMap<String, Value> {
         given.iter().map(|(key, x)| ((*key).to_owned(), Value::Number(*x))).collect()
@@ -412,9 +412,8 @@ mod tests {
         let settings = settings(&[("iterations", 50.0)]);
         let plan = example::plan(&MomentRelease, &settings, &shape, &public).unwrap();
         let [release] = plan.releases.as_slice() else { panic!("{:?}", plan.releases) };
-        let PlannedMechanism::Gaussian { l2_sensitivity, coordinates } = release.mechanism else {
-            panic!()
-        };
+        assert_eq!(release.query.kind, QueryKind::Gaussian);
+        let (l2_sensitivity, coordinates) = (release.query.sensitivity, release.query.size);
         assert!((l2_sensitivity - SQRT_2 / 100.0).abs() < 1e-12);
         assert_eq!((coordinates, release.count, plan.steps), (10, 1, 11));
         assert!(plan.warnings.is_empty());
@@ -428,10 +427,8 @@ mod tests {
         let numbers = |dimension, choices: &[(&str, &str)]| {
             let (shape, public, _) = example::shifted(dimension, 50, 100, 4);
             let plan = example::plan(&MomentRelease, &chosen(choices), &shape, &public).unwrap();
-            let PlannedMechanism::Gaussian { coordinates, .. } = plan.releases[0].mechanism else {
-                panic!()
-            };
-            coordinates
+            assert_eq!(plan.releases[0].query.kind, QueryKind::Gaussian);
+            plan.releases[0].query.size
         };
         assert_eq!(numbers(7, &[]), 28);
         assert_eq!(numbers(8, &[]), 50);

@@ -219,9 +219,9 @@ fn the_best_iterate_is_chosen_at_the_price_of_four_rounds() {
     let [rounds, choice] = noise.events.as_slice() else { panic!("{:?}", noise.events) };
     assert_eq!((rounds.count, choice.count, plan.steps), (30, 1, 31));
     // The same scale for twice the range, up to what rounding is given.
-    let scales = (rounds.mechanism.scale(), choice.mechanism.scale());
+    let scales = (rounds.mechanism.noise.scale, choice.mechanism.noise.scale);
     assert!((scales.0 / scales.1 - 1.0).abs() < 1e-6, "{scales:?}");
-    let ranges = (rounds.mechanism.sensitivity(), choice.mechanism.sensitivity());
+    let ranges = (rounds.mechanism.query.sensitivity, choice.mechanism.query.sensitivity);
     assert!((2.0 * ranges.0 / ranges.1 - 1.0).abs() < 1e-6, "{ranges:?}");
     let (norm, _) = setup.run(method, &given, target, true, 3);
     assert!(norm < 0.1, "{norm}");

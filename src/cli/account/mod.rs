@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use self::plan_file::{PaperEvent, PaperMechanism, PlanFile};
 use super::{print_json, print_line};
 use crate::error::{Error, Result};
+use crate::privacy::accountant::target::check_epsilon;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, round_up};
 
 const DEFAULT_DELTA: f64 = 1e-6;
@@ -227,11 +228,7 @@ fn guarantee(events: &[Event], delta: f64) -> Result<Guarantee> {
 
 /// The least factor on the plan's noise that keeps it within ε, to six digits.
 fn least_factor(plan: &PlanFile, epsilon: f64, delta: f64) -> Result<f64> {
-    if !(epsilon > 0.0 && epsilon <= 1e4) {
-        return Err(
-            Error::usage(format!("ε is {epsilon}")).cure("give a number above 0, at most 10000")
-        );
-    }
+    check_epsilon(epsilon)?;
     // Errors of the plan itself first: the search would hide them.
     guarantee(&plan.scaled(1.0), delta)?;
     let meets = |factor: f64| {

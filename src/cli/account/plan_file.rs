@@ -19,7 +19,7 @@ use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Adjacency, Event, Mechanism};
+use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Rule};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,29 +98,20 @@ impl PlanFile {
 impl PaperEvent {
     /// As an event of sensitivity 1 with ideal noise, `factor` times as much as written.
     pub fn scaled(&self, factor: f64) -> Event {
-        let (sensitivity, grid, coordinates, candidates) = (1.0, 0.0, 1, 2);
-        let mechanism = match self.mechanism {
-            PaperMechanism::Gaussian { sigma } => {
-                Mechanism::Gaussian { sensitivity, sigma: sigma * factor, grid, coordinates }
+        let select = |rule| QueryKind::Selection(rule).query(1.0, 2);
+        let (query, scale) = match self.mechanism {
+            PaperMechanism::Gaussian { sigma } => (QueryKind::Gaussian.query(1.0, 1), sigma),
+            PaperMechanism::SubsampledGaussian { sigma, rate } => {
+                (QueryKind::SampledSum { rate }.query(1.0, 1), sigma)
             }
-            PaperMechanism::SubsampledGaussian { sigma, rate } => Mechanism::SubsampledGaussian {
-                sensitivity,
-                sigma: sigma * factor,
-                grid,
-                coordinates,
-                rate,
-            },
-            PaperMechanism::Laplace { scale } => {
-                Mechanism::Laplace { sensitivity, scale: scale * factor, grid, coordinates }
-            }
-            PaperMechanism::Selection { epsilon } => {
-                Mechanism::Selection { range: 1.0, scale: factor / epsilon, candidates }
-            }
+            PaperMechanism::Laplace { scale } => (QueryKind::Laplace.query(1.0, 1), scale),
+            PaperMechanism::Selection { epsilon } => (select(Rule::Exponential), 1.0 / epsilon),
             PaperMechanism::NoisySelection { epsilon } => {
-                Mechanism::NoisySelection { sensitivity, scale: 2.0 * factor / epsilon, candidates }
+                (select(Rule::NoisyMaximum), 2.0 / epsilon)
             }
-            PaperMechanism::Pure { epsilon } => Mechanism::Pure { epsilon: epsilon / factor },
+            PaperMechanism::Pure { epsilon } => (QueryKind::Pure.query(epsilon, 1), 1.0),
         };
+        let mechanism = query.with(Noise::ideal(scale * factor));
         let sampled = matches!(self.mechanism, PaperMechanism::SubsampledGaussian { .. });
         let usual = if sampled { Adjacency::ZeroOut } else { Adjacency::ReplaceOne };
         Event {
@@ -159,8 +150,8 @@ mod tests {
         assert_eq!(events.iter().map(|event| event.count).collect::<Vec<_>>(), [10_000, 50, 1]);
         assert_eq!(events[0].adjacency, Adjacency::ZeroOut);
         assert_eq!(events[1].adjacency, Adjacency::ReplaceOne);
-        assert_eq!(events[0].mechanism.scale(), 2.2);
-        assert_eq!(events[1].mechanism.scale(), 40.0);
+        assert_eq!(events[0].mechanism.noise.scale, 2.2);
+        assert_eq!(events[1].mechanism.noise.scale, 40.0);
     }
 
     #[test]

@@ -109,19 +109,10 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
     let wrong = |range: &str| {
         Error::usage(format!("'{text}' is no value of {key}")).cure(format!("give {range}"))
     };
-    let number = |range: &str, fits: &dyn Fn(f64) -> bool| {
-        text.parse().ok().filter(|value| fits(*value)).ok_or_else(|| wrong(range))
-    };
     match key {
         "method" => {}
-        "epsilon" => {
-            let fits = |epsilon| epsilon > 0.0 && epsilon <= 1e4;
-            plan.target.epsilon = number("a number above 0, up to 10000", &fits)?;
-        }
-        "delta" => {
-            let fits = |delta| delta > 0.0 && delta < 1.0;
-            plan.target.delta = number("a number above 0 and below 1", &fits)?;
-        }
+        "epsilon" => plan.target = plan.target.with_epsilon(text)?,
+        "delta" => plan.target = plan.target.with_delta(text)?,
         "seed" => {
             plan.seed = text.parse().map_err(|_| wrong("a whole number, 0 or more"))?;
         }
@@ -170,8 +161,8 @@ mod tests {
 
     #[test]
     fn values_out_of_range_and_unknown_fields_are_refused_with_what_fits() {
-        assert!(refusal(&["epsilon=0.5,-1"]).contains("above 0, up to 10000"));
-        assert!(refusal(&["delta=1"]).contains("above 0 and below 1"));
+        assert!(refusal(&["epsilon=0.5,-1"]).contains("above 0 and at most 10000"));
+        assert!(refusal(&["delta=1"]).contains("δ must be above 0"));
         assert!(refusal(&["seed=1.5"]).contains("whole number"));
         assert!(refusal(&["steps=20,2.5"]).contains("a whole number up to"));
         assert!(refusal(&["stepz=20"]).contains("steps"));

@@ -16,16 +16,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::assembly::assemble;
+use super::assembly::propose;
 use super::control::Control;
 use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
 use super::overlap;
+use super::prepared::PreparedStore;
 use crate::adapt::Plan;
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
-use crate::privacy::ledger::{Account, Grant, Noise, Outcome, RunState};
-use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Calibrated, Spender, Watch};
+use crate::privacy::ledger::{Account, Grant, Outcome, RunState};
+use crate::privacy::{Calibrated, NoiseSource, Spender, Watch};
 use crate::session::certificate;
 use crate::session::resumption::Origin;
 use crate::session::sweep::{
@@ -58,11 +58,13 @@ impl Order<'_> {
     /// Calibrates every task; draws and writes nothing.
     pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+        let store = PreparedStore::default();
         let planned = variants.into_iter().map(|variant| {
-            let assembly = assemble(self.session, &variant.plan.resolved(self.workspace), &loaded)
+            let plan = variant.plan.resolved(self.workspace);
+            let proposal = propose(self.session, &plan, &loaded, &store)
                 .map_err(|error| error.within(&variant.plan.name))?;
-            let (calibrated, plan) = (assembly.calibrated, assembly.prepared.plan().clone());
-            Ok(Planned { variant, calibrated, plan, warnings: assembly.warnings })
+            let (calibrated, plan) = (proposal.calibrated, proposal.prepared.plan().clone());
+            Ok(Planned { variant, calibrated, plan, warnings: proposal.warnings })
         });
         planned.collect()
     }
@@ -158,7 +160,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
         target: plan.target,
         events: planned.calibrated.events.clone(),
         allow_large_delta: plan.allow_large_delta,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     }
 }
 
@@ -175,6 +177,7 @@ pub fn carry_out(
     task: &TaskDirectory,
     datasets: Vec<Arc<Loaded>>,
     control: Control,
+    prepared: PreparedStore,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Summary> {
     let carried = task.grant(&task.workspace()?.secret()?.secret)?;
@@ -186,22 +189,22 @@ pub fn carry_out(
     })?;
     let watch = if origin.sealed { Watch::sealed() } else { Watch::open() };
     let workspace = task.workspace()?;
-    let job = Job { session, plan, datasets, workspace, watch, control };
+    let job = Job { session, plan, datasets, workspace, watch, control, prepared };
     let here = |error: Error| error.at(task.path().display().to_string());
     origin.check(&job.origin(&task.session_file())?).map_err(here)?;
-    let assembly = assemble(&job.session, &job.plan.resolved(&job.workspace), &job.loaded())?;
+    let assembly = job.assemble()?;
     if grant.events != assembly.calibrated.events {
         return Err(here(
             Error::refused("the task needs other noise than it was granted")
                 .cure("carry it out with the release of halflight that made the sweep"),
         ));
     }
-    let generator = NoiseGenerator::from_os()?;
+    let generator = NoiseSource::Secret.generator()?;
     task.claim()?;
     let events = grant.events.len();
     let opened = RunDirectory::create(&job.workspace, &grant.run, &job.session, &job.plan)
         .and_then(|directory| {
-            let transcript = job.prepare(&directory, &grant.run, None)?;
+            let transcript = job.prepare(&directory, &grant.run, grant.noise)?;
             Ok((directory, transcript))
         });
     let (directory, transcript) = opened.inspect_err(|error| {
@@ -222,7 +225,7 @@ pub fn carry_out(
         peeked: false,
         notes: Vec::new(),
         known: Vec::new(),
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         standing,
     };
     let Ended { mut summary, used } = job::perform(&job, assembly, opening, tell)?;
@@ -255,6 +258,7 @@ pub fn run_here(
         }
     }
     let next = AtomicUsize::new(0);
+    let store = PreparedStore::default();
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, waiting.len().max(1)) {
             scope.spawn(|| {
@@ -263,7 +267,8 @@ pub fn run_here(
                         return;
                     }
                     let (task, control) = (sweep.task(*index), control.clone());
-                    let work = || carry_out(&task, datasets.to_vec(), control, &mut |_| {});
+                    let (datasets, store) = (datasets.to_vec(), store.clone());
+                    let work = || carry_out(&task, datasets, control, store, &mut |_| {});
                     // Many tasks at once keep the machine busy by themselves.
                     let done = if jobs > 1 { parallel::alone(work) } else { work() };
                     told(*index, &done);

@@ -1,6 +1,6 @@
 //! Which events can be accounted for: everything else is an error with its range.
 
-use super::event::{Adjacency, Event, Mechanism};
+use super::event::{Adjacency, Event, Mechanism, Noise, Query, QueryKind, Rule};
 use super::pair::Pair;
 use super::subsampling::{Subsampled, View};
 use crate::error::{Error, Result};
@@ -21,65 +21,62 @@ fn dominating_mechanism(
     mechanism: &Mechanism,
     adjacency: Adjacency,
 ) -> Result<Option<(Pair, f64)>> {
-    let found = match *mechanism {
-        Mechanism::Gaussian { sensitivity, sigma, grid, coordinates } => {
-            let mu = ratio(sensitivity, sigma, grid, "σ")?;
-            (mu > 0.0).then(|| (Pair::Gaussian { mu }, slack(grid / sigma, coordinates)))
-        }
-        Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, rate } => {
-            let mu = ratio(sensitivity, sigma, grid, "σ")?;
-            if !(rate > 0.0 && rate <= 1.0) {
-                return Err(Error::usage(format!("the sampling rate is {rate}"))
-                    .cure("a sampling rate must be above 0 and at most 1"));
-            }
+    let Query { kind, sensitivity, size } = mechanism.query;
+    let Noise { scale, grid } = mechanism.noise;
+    let ratio = |symbol: &str| ratio(sensitivity, scale, grid, symbol);
+    let (size, step) = (size as f64, grid / scale);
+    let on_grid = size * (step * step);
+    let (pair, slack) = match kind {
+        QueryKind::Gaussian => (Pair::Gaussian { mu: ratio("σ")? }, on_grid),
+        QueryKind::SampledSum { rate } => {
+            let mu = ratio("σ")?;
+            check_rate(rate)?;
+            let (view, times) = match adjacency {
+                // One record's contribution replaced moves the sum twice as far.
+                Adjacency::ReplaceOne => (View::Replace, 2.0),
+                Adjacency::ZeroOut => (View::Remove, 1.0),
+            };
             let pair = if rate < 1.0 {
-                let view = match adjacency {
-                    Adjacency::ReplaceOne => View::Replace,
-                    Adjacency::ZeroOut => View::Remove,
-                };
                 Pair::Subsampled(Subsampled { noise: 1.0 / mu, rate, view })
             } else {
-                // One record's contribution replaced moves the sum twice as far.
-                let times = if adjacency == Adjacency::ReplaceOne { 2.0 } else { 1.0 };
                 Pair::Gaussian { mu: times * mu }
             };
-            (mu > 0.0).then(|| (pair, slack(grid / sigma, coordinates)))
+            (pair, on_grid)
         }
-        Mechanism::Laplace { sensitivity, scale, grid, coordinates } => {
-            let epsilon = ratio(sensitivity, scale, grid, "b")?;
-            // The curve of discrete noise connects dots of the continuous one, 2·grid/b
-            // apart, which lies below the curve of one (grid/b)²/2 stronger.
-            let (step, steps) = (grid / scale, coordinates as f64);
-            let epsilon = epsilon + 0.5 * steps * step * step;
-            (sensitivity > 0.0).then_some((Pair::Laplace { epsilon }, 0.0))
+        // The curve of discrete noise connects dots of the continuous one, 2·grid/b apart,
+        // which lies below the curve of one (grid/b)²/2 stronger.
+        QueryKind::Laplace => {
+            (Pair::Laplace { epsilon: ratio("b")? + 0.5 * size * step * step }, 0.0)
         }
-        Mechanism::Selection { range, scale, candidates: _ }
-        | Mechanism::Direction { range, scale, dimension: _ } => {
-            let epsilon = ratio(range, scale, 0.0, "the scale")?;
-            (epsilon > 0.0).then_some((Pair::BoundedRange { epsilon }, 0.0))
+        QueryKind::Selection(Rule::Exponential) | QueryKind::Direction => {
+            (Pair::BoundedRange { epsilon: ratio("the scale")? }, 0.0)
         }
         // Pure, and nothing more is claimed: any mechanism of ε₀ is dominated by a response.
-        Mechanism::PermuteAndFlip { range, scale, candidates: _ } => {
-            let epsilon = ratio(range, scale, 0.0, "the scale")?;
-            (epsilon > 0.0).then_some((Pair::Response { epsilon }, 0.0))
+        QueryKind::Selection(Rule::PermuteAndFlip) => {
+            (Pair::Response { epsilon: ratio("the scale")? }, 0.0)
         }
-        Mechanism::NoisySelection { sensitivity, scale, candidates: _ } => {
-            let epsilon = 2.0 * ratio(sensitivity, scale, 0.0, "b")?;
-            (epsilon > 0.0).then_some((Pair::Laplace { epsilon }, 0.0))
+        QueryKind::Selection(Rule::NoisyMaximum) => {
+            (Pair::Laplace { epsilon: 2.0 * ratio("b")? }, 0.0)
         }
-        Mechanism::Pure { epsilon } => {
+        QueryKind::Pure => {
+            let epsilon = sensitivity / scale;
             if !(0.0..LARGEST_RATIO).contains(&epsilon) {
                 return Err(Error::usage(format!("an output of ε = {epsilon}"))
                     .cure("ε must be at least 0 and below 1e150"));
             }
-            (epsilon > 0.0).then_some((Pair::Response { epsilon }, 0.0))
+            (Pair::Response { epsilon }, 0.0)
         }
     };
-    Ok(found)
+    Ok((sensitivity > 0.0).then_some((pair, slack)))
 }
 
-fn slack(step: f64, coordinates: u64) -> f64 {
-    coordinates as f64 * (step * step)
+/// Refuses what is no probability to be in a sample.
+pub(super) fn check_rate(rate: f64) -> Result<()> {
+    if rate > 0.0 && rate <= 1.0 {
+        return Ok(());
+    }
+    Err(Error::usage(format!("the sampling rate is {rate}"))
+        .cure("a sampling rate must be above 0 and at most 1"))
 }
 
 /// Sensitivity over scale; both and the grid are in range.

@@ -70,12 +70,12 @@ use super::pair::Pair;
 use super::rdp::Draws;
 use super::selections::Selections;
 use super::subsampling::{Subsampled, View};
+use super::target::check_delta;
 use super::{contour, gate, gaussian, pld, rdp};
 use crate::error::{Error, Result};
 use crate::numeric::special::least;
 
 /// The smallest δ that a guarantee is computed for.
-pub(super) const LEAST_DELTA: f64 = 1e-300;
 /// The most discretisation that the argument above covers: 2⁻¹⁰.
 const MOST_DISCRETISATION: f64 = 1.0 / 1024.0;
 /// Padding for the arithmetic of this module.
@@ -100,6 +100,7 @@ pub struct Composition {
     /// Σ (grid/σ)² over all coordinates and all draws; what it costs is in the
     /// module's documentation.
     pub discretisation: f64,
+    /// Which neighbours the sum is for: the weakest of its events.
     pub adjacency: Adjacency,
     /// What is not Gaussian: every pair once.
     others: Vec<Draws>,
@@ -116,6 +117,7 @@ impl Composition {
         Self { mu, ..self.clone() }
     }
 
+    /// The sum of these events; refused where one cannot be accounted for.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self> {
         let (mut mu_squared, mut roundings) = (0.0, 8.0);
         let mut sum = Self::gaussian(0.0, Adjacency::ReplaceOne);
@@ -418,37 +420,27 @@ fn too_much() -> Error {
     )
 }
 
-fn check_delta(delta: f64) -> Result<()> {
-    if (LEAST_DELTA..1.0).contains(&delta) {
-        return Ok(());
-    }
-    Err(Error::usage(format!("δ = {delta} is outside 1e-300 to 1"))
-        .cure("choose a δ above 0 and well below one over the number of records"))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::event::Mechanism;
+    use super::super::event::{Mechanism, Noise, QueryKind};
     use super::*;
 
     fn gaussian_event(sensitivity: f64, sigma: f64, count: u64) -> Event {
         Event {
             label: "gradient".into(),
             what: "a gradient".into(),
-            mechanism: Mechanism::Gaussian { sensitivity, sigma, grid: 0.0, coordinates: 5 },
+            mechanism: QueryKind::Gaussian.query(sensitivity, 5).with(Noise::ideal(sigma)),
             count,
             adjacency: Adjacency::ReplaceOne,
         }
     }
 
     fn on_grid(mut event: Event, steps: f64, length: u64) -> Event {
-        let Mechanism::Gaussian { sigma, grid, coordinates, .. } = &mut event.mechanism else {
-            panic!()
-        };
-        *grid = *sigma / steps;
-        *coordinates = length;
+        let Mechanism { query, noise } = &mut event.mechanism;
+        noise.grid = noise.scale / steps;
+        query.size = length;
         event
     }
 
@@ -459,13 +451,7 @@ mod tests {
     #[test]
     fn a_run_that_ended_early_gets_no_more_than_its_plan_and_no_credit_for_having_been_fixed() {
         let sampled = |count| Event {
-            mechanism: Mechanism::SubsampledGaussian {
-                sensitivity: 1.0,
-                sigma: 1.0,
-                grid: 0.0,
-                coordinates: 1,
-                rate: 0.01,
-            },
+            mechanism: QueryKind::SampledSum { rate: 0.01 }.query(1.0, 1).with(Noise::ideal(1.0)),
             adjacency: Adjacency::ZeroOut,
             ..gaussian_event(1.0, 1.0, count)
         };
@@ -545,8 +531,7 @@ mod tests {
         }
         for grid in [-1.0, 1e-5, f64::NAN, f64::INFINITY] {
             let mut event = gaussian_event(1.0, 1.0, 1);
-            event.mechanism =
-                Mechanism::Gaussian { sensitivity: 1.0, sigma: 1.0, grid, coordinates: 1 };
+            event.mechanism.noise.grid = grid;
             let error = Composition::of(&[event]).unwrap_err();
             assert!(error.to_string().contains("at most σ/2^20"), "{error}");
         }

@@ -121,23 +121,11 @@ impl Line {
 
 /// ε at this δ, in one direction.
 pub fn epsilon(parts: &[Draws], delta: f64) -> Result<f64> {
-    converged(parts, |total, theta| (total - delta.ln()) / theta, |line| line.epsilon(delta))
-}
-
-/// δ at this ε, in one direction.
-pub fn delta(parts: &[Draws], epsilon: f64) -> Result<f64> {
-    converged(parts, |total, theta| total - theta * epsilon, |line| line.log_delta(epsilon).exp())
-}
-
-fn converged(
-    parts: &[Draws],
-    chernoff: impl Fn(f64, f64) -> f64,
-    read: impl Fn(&Line) -> f64,
-) -> Result<f64> {
+    let read = |line: &Line| line.epsilon(delta);
     let moment = |theta: f64| -> f64 {
         parts.iter().map(|(pair, count)| *count as f64 * pair.log_moment(theta)).sum()
     };
-    let (c, _) = least_over_orders(1e-3, |theta| chernoff(moment(theta), theta));
+    let (c, _) = least_over_orders(1e-3, |theta| (moment(theta) - delta.ln()) / theta);
     let near = 1e-2 * c;
     let bend = (moment(c + near) - 2.0 * moment(c) + moment(c - near)) / (near * near);
     let width = bend.max(0.0).sqrt();

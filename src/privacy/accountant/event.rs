@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::written::Written;
+
 /// Which datasets count as neighbours. A sensitivity is meaningless without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -18,20 +20,13 @@ pub enum Adjacency {
 }
 
 impl Adjacency {
+    /// As texts name it.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReplaceOne => "replace-one",
             Self::ZeroOut => "zero-out",
         }
     }
-}
-
-/// The (ε, δ) a user asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    pub epsilon: f64,
-    pub delta: f64,
 }
 
 /// A release that a method will make, before its noise is known.
@@ -41,10 +36,13 @@ pub struct PlannedRelease {
     pub label: &'static str,
     /// What is released, in words, for the certificate and the ledger screen.
     pub what: String,
-    pub mechanism: PlannedMechanism,
+    /// What is asked.
+    pub query: Query,
     /// How many times it is drawn.
     pub count: u64,
+    /// How much noise it gets.
     pub noise: Allotment,
+    /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
 }
 
@@ -60,90 +58,106 @@ pub enum Allotment {
     AsPrinted(f64),
 }
 
-/// What is released, and how far a neighbour can move it. Sensitivities are absolute.
+/// What one draw asks of the data, and how far a neighbour can move the answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PlannedMechanism {
-    /// A vector with independent Gaussian noise of one scale.
-    Gaussian {
-        /// Largest ℓ₂ change of the vector between neighbours.
-        l2_sensitivity: f64,
-        /// Length of the vector.
-        coordinates: u64,
-    },
-    /// The same on a Poisson sample: every record is in it with probability `rate`,
-    /// independently of the others and anew in every draw.
-    SubsampledGaussian {
-        /// Largest ℓ₂ norm of what one record of the sample contributes to the sum.
-        l2_sensitivity: f64,
-        coordinates: u64,
-        rate: f64,
-    },
-    /// A vector with independent Laplace noise of one scale.
-    Laplace {
-        /// Largest ℓ₁ change of the vector between neighbours.
-        l1_sensitivity: f64,
-        coordinates: u64,
-    },
-    /// The exponential mechanism: one of `candidates`, the larger its score the likelier.
-    Selection {
-        /// How much further a neighbour can move one candidate's score than another's:
-        /// max(Δᵢ) − min(Δᵢ), for a change Δ of the scores.
-        range: f64,
-        candidates: u64,
-    },
-    /// Permute-and-flip: one of `candidates`, the larger its score the likelier; at an equal
-    /// guarantee never worse than the exponential mechanism.
-    PermuteAndFlip {
-        /// As in [`Self::Selection`].
-        range: f64,
-        candidates: u64,
-    },
-    /// One direction u of many, the larger uᵀAu of a private matrix A the likelier.
-    Direction {
-        /// How much further a neighbour can move the form of one unit vector than another's:
-        /// max uᵀΔu − min uᵀΔu, for a change Δ of the matrix.
-        range: f64,
-        dimension: u64,
-    },
-    /// The candidate with the largest score plus Laplace noise, as some papers print it.
-    NoisySelection {
-        /// Largest change of any one score.
-        sensitivity: f64,
-        candidates: u64,
-    },
+pub struct Query {
+    /// What is asked, and how noise hides the answer.
+    pub kind: QueryKind,
+    /// How far neighbours move the answer at most, in absolute units; [`QueryKind`] says of
+    /// what. Of an event: *after* rounding to the grid of the noise.
+    pub sensitivity: f64,
+    /// Numbers of a vector, candidates of a selection, or dimensions of a direction.
+    pub size: u64,
 }
 
-impl PlannedMechanism {
-    /// The mechanism with a noise of scale 0, for rehearsals.
-    pub(crate) fn without_noise(self) -> Mechanism {
-        match self {
-            Self::Gaussian { l2_sensitivity: sensitivity, coordinates } => {
-                Mechanism::Gaussian { sensitivity, sigma: 0.0, grid: 0.0, coordinates }
+/// The kinds of queries, each with the noise that hides its answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum QueryKind {
+    /// A vector with independent Gaussian noise of one scale. The sensitivity is the largest
+    /// ℓ₂ change.
+    Gaussian,
+    /// A sum over a Poisson sample with Gaussian noise: every record is in the sample with
+    /// probability `rate`, independently of the others and anew in every draw. The sensitivity
+    /// is the largest ℓ₂ norm of what one record of the sample adds.
+    SampledSum {
+        /// The probability of each record.
+        rate: f64,
+    },
+    /// A vector with independent Laplace noise of one scale. The sensitivity is the largest ℓ₁
+    /// change.
+    Laplace,
+    /// One of some candidates, the larger its score the likelier; [`Rule`] says what the
+    /// sensitivity is of.
+    Selection(Rule),
+    /// One direction u of many, the larger uᵀAu of a private matrix A the likelier:
+    /// P(u) ∝ exp(uᵀAu/scale). The sensitivity is how much further a neighbour can move the
+    /// form of one unit vector than another's, max uᵀΔu − min uᵀΔu for a change Δ of the
+    /// matrix; ε₀ = sensitivity/scale.
+    Direction,
+    /// Anything that is ε-differentially private with ε = sensitivity/scale; for accounts,
+    /// never drawn.
+    Pure,
+}
+
+/// How a candidate is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// P(i) ∝ exp(scoreᵢ/scale). The sensitivity is the range of a change Δ of the scores,
+    /// max(Δᵢ) − min(Δᵢ): how much further a neighbour can move one score than another.
+    /// ε₀ = sensitivity/scale.
+    Exponential,
+    /// Accepted with exp((scoreᵢ − largest)/scale), in random order; at an equal guarantee
+    /// never worse than the exponential mechanism. Sensitivity and ε₀ are the same.
+    PermuteAndFlip,
+    /// The largest score plus Laplace noise, as some papers print it. The sensitivity is the
+    /// largest change of any one score; ε₀ = 2·sensitivity/scale.
+    NoisyMaximum,
+}
+
+/// How much noise hides one number or one choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// σ of a Gaussian, b of a Laplace, or the scale of a selection, in absolute units. Of
+    /// drawn Gaussian noise an integer number of grid steps.
+    pub scale: f64,
+    /// Grid step, a power of two; 0 for ideal continuous noise and for selections.
+    pub grid: f64,
+}
+
+impl Noise {
+    /// None at all, for rehearsals.
+    pub(crate) const NONE: Self = Self::ideal(0.0);
+
+    /// Noise that is on no grid.
+    pub const fn ideal(scale: f64) -> Self {
+        Self { scale, grid: 0.0 }
+    }
+}
+
+impl QueryKind {
+    /// A query of this kind.
+    pub const fn query(self, sensitivity: f64, size: u64) -> Query {
+        Query { kind: self, sensitivity, size }
+    }
+}
+
+impl Query {
+    /// The query with its noise.
+    pub const fn with(self, noise: Noise) -> Mechanism {
+        Mechanism { query: self, noise }
+    }
+
+    /// How much one draw tells, in words: `37 numbers`, `one of 1000`.
+    pub fn size_words(&self) -> String {
+        let size = self.size;
+        match self.kind {
+            QueryKind::Gaussian | QueryKind::Laplace => format!("{size} numbers"),
+            QueryKind::SampledSum { rate } => {
+                format!("{size} numbers of a sample (rate {rate:.4})")
             }
-            Self::SubsampledGaussian { l2_sensitivity: sensitivity, coordinates, rate } => {
-                Mechanism::SubsampledGaussian {
-                    sensitivity,
-                    sigma: 0.0,
-                    grid: 0.0,
-                    coordinates,
-                    rate,
-                }
-            }
-            Self::Laplace { l1_sensitivity: sensitivity, coordinates } => {
-                Mechanism::Laplace { sensitivity, scale: 0.0, grid: 0.0, coordinates }
-            }
-            Self::Selection { range, candidates } => {
-                Mechanism::Selection { range, scale: 0.0, candidates }
-            }
-            Self::PermuteAndFlip { range, candidates } => {
-                Mechanism::PermuteAndFlip { range, scale: 0.0, candidates }
-            }
-            Self::Direction { range, dimension } => {
-                Mechanism::Direction { range, scale: 0.0, dimension }
-            }
-            Self::NoisySelection { sensitivity, candidates } => {
-                Mechanism::NoisySelection { sensitivity, scale: 0.0, candidates }
-            }
+            QueryKind::Selection(_) => format!("one of {size}"),
+            QueryKind::Direction => format!("one direction in {size} dimensions"),
+            QueryKind::Pure => "an output".to_owned(),
         }
     }
 }
@@ -152,139 +166,44 @@ impl PlannedMechanism {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
+    /// Of the planned release.
     pub label: String,
+    /// What is released, in words.
     pub what: String,
+    /// What is asked, and with how much noise it is answered.
     pub mechanism: Mechanism,
+    /// How many times it is drawn.
     pub count: u64,
+    /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
 }
 
+/// A query and the noise that hides its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Mechanism {
-    /// The discrete Gaussian on the grid of [`crate::privacy::mechanism::DiscreteGaussian`].
-    Gaussian {
-        /// ℓ₂ sensitivity of the vector *after* rounding to the grid, absolute units.
-        sensitivity: f64,
-        /// Standard deviation of the noise, absolute units: an integer number of grid steps.
-        sigma: f64,
-        /// Grid step of the noise, a power of two; 0 for ideal continuous noise.
-        grid: f64,
-        /// Length of the vector.
-        coordinates: u64,
-    },
-    /// The same, of a Poisson sample with this rate.
-    SubsampledGaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64, rate: f64 },
-    /// The discrete Laplace on a grid; `sensitivity` is of the ℓ₁ norm after rounding.
-    Laplace { sensitivity: f64, scale: f64, grid: f64, coordinates: u64 },
-    /// The exponential mechanism, P(i) ∝ exp(scoreᵢ/scale): ε₀ = range/scale.
-    Selection { range: f64, scale: f64, candidates: u64 },
-    /// Permute-and-flip with acceptance exp((scoreᵢ − largest)/scale): pure ε₀ = range/scale.
-    PermuteAndFlip { range: f64, scale: f64, candidates: u64 },
-    /// The exponential mechanism over the directions of a lattice, P(u) ∝ exp(uᵀAu/scale) of a
-    /// matrix A: ε₀ = range/scale.
-    Direction { range: f64, scale: f64, dimension: u64 },
-    /// The largest score plus Laplace noise of this scale: ε₀ = 2·sensitivity/scale.
-    NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
-    /// Anything that is ε-differentially private; for accounts, never drawn.
-    Pure { epsilon: f64 },
+#[serde(from = "Written", into = "Written")]
+pub struct Mechanism {
+    /// What is asked.
+    pub query: Query,
+    /// With how much noise it is answered.
+    pub noise: Noise,
 }
 
 impl Mechanism {
-    /// The scale of the noise: σ, b, or the scale of a selection.
-    pub fn scale(&self) -> f64 {
-        match *self {
-            Self::Gaussian { sigma, .. } | Self::SubsampledGaussian { sigma, .. } => sigma,
-            Self::Laplace { scale, .. }
-            | Self::Selection { scale, .. }
-            | Self::PermuteAndFlip { scale, .. }
-            | Self::Direction { scale, .. }
-            | Self::NoisySelection { scale, .. } => scale,
-            Self::Pure { epsilon } => 1.0 / epsilon,
-        }
-    }
-
     /// Root mean square length of the noise of one draw; of a selection, its scale.
     pub fn noise_length(&self) -> f64 {
-        match *self {
-            Self::Gaussian { coordinates, .. } | Self::SubsampledGaussian { coordinates, .. } => {
-                self.scale() * (coordinates as f64).sqrt()
-            }
-            Self::Laplace { coordinates, .. } => self.scale() * (2.0 * coordinates as f64).sqrt(),
-            Self::Selection { .. }
-            | Self::PermuteAndFlip { .. }
-            | Self::Direction { .. }
-            | Self::NoisySelection { .. }
-            | Self::Pure { .. } => self.scale(),
-        }
-    }
-
-    /// The largest change between neighbours that the event is accounted for.
-    pub fn sensitivity(&self) -> f64 {
-        match *self {
-            Self::Gaussian { sensitivity, .. }
-            | Self::SubsampledGaussian { sensitivity, .. }
-            | Self::Laplace { sensitivity, .. }
-            | Self::NoisySelection { sensitivity, .. } => sensitivity,
-            Self::Selection { range, .. }
-            | Self::PermuteAndFlip { range, .. }
-            | Self::Direction { range, .. } => range,
-            Self::Pure { .. } => 1.0,
-        }
-    }
-
-    /// How much one draw tells, in words: `37 numbers`, `one of 1000`.
-    pub fn size_words(&self) -> String {
-        match *self {
-            Self::Gaussian { coordinates, .. } | Self::Laplace { coordinates, .. } => {
-                format!("{coordinates} numbers")
-            }
-            Self::SubsampledGaussian { coordinates, rate, .. } => {
-                format!("{coordinates} numbers of a sample (rate {rate:.4})")
-            }
-            Self::Selection { candidates, .. }
-            | Self::PermuteAndFlip { candidates, .. }
-            | Self::NoisySelection { candidates, .. } => format!("one of {candidates}"),
-            Self::Direction { dimension, .. } => format!("one direction in {dimension} dimensions"),
-            Self::Pure { epsilon } => format!("an output of ε {epsilon}"),
-        }
+        let numbers = self.query.size as f64;
+        let square = match self.query.kind {
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } => numbers,
+            QueryKind::Laplace => 2.0 * numbers,
+            QueryKind::Selection(_) | QueryKind::Direction | QueryKind::Pure => 1.0,
+        };
+        self.noise.scale * square.sqrt()
     }
 
     /// Whether this is `planned` with noise: the same kind and size, accounted for at
     /// least the planned sensitivity.
-    pub fn carries_out(&self, planned: &PlannedMechanism) -> bool {
-        use PlannedMechanism as Planned;
-        let (wanted, same) = match (*planned, *self) {
-            (
-                Planned::Gaussian { l2_sensitivity, coordinates: planned },
-                Self::Gaussian { coordinates, .. },
-            ) => (l2_sensitivity, coordinates == planned),
-            (
-                Planned::SubsampledGaussian { l2_sensitivity, coordinates: planned, rate: wanted },
-                Self::SubsampledGaussian { coordinates, rate, .. },
-            ) => (l2_sensitivity, coordinates == planned && rate == wanted),
-            (
-                Planned::Laplace { l1_sensitivity, coordinates: planned },
-                Self::Laplace { coordinates, .. },
-            ) => (l1_sensitivity, coordinates == planned),
-            (
-                Planned::Selection { range, candidates: planned },
-                Self::Selection { candidates, .. },
-            )
-            | (
-                Planned::PermuteAndFlip { range, candidates: planned },
-                Self::PermuteAndFlip { candidates, .. },
-            ) => (range, candidates == planned),
-            (
-                Planned::Direction { range, dimension: planned },
-                Self::Direction { dimension, .. },
-            ) => (range, dimension == planned),
-            (
-                Planned::NoisySelection { sensitivity, candidates: planned },
-                Self::NoisySelection { candidates, .. },
-            ) => (sensitivity, candidates == planned),
-            _ => return false,
-        };
-        same && self.sensitivity() >= wanted
+    pub fn carries_out(&self, planned: &Query) -> bool {
+        let Query { kind, sensitivity, size } = self.query;
+        kind == planned.kind && size == planned.size && sensitivity >= planned.sensitivity
     }
 }

@@ -16,6 +16,7 @@ pub enum Coverage {
 }
 
 impl Coverage {
+    /// As texts say it.
     pub fn words(self) -> &'static str {
         match self {
             Self::FixedPlan => "for a plan that is fixed in advance",
@@ -34,10 +35,13 @@ pub struct Guarantee {
     /// dominating pairs with ideal noise, for neighbours as far apart as the
     /// sensitivities say, lowered by what the grid adds to the upper bound.
     pub epsilon_lower: f64,
+    /// The δ at which this holds.
     pub delta: f64,
+    /// Which datasets count as neighbours.
     pub adjacency: Adjacency,
     /// Which bound decided, in words.
     pub bound: String,
+    /// What it covers.
     #[serde(default)]
     pub covers: Coverage,
 }

@@ -2,36 +2,43 @@
 
 use proptest::prelude::*;
 
-use super::{Adjacency, Composition, Coverage, Event, Guarantee, Mechanism, gaussian};
+use super::{
+    Adjacency, Composition, Coverage, Event, Guarantee, Mechanism, Noise, Query, QueryKind, Rule,
+    gaussian,
+};
 
 fn event(mechanism: Mechanism, count: u64, adjacency: Adjacency) -> Event {
     Event { label: "release".into(), what: String::new(), mechanism, count, adjacency }
 }
 
+/// With noise of scale 1.
+fn unit(query: Query, count: u64) -> Event {
+    event(query.with(Noise::ideal(1.0)), count, Adjacency::ReplaceOne)
+}
+
 fn subsampled(sigma: f64, rate: f64, count: u64) -> Event {
-    let (sensitivity, grid, coordinates) = (1.0, 0.0, 5);
-    let mechanism = Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates, rate };
-    event(mechanism, count, Adjacency::ZeroOut)
+    let query = QueryKind::SampledSum { rate }.query(1.0, 5);
+    event(query.with(Noise::ideal(sigma)), count, Adjacency::ZeroOut)
 }
 
 fn laplace(epsilon: f64, count: u64) -> Event {
-    let mechanism =
-        Mechanism::Laplace { sensitivity: epsilon, scale: 1.0, grid: 0.0, coordinates: 3 };
-    event(mechanism, count, Adjacency::ReplaceOne)
+    unit(QueryKind::Laplace.query(epsilon, 3), count)
 }
 
 fn selection(epsilon: f64, count: u64) -> Event {
-    let mechanism = Mechanism::Selection { range: epsilon, scale: 1.0, candidates: 9 };
-    event(mechanism, count, Adjacency::ReplaceOne)
+    unit(QueryKind::Selection(Rule::Exponential).query(epsilon, 9), count)
 }
 
 fn pure(epsilon: f64, count: u64) -> Event {
-    event(Mechanism::Pure { epsilon }, count, Adjacency::ReplaceOne)
+    unit(QueryKind::Pure.query(epsilon, 1), count)
 }
 
 fn normal(mu: f64, count: u64) -> Event {
-    let mechanism = Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 2 };
-    event(mechanism, count, Adjacency::ReplaceOne)
+    unit(QueryKind::Gaussian.query(mu, 2), count)
+}
+
+fn selects(event: &Event) -> bool {
+    event.mechanism.query.kind == QueryKind::Selection(Rule::Exponential)
 }
 
 fn guarantee(events: &[Event], delta: f64) -> Guarantee {
@@ -55,8 +62,7 @@ fn one_laplace_release_has_the_curve_of_its_pair() {
 
 #[test]
 fn a_noisy_selection_is_the_laplace_release_of_twice_the_sensitivity() {
-    let noisy = Mechanism::NoisySelection { sensitivity: 0.2, scale: 1.0, candidates: 7 };
-    let noisy = event(noisy, 30, Adjacency::ReplaceOne);
+    let noisy = unit(QueryKind::Selection(Rule::NoisyMaximum).query(0.2, 7), 30);
     assert_eq!(epsilon(&[noisy], 1e-5), epsilon(&[laplace(0.4, 30)], 1e-5));
 }
 
@@ -210,11 +216,8 @@ fn impossible_events_are_refused_with_the_admissible_range() {
         (subsampled(1.0, f64::NAN, 1).mechanism, "above 0 and at most 1"),
         (laplace(f64::INFINITY, 1).mechanism, "finite and at least 0"),
         (selection(-1.0, 1).mechanism, "finite and at least 0"),
-        (Mechanism::Selection { range: 1.0, scale: 0.0, candidates: 2 }, "finite and above 0"),
-        (
-            Mechanism::Laplace { sensitivity: 1.0, scale: 1.0, grid: 0.1, coordinates: 1 },
-            "at most b/2^20",
-        ),
+        (selection(1.0, 1).mechanism.query.with(Noise::NONE), "finite and above 0"),
+        (QueryKind::Laplace.query(1.0, 1).with(Noise { scale: 1.0, grid: 0.1 }), "at most b/2^20"),
         (pure(f64::NAN, 1).mechanism, "at least 0"),
         (pure(f64::INFINITY, 1).mechanism, "at least 0"),
     ] {
@@ -259,8 +262,7 @@ proptest! {
         prop_assert_eq!(display.covers, Coverage::FixedPlan);
         if let Ok(converged) = sum.converged(delta) {
             // Of selections more is proven than their pair says.
-            let selects =
-                events.iter().any(|it| matches!(it.mechanism, Mechanism::Selection { .. }));
+            let selects = events.iter().any(selects);
             prop_assert!(
                 selects || display.epsilon >= converged - 1e-8, "{:?} {}", display, converged
             );
@@ -326,10 +328,8 @@ proptest! {
             if replaced {
                 event.adjacency = Adjacency::ReplaceOne;
             }
-            if let Mechanism::SubsampledGaussian { sigma, grid: step, .. } = &mut event.mechanism
-                && grid
-            {
-                *step = *sigma * 1e-7;
+            if grid && matches!(event.mechanism.query.kind, QueryKind::SampledSum { .. }) {
+                event.mechanism.noise.grid = event.mechanism.noise.scale * 1e-7;
             }
         }
         let delta = f64::exp(log_delta);
@@ -339,7 +339,7 @@ proptest! {
         prop_assert!(back <= delta, "{} of {} at {:?}", back, delta, found);
         // And never below what the lower bound leaves open.
         if let Ok(converged) = sum.converged(delta) {
-            let selects = events.iter().any(|it| matches!(it.mechanism, Mechanism::Selection { .. }));
+            let selects = events.iter().any(selects);
             prop_assert!(selects || found.epsilon >= converged * (1.0 - 1e-8) - 1e-9);
         }
     }
@@ -360,8 +360,10 @@ proptest! {
         // Without a Gaussian the loss is bounded, and near its bound all of a tiny δ is lost
         // in no time.
         let smooth = |it: &Event| {
-            let it = &it.mechanism;
-            matches!(it, Mechanism::Gaussian { .. } | Mechanism::SubsampledGaussian { .. })
+            matches!(
+                it.mechanism.query.kind,
+                QueryKind::Gaussian | QueryKind::SampledSum { .. }
+            )
         };
         if events.iter().any(smooth) {
             let most = sum.delta((found.epsilon - step).max(0.0)).unwrap();

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Adjacency, Composition, Event, Mechanism, rdp};
+use super::{Adjacency, Composition, Event, Noise, QueryKind, rdp};
 use crate::numeric::golden::Golden;
 
 pub struct Case {
@@ -18,25 +18,19 @@ pub struct Case {
 fn event(value: &Value, adjacency: Adjacency) -> Event {
     let number = |key: &str| value[key].as_f64().unwrap();
     let replaced = adjacency == Adjacency::ReplaceOne;
-    let (grid, coordinates) = (0.0, 1);
-    let mechanism = match value["mechanism"].as_str().unwrap() {
+    let (query, scale) = match value["mechanism"].as_str().unwrap() {
         "gaussian" => {
             let sensitivity = if replaced { 2.0 } else { 1.0 };
-            Mechanism::Gaussian { sensitivity, sigma: number("sigma"), grid, coordinates }
+            (QueryKind::Gaussian.query(sensitivity, 1), number("sigma"))
         }
-        "poisson_gaussian" => Mechanism::SubsampledGaussian {
-            sensitivity: 1.0,
-            sigma: number("sigma"),
-            grid,
-            coordinates,
-            rate: number("q"),
-        },
-        "laplace" => {
-            Mechanism::Laplace { sensitivity: 1.0, scale: number("sigma"), grid, coordinates }
+        "poisson_gaussian" => {
+            (QueryKind::SampledSum { rate: number("q") }.query(1.0, 1), number("sigma"))
         }
-        "pure_dp_kov" => Mechanism::Pure { epsilon: number("eps0") },
+        "laplace" => (QueryKind::Laplace.query(1.0, 1), number("sigma")),
+        "pure_dp_kov" => (QueryKind::Pure.query(number("eps0"), 1), 1.0),
         other => panic!("{other}"),
     };
+    let mechanism = query.with(Noise::ideal(scale));
     let count = value["steps"].as_u64().unwrap();
     Event { label: "release".into(), what: String::new(), mechanism, count, adjacency }
 }

@@ -6,14 +6,18 @@ use super::gap::{Acceptance, Gap};
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee};
 
+/// How a run stands in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     /// Granted and not settled: counts in full.
     Open,
     /// Its lines were lost; its certificate says what it drew.
     Recovered,
+    /// Over: only what it drew counts.
     Settled {
+        /// How it ended.
         outcome: Outcome,
+        /// Exact numbers were looked at meanwhile.
         peeked: bool,
     },
 }
@@ -21,7 +25,9 @@ pub enum RunState {
 /// One run as the ledger knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
+    /// When it was granted.
     pub time: String,
+    /// What it may draw.
     pub grant: Grant,
     /// The line that granted it, or that charged it when it was recovered.
     pub granted: Line,
@@ -31,6 +37,7 @@ pub struct RunRecord {
     pub reserved: Vec<u64>,
     /// Draws that count as spent per event: used when settled, the whole grant when open.
     pub charged: Vec<u64>,
+    /// Whether it is open.
     pub state: RunState,
 }
 
@@ -82,11 +89,15 @@ impl RunRecord {
 /// Everything about one private dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
+    /// Its name.
     pub id: AccountId,
     /// Accounts that turned out to hold the same records and were tied to this one.
     pub former: Vec<AccountId>,
+    /// The datasets that are spent from here, as they were met.
     pub datasets: Vec<DatasetRecord>,
+    /// What may be spent, ever.
     pub budget: Option<Budget>,
+    /// Every run that was granted here.
     pub runs: Vec<RunRecord>,
     /// What was done with exact numbers, for which no ε can be stated.
     pub unprotected: Vec<Unprotected>,
@@ -97,7 +108,9 @@ pub struct Account {
 /// Something outside every guarantee that was done with the records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unprotected {
+    /// When it was noticed.
     pub time: String,
+    /// What was computed, or may have been.
     pub what: String,
 }
 
@@ -116,6 +129,7 @@ impl Account {
         self.runs.iter().flat_map(RunRecord::charged_events).collect()
     }
 
+    /// Everything charged so far.
     pub fn composition(&self) -> Result<Composition> {
         Composition::of(&self.charged_events())
     }

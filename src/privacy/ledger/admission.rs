@@ -3,7 +3,8 @@
 use super::account::Account;
 use super::delta;
 use super::entry::{Budget, Grant};
-use crate::error::{Error, Result};
+use crate::error::{Action, Error, Result};
+use crate::privacy::accountant::target::check_delta;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Target, round_up};
 
 impl Account {
@@ -91,22 +92,21 @@ impl Account {
         let id = &self.id.0;
         if let Some(gap) = self.gaps().iter().find(|gap| gap.accepted.is_none()) {
             let (what, go_on) = if gap.hides_spending() {
-                ("the past of this account is unknown", "accept the unknown past with")
+                ("the past of this account is unknown", "accept the unknown past")
             } else {
-                ("this account has no total", "go on without a total:")
+                ("this account has no total", "go on without a total")
             };
             return Err(Error::refused(format!("{what} ({id}): {}", gap.missing()))
-                .cure(format!("{go_on} `halflight ledger accept {id}`")));
+                .cure(go_on)
+                .asking(Action::Accept { account: id.clone() }));
         }
         let budget = self.budget.ok_or_else(|| {
-            if self.is_unopened() {
-                return Error::refused("this dataset has no budget yet").cure(
-                    "set one on the Ledger screen (6, b), or write it under `budgets` in the session",
-                );
-            }
-            Error::refused(format!("account {id} has no budget")).cure(format!(
-                "set one on the Ledger screen (6, b) or with `halflight ledger budget {id} EPSILON DELTA`"
-            ))
+            let account = (!self.is_unopened()).then(|| id.clone());
+            let what = match &account {
+                Some(id) => format!("account {id} has no budget"),
+                None => "this dataset has no budget yet".to_owned(),
+            };
+            Error::refused(what).cure("set one").asking(Action::SetBudget { account })
         })?;
         self.check_budget(&budget)?;
         Ok(budget)
@@ -140,12 +140,13 @@ impl Account {
             return Ok(());
         }
         let whose = format!("account {}, whose budget it is for", self.id.0);
-        let allow = format!(
-            "allow it by name: `halflight ledger budget {} {} {} --allow-large-delta`, or \
-             allow_large_delta: true in the session's budget (every certificate will say so)",
-            self.id.0, budget.epsilon, budget.delta
-        );
-        delta::check(budget.delta, self.records(), &whose, &allow)
+        let allow = "allow it by name (every certificate will say so)";
+        delta::check(budget.delta, self.records(), &whose, allow).map_err(|error| {
+            error.asking(Action::AllowDelta {
+                account: self.id.0.clone(),
+                budget: format!("{} {}", budget.epsilon, budget.delta),
+            })
+        })
     }
 
     /// Largest per-run ε at `delta` that the rest of the budget admits as one
@@ -195,13 +196,6 @@ impl Account {
     }
 }
 
-pub(super) fn check_delta(delta: f64) -> Result<()> {
-    if delta > 0.0 && delta < 1.0 {
-        return Ok(());
-    }
-    Err(Error::usage(format!("{delta} is no value for δ")).cure("give a number between 0 and 1"))
-}
-
 /// Enough decimals for three significant digits, and three at least.
 fn decimals(epsilon: f64) -> usize {
     if epsilon > 0.0 && epsilon < 0.1 {
@@ -233,9 +227,7 @@ mod tests {
     use super::super::samples::{book, budget, damage, dataset, event, grant, one_account, put};
     use super::*;
     use crate::error::Kind;
-    use crate::privacy::accountant::{
-        Allotment, Mechanism, PlannedMechanism, PlannedRelease, calibrate,
-    };
+    use crate::privacy::accountant::{Allotment, Noise, PlannedRelease, QueryKind, calibrate};
 
     #[test]
     fn without_a_budget_or_with_an_unknown_past_nothing_is_admitted() {
@@ -244,12 +236,12 @@ mod tests {
         let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
         assert!(error.to_string().contains("no budget"));
-        assert!(error.cure_text().unwrap().contains("ledger budget a"));
+        assert_eq!(error.action(), Some(&Action::SetBudget { account: Some("a".to_owned()) }));
         put(&mut book, budget("a", 1.0, 1e-5)).unwrap();
         assert!(book.accounts[0].admit(&[event(0.01, 1)], target).is_ok());
         put(&mut book, damage(2)).unwrap();
         let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
-        assert!(error.cure_text().unwrap().contains("ledger accept a"));
+        assert_eq!(error.action(), Some(&Action::Accept { account: "a".to_owned() }));
     }
 
     #[test]
@@ -272,13 +264,7 @@ mod tests {
     #[test]
     fn several_runs_are_admitted_by_the_sum_that_survives_adaptive_choices() {
         let minibatch = Event {
-            mechanism: Mechanism::SubsampledGaussian {
-                sensitivity: 1.0,
-                sigma: 1.5,
-                grid: 0.0,
-                coordinates: 4,
-                rate: 0.01,
-            },
+            mechanism: QueryKind::SampledSum { rate: 0.01 }.query(1.0, 4).with(Noise::ideal(1.5)),
             adjacency: Adjacency::ZeroOut,
             ..event(1.0, 300)
         };
@@ -375,7 +361,7 @@ mod tests {
             let release = PlannedRelease {
                 label: "gradient",
                 what: "a gradient".to_owned(),
-                mechanism: PlannedMechanism::Gaussian { l2_sensitivity: 0.01, coordinates: 50 },
+                query: QueryKind::Gaussian.query(0.01, 50),
                 count: 60,
                 noise: Allotment::Share(1.0),
                 adjacency: Adjacency::ReplaceOne,

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::account::{Account, RunRecord, RunState, Unprotected};
-use super::admission::check_delta;
 use super::entry::{AccountId, DatasetRecord, Entry, Line, RunId};
 use super::gap::{Cause, Gap};
 use crate::data::overlap::{Overlap, Sketch};
-use crate::error::{Error, Result};
+use crate::error::{Action, Error, Result};
+use crate::privacy::accountant::target::check_delta;
 use crate::privacy::secret::Secret;
 
 /// All accounts, in order of opening.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Book {
+    /// All accounts, in the order of their opening.
     pub accounts: Vec<Account>,
     /// Lines were lost once: an account opened later may have been among them.
     pub gaps: Vec<Gap>,
@@ -69,10 +70,11 @@ impl Book {
             ))
             .at(secret.place().display().to_string())
             .cure(format!(
-                "bring the file with {other} back to this place from a backup, or name it with \
-                 HALFLIGHT_SECRET_FILE; if it is lost for good, `halflight ledger accept {other}` \
-                 goes on with an unknown past for every dataset that comes later"
-            ))),
+                "bring the file with {other} back to this place from a backup, or say where it is; \
+                 if it is lost for good, go on with an unknown past for every dataset that comes \
+                 later"
+            ))
+            .asking(Action::DoWithout { secret: other.clone() })),
         }
     }
 
@@ -93,6 +95,7 @@ impl Book {
         self.accounts.iter().flat_map(|account| &account.datasets)
     }
 
+    /// The record of a run.
     pub fn run(&self, run: &RunId) -> Option<&RunRecord> {
         self.run_place(run).map(|(account, index)| &self.accounts[account].runs[index])
     }
@@ -325,7 +328,7 @@ impl Book {
     /// Takes a run into an account; noise that is no secret makes a gap of it.
     fn charge(&mut self, account: usize, record: RunRecord) {
         let account = &mut self.accounts[account];
-        if let Some(seed) = record.grant.noise.known_seed() {
+        if let Some(seed) = record.grant.noise.seed() {
             account.gaps.push(Gap {
                 cause: Cause::KnownNoise { run: record.grant.run.clone(), seed },
                 noticed: Some((record.time.clone(), record.granted.seq)),
@@ -357,7 +360,8 @@ impl Book {
     fn place(&self, id: &AccountId) -> Result<usize> {
         self.account_index(id).ok_or_else(|| {
             Error::usage(format!("the ledger has no account '{}'", id.0))
-                .cure("`halflight ledger` lists the accounts")
+                .cure("choose one of its accounts")
+                .asking(Action::ListAccounts)
         })
     }
 

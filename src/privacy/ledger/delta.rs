@@ -8,6 +8,7 @@ pub fn limit(records: u64) -> f64 {
     1.0 / records.max(1) as f64
 }
 
+/// Whether δ is too large for so many records.
 pub fn is_large(delta: f64, records: u64) -> bool {
     delta >= limit(records)
 }

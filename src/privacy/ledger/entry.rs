@@ -4,24 +4,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::overlap::Sketch;
 use crate::privacy::accountant::{Event, Target};
+use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::secret::{Secret, is_plain};
 
 /// Names a private dataset in the ledger and in exports. Random, so that an
 /// export says nothing about the records; fingerprints stay in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct AccountId(pub String);
+pub struct AccountId(
+    /// The name.
+    pub String,
+);
 
 /// Names a run: also the name of its directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct RunId(pub String);
+pub struct RunId(
+    /// The name.
+    pub String,
+);
 
 /// A line of the ledger, as certificates and heads name it: whoever has another line of this
 /// number has another ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
+    /// Its number, from 1.
     pub seq: u64,
+    /// The SHA-256 that seals it.
     pub hash: String,
 }
 
@@ -29,7 +38,9 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
+    /// The ε of everything together.
     pub epsilon: f64,
+    /// The δ at which that holds.
     pub delta: f64,
     /// δ ≥ 1/n was asked for by name: the budget may be spent on publishing single records.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -37,37 +48,9 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// A budget that was not asked for a large δ.
     pub const fn new(epsilon: f64, delta: f64) -> Self {
         Self { epsilon, delta, allow_large_delta: false }
-    }
-}
-
-/// Where the noise of a run came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Noise {
-    /// From the operating system; nobody can repeat it.
-    #[default]
-    Secret,
-    /// From a seed that somebody typed, to find faults: whoever knows it can take the noise
-    /// away, so the run guarantees nothing.
-    KnownSeed(u64),
-}
-
-impl Noise {
-    pub fn of_seed(seed: Option<u64>) -> Self {
-        seed.map_or(Self::Secret, Self::KnownSeed)
-    }
-
-    pub fn known_seed(self) -> Option<u64> {
-        match self {
-            Self::Secret => None,
-            Self::KnownSeed(seed) => Some(seed),
-        }
-    }
-
-    fn is_secret(&self) -> bool {
-        self.known_seed().is_none()
     }
 }
 
@@ -83,11 +66,15 @@ const FORMERLY: &str = " with insecure noise seed ";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetRecord {
+    /// The session's name for it.
     pub name: String,
     /// Absolute path of the file, or `builtin:NAME`.
     pub origin: String,
+    /// Fingerprint of the whole file.
     pub content: String,
+    /// Fingerprint of the selected rows.
     pub view: String,
+    /// How many records it counts as.
     pub rows: u64,
     /// Under which secret: [`Secret::id`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,23 +120,29 @@ impl DatasetRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
+    /// Who may draw.
     pub run: RunId,
+    /// From whose records.
     pub account: AccountId,
+    /// The method, or the manner of a ranking.
     pub method: String,
+    /// What was asked for.
     pub target: Target,
+    /// What may be drawn.
     pub events: Vec<Event>,
     /// δ ≥ 1/n was asked for by name.
     pub allow_large_delta: bool,
-    #[serde(default, skip_serializing_if = "Noise::is_secret")]
-    pub noise: Noise,
+    /// Where the noise comes from.
+    #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
+    pub noise: NoiseSource,
 }
 
 impl Grant {
     /// The method, and what must never be passed over about its noise.
     pub fn method_words(&self) -> String {
         match self.noise {
-            Noise::Secret => self.method.clone(),
-            Noise::KnownSeed(seed) => format!("{}{FORMERLY}{seed}", self.method),
+            NoiseSource::Secret => self.method.clone(),
+            NoiseSource::Seeded(seed) => format!("{}{FORMERLY}{seed}", self.method),
         }
     }
 
@@ -158,62 +151,86 @@ impl Grant {
         if let Some((method, seed)) = self.method.split_once(FORMERLY)
             && let Ok(seed) = seed.parse()
         {
-            (self.noise, self.method) = (Noise::KnownSeed(seed), method.to_owned());
+            (self.noise, self.method) = (NoiseSource::Seeded(seed), method.to_owned());
         }
         self
     }
 }
 
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// After its last step.
     Finished,
+    /// Because somebody wished it.
     Stopped,
+    /// With an error.
     Failed,
     /// Its process died; settled later at what it had reserved block by block.
     Abandoned,
 }
 
+/// What a line says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Entry {
     /// A private dataset joins an account (the first one opens it).
     Dataset {
+        /// The account.
         account: AccountId,
+        /// The dataset.
         dataset: DatasetRecord,
     },
     /// Two accounts turn out to hold the same records: `from` is spent from `into`.
     Tie {
+        /// The account that ends.
         from: AccountId,
+        /// The account that goes on.
         into: AccountId,
+        /// What showed it.
         why: String,
     },
+    /// What may be spent on an account, from here on.
     Budget {
+        /// The account.
         account: AccountId,
+        /// What may be spent.
         budget: Budget,
     },
+    /// A run may draw.
     Grant(Grant),
     /// Written before the draws: the run may now draw `count` more of event `event`.
     Block {
+        /// Who draws.
         run: RunId,
+        /// Index among the granted events.
         event: usize,
+        /// How many more.
         count: u64,
     },
     /// The run is over and drew `used[i]` of event `i`.
     Settle {
+        /// The run.
         run: RunId,
+        /// How often it drew each event.
         used: Vec<u64>,
+        /// How it ended.
         outcome: Outcome,
+        /// Exact numbers were looked at meanwhile.
         peeked: bool,
     },
     /// A further program takes over an open run. It draws nothing; it makes two copies of a
     /// ledger differ as soon as both go on with the same run.
     Resume {
+        /// The run.
         run: RunId,
     },
     /// Lines were lost; every account known then has an unknown past.
     Damage {
+        /// The last line before them.
         lost_after: u64,
+        /// What showed it.
         why: String,
         /// The last of the lost lines, as far as this is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,26 +244,36 @@ pub enum Entry {
     /// Exact numbers about the records decided, or may have decided, something: an ε cannot
     /// be stated for it.
     Unprotected {
+        /// Whose records.
         account: AccountId,
+        /// What was computed.
         what: String,
     },
     /// The first line of a ledger whose earlier lines were all written anew, under the
     /// user's secret: `lines` of them, ending in `head`.
     Rewritten {
+        /// How many.
         lines: u64,
+        /// The hash of the last of them.
         head: String,
+        /// The name of the secret.
         key: String,
+        /// The reason.
         why: String,
     },
     /// The secret of this name is lost: what was written under it cannot be compared any
     /// more. Accounts that are opened later have an unknown past.
     SecretLost {
+        /// Its name.
         key: String,
+        /// In the words of who noticed.
         why: String,
     },
     /// The curator accepts an unknown past and goes on.
     Accept {
+        /// The account.
         account: AccountId,
+        /// In whose words.
         why: String,
     },
 }

@@ -7,7 +7,7 @@ use super::book::Book;
 use super::entry::{Entry, Line};
 use super::gap::{Cause, Gap};
 use super::traces::Trace;
-use crate::error::Error;
+use crate::error::{Action, Error};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Flaw {
@@ -45,9 +45,9 @@ impl Flaw {
         Error::refused(format!("the ledger is damaged: {}", self.why))
             .at(format!("{}:{}", path.display(), self.line))
             .cure(format!(
-                "{first}run `halflight ledger repair`, then accept the unknown past with \
-                 `halflight ledger accept ACCOUNT`; both are remembered for ever"
+                "{first}repair it, then accept the unknown past; both are remembered for ever"
             ))
+            .asking(Action::Repair)
     }
 
     /// What the lines would say if it were repaired now.
@@ -63,7 +63,7 @@ impl Flaw {
         }
         book.damaged = true;
         book.warnings.push(format!(
-            "{}:{}: the ledger is damaged: {}; launches are refused until `halflight ledger repair`",
+            "{}:{}: the ledger is damaged: {}; launches are refused until it is repaired",
             path.display(),
             self.line,
             self.why

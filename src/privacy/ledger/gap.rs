@@ -6,12 +6,15 @@ use super::entry::RunId;
 /// further runs be granted, and makes nothing known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
+    /// Why it is there.
     pub cause: Cause,
     /// When it was written down, and in which line; none for damage that nobody has repaired.
     pub noticed: Option<(String, u64)>,
+    /// Who goes on with it.
     pub accepted: Option<Acceptance>,
 }
 
+/// Why an account has no total.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// Lines of the ledger were lost.
@@ -20,18 +23,31 @@ pub enum Cause {
         after: u64,
         /// The last of them, as far as this is known.
         until: Option<u64>,
+        /// How that was noticed.
         why: String,
     },
     /// Datasets are known under a secret that is lost: this may be one of them.
-    LostSecret { key: String, why: String },
+    LostSecret {
+        /// Its name.
+        key: String,
+        /// What became of it.
+        why: String,
+    },
     /// Noise that anybody can repeat guarantees nothing.
-    KnownNoise { run: RunId, seed: u64 },
+    KnownNoise {
+        /// Who drew it.
+        run: RunId,
+        /// From which it comes.
+        seed: u64,
+    },
 }
 
 /// Somebody goes on in spite of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
+    /// When.
     pub time: String,
+    /// In whose words.
     pub why: String,
 }
 

@@ -22,6 +22,7 @@ use crate::privacy::secret::Secret;
 /// What the ledger knows of a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unfinished {
+    /// What it may draw.
     pub grant: Grant,
     /// The line that granted it.
     pub granted: Line,
@@ -80,6 +81,7 @@ impl Ledger {
         Self { secret: Some(secret), ..self }
     }
 
+    /// The file.
     pub fn path(&self) -> &Path {
         self.disk.ledger()
     }
@@ -178,6 +180,7 @@ impl Ledger {
         Ok(account)
     }
 
+    /// Sets what may be spent on an account, ever.
     pub fn set_budget(&mut self, account: &AccountId, budget: Budget) -> Result<()> {
         let mut turn = self.begin()?;
         self.reading.book().known(account)?.check_budget(&budget)?;
@@ -283,6 +286,7 @@ impl Ledger {
         self.disk.is_held(run) || self.witness.as_ref().is_some_and(outside)
     }
 
+    /// Notes that a run is over: only what it drew stays charged.
     pub fn settle(
         &mut self,
         run: &RunId,

@@ -68,6 +68,8 @@
 //! them ([`Ledger::grant_carried`]): whoever carries one out, on whatever machine, writes
 //! nothing here, and until its result is collected it counts in full.
 
+#![warn(missing_docs)]
+
 pub mod account;
 mod admission;
 pub mod book;
@@ -87,7 +89,7 @@ mod witness;
 pub use account::{Account, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
-pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Noise, Outcome, RunId};
+pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub use total::{Standing, Total};

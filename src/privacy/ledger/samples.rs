@@ -1,9 +1,10 @@
 //! Entries and books for the tests of this folder.
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Noise, Outcome, RunId};
+use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 use crate::error::Result;
-use crate::privacy::accountant::{Adjacency, Event, Mechanism, Target};
+use crate::privacy::NoiseSource;
+use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
 
 pub fn id(name: &str) -> AccountId {
     AccountId(name.to_owned())
@@ -17,7 +18,7 @@ pub fn event(mu: f64, count: u64) -> Event {
     Event {
         label: "gradient".to_owned(),
         what: "a gradient".to_owned(),
-        mechanism: Mechanism::Gaussian { sensitivity: mu, sigma: 1.0, grid: 0.0, coordinates: 1 },
+        mechanism: QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0)),
         count,
         adjacency: Adjacency::ReplaceOne,
     }
@@ -31,7 +32,7 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         target: Target { epsilon: 1.0, delta: 1e-6 },
         events,
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     })
 }
 

@@ -5,6 +5,7 @@ use super::delta;
 use crate::error::Result;
 use crate::privacy::accountant::{Guarantee, round_up};
 
+/// What a number of spent privacy may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// All that was ever spent is at most this.
@@ -26,9 +27,12 @@ impl Standing {
     }
 }
 
+/// What was spent, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Total {
+    /// What may be called a total.
     pub standing: Standing,
+    /// The δ at which it is stated.
     pub delta: f64,
     /// Of everything that is known to be spent; `None` if that is nothing.
     pub known: Option<Guarantee>,

@@ -15,9 +15,10 @@ use serde::Deserialize;
 use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::Reading;
-use super::entry::{AccountId, DatasetRecord, Entry, Grant, Line, Noise, RunId};
+use super::entry::{AccountId, DatasetRecord, Entry, Grant, Line, RunId};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Event, Target};
+use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::transcript::MAGIC;
 
 /// Without a thorough look, so many of the newest certificates are held against the lines:
@@ -48,6 +49,8 @@ struct Certified {
     statement: String,
     mechanisms: Vec<Event>,
     allow_large_delta: bool,
+    #[serde(default)]
+    noise: NoiseSource,
 }
 
 /// The line that a certificate was written under; older ones do not name it.
@@ -61,8 +64,6 @@ struct Vouched {
 #[derive(Deserialize)]
 struct Begun {
     private: DatasetRecord,
-    #[serde(default)]
-    insecure_noise_seed: Option<u64>,
 }
 
 /// Every trace in `folder`, the workspace's; with `thorough`, all certificates are read.
@@ -152,7 +153,6 @@ impl Trace {
         let begun: Option<Begun> = read(&directory.join("resume.json"));
         let certified: Option<Certified> = read(&directory.join("certificate.json"));
         let proof = certified.map(|it| {
-            let seed = begun.as_ref().and_then(|begun| begun.insecure_noise_seed);
             let grant = Grant {
                 run: run.clone(),
                 account: it.account,
@@ -160,7 +160,7 @@ impl Trace {
                 target: it.target,
                 events: it.mechanisms,
                 allow_large_delta: it.allow_large_delta,
-                noise: Noise::of_seed(seed.or_else(|| stated_seed(&it.statement))),
+                noise: NoiseSource::of_seed(it.noise.seed().or_else(|| stated_seed(&it.statement))),
             };
             Proof { grant, dataset: begun.map(|begun| begun.private) }
         });
@@ -185,7 +185,7 @@ impl Trace {
     }
 }
 
-/// The seed that the certificate of an insecure run names.
+/// The seed that the certificate of an insecure run names: earlier versions had no field for it.
 fn stated_seed(statement: &str) -> Option<u64> {
     let (_, rest) = statement.strip_prefix("NO GUARANTEE.")?.split_once("the seed ")?;
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::numeric::Matrix;
 use crate::numeric::special::{least, log_normal_cdf};
-use crate::privacy::accountant::{Adjacency, Event, Mechanism, PlannedRelease};
+use crate::privacy::accountant::{Adjacency, Event, Mechanism, Noise, PlannedRelease, QueryKind};
 use crate::privacy::{
     Calibrated, ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Release, Rule,
     SampledSum, Selection, Spender,
@@ -141,9 +141,9 @@ fn gaussian_noise_keeps_its_promise_and_half_of_it_would_not() {
     let delta = 0.05;
     let shown = |sigma: f64| {
         let noise = DiscreteGaussian::at_least(sigma).unwrap();
-        let (sigma, grid) = (noise.sigma(), noise.grid());
         let sensitivity = 2.0 + noise.sensitivity_slack(3);
-        let mechanism = Mechanism::Gaussian { sensitivity, sigma, grid, coordinates: 3 };
+        let on_grid = Noise { scale: noise.sigma(), grid: noise.grid() };
+        let mechanism = QueryKind::Gaussian.query(sensitivity, 3).with(on_grid);
         let neighbours = (records(DIAGONAL), records(DIAGONAL.map(|x| -x)));
         audit(mechanism, delta, neighbours, |data, spender| {
             let query = |data: &Records| sum(data.iter());
@@ -160,10 +160,9 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
     let delta = 0.05;
     let shown = |sigma: f64, rate: f64| {
         let noise = DiscreteGaussian::at_least(sigma).unwrap();
-        let (sigma, grid) = (noise.sigma(), noise.grid());
         let sensitivity = 1.0 + noise.sensitivity_slack(3);
-        let mechanism =
-            Mechanism::SubsampledGaussian { sensitivity, sigma, grid, coordinates: 3, rate };
+        let on_grid = Noise { scale: noise.sigma(), grid: noise.grid() };
+        let mechanism = QueryKind::SampledSum { rate }.query(sensitivity, 3).with(on_grid);
         // Zero-out: the null record contributes nothing.
         let neighbours = (vec![DIAGONAL, [0.0; 3]], vec![[0.0; 3]; 2]);
         audit(mechanism, delta, neighbours, |data, spender| {
@@ -187,9 +186,9 @@ fn a_poisson_sample_keeps_its_promise_and_half_the_noise_or_no_sampling_would_no
 fn laplace_noise_keeps_its_promise_and_half_of_it_would_not() {
     let shown = |scale: f64| {
         let noise = DiscreteLaplace::at_least(scale).unwrap();
-        let (scale, grid) = (noise.scale(), noise.grid());
         let sensitivity = 2.0 + noise.sensitivity_slack(3);
-        let mechanism = Mechanism::Laplace { sensitivity, scale, grid, coordinates: 3 };
+        let on_grid = Noise { scale: noise.scale(), grid: noise.grid() };
+        let mechanism = QueryKind::Laplace.query(sensitivity, 3).with(on_grid);
         let neighbours = (records([1.0, 0.0, 0.0]), records([-1.0, 0.0, 0.0]));
         audit(mechanism, 0.0, neighbours, |data, spender| {
             let query = |data: &Records| sum(data.iter());
@@ -223,7 +222,8 @@ fn first_selected(rule: Rule) -> impl Fn(&Private<Vec<f64>>, &mut Spender) -> f6
 fn a_selection_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {
         let range = 2.0 + ExponentialMechanism::range_slack(scale);
-        let mechanism = Mechanism::Selection { range, scale, candidates: 20 };
+        let mechanism =
+            QueryKind::Selection(Rule::Exponential).query(range, 20).with(Noise::ideal(scale));
         audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::Exponential))
     };
     assert_tight(1.0, shown(2.0), shown(1.0));
@@ -233,7 +233,8 @@ fn a_selection_keeps_its_promise_and_at_half_the_scale_would_not() {
 fn permute_and_flip_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {
         let range = 2.0 + PermuteAndFlip::range_slack(scale);
-        let mechanism = Mechanism::PermuteAndFlip { range, scale, candidates: 20 };
+        let mechanism =
+            QueryKind::Selection(Rule::PermuteAndFlip).query(range, 20).with(Noise::ideal(scale));
         audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::PermuteAndFlip))
     };
     let (right, half) = (shown(2.0), shown(1.0));
@@ -249,7 +250,7 @@ fn a_direction_keeps_its_promise_and_at_half_the_scale_would_not() {
     let matrix = |first: f64, second: f64| vec![first, 0.0, 0.0, 4.0 + second];
     let shown = |scale: f64| {
         let range = 2.0 + DirectionMechanism::range_slack(scale, 2);
-        let mechanism = Mechanism::Direction { range, scale, dimension: 2 };
+        let mechanism = QueryKind::Direction.query(range, 2).with(Noise::ideal(scale));
         audit(mechanism, 0.0, (matrix(1.0, 0.0), matrix(0.0, 1.0)), |data, spender| {
             let release = Release::new("audited", Direction { range: 2.0, dimension: 2 });
             let drawn = data.release_direction(spender, release, &WIDE, |entries| {
@@ -271,8 +272,9 @@ fn a_noisy_maximum_keeps_its_promise_and_at_half_the_scale_would_not() {
     let shown = |scale: f64| {
         let noise = NoisyMaximum::at_least(scale).unwrap();
         let sensitivity = 1.0 + noise.sensitivity_slack();
-        let mechanism =
-            Mechanism::NoisySelection { sensitivity, scale: noise.scale(), candidates: 20 };
+        let mechanism = QueryKind::Selection(Rule::NoisyMaximum)
+            .query(sensitivity, 20)
+            .with(Noise::ideal(noise.scale()));
         audit(mechanism, 0.0, selection_neighbours(), first_selected(Rule::NoisyMaximum))
     };
     let (right, half) = (shown(2.0), shown(1.0));

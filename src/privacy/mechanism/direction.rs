@@ -100,6 +100,7 @@ struct Coordinate {
 }
 
 impl DirectionMechanism {
+    /// Noise of this scale; refused where it is none.
     pub fn with_scale(scale: f64) -> Result<Self> {
         check_scale(scale)?;
         Ok(Self { scale })

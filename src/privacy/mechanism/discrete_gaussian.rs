@@ -35,10 +35,12 @@ impl DiscreteGaussian {
         GriddedScale::from_event("σ", sigma, grid).map(Self)
     }
 
+    /// Standard deviation, in absolute units.
     pub fn sigma(&self) -> f64 {
         self.0.scale()
     }
 
+    /// Step of the grid, a power of two.
     pub fn grid(&self) -> f64 {
         self.0.grid()
     }

@@ -35,10 +35,12 @@ impl DiscreteLaplace {
         GriddedScale::from_event("b", scale, grid).map(Self)
     }
 
+    /// b, in absolute units.
     pub fn scale(&self) -> f64 {
         self.0.scale()
     }
 
+    /// Step of the grid, a power of two.
     pub fn grid(&self) -> f64 {
         self.0.grid()
     }

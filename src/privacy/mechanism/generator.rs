@@ -2,8 +2,50 @@
 
 use rand::rngs::{ChaCha20Rng, SysRng};
 use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+
+/// Where the noise of a run comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoiseSource {
+    /// From the operating system; nobody can repeat it.
+    #[default]
+    Secret,
+    /// From a seed that somebody typed, to find faults: whoever knows it can take the noise
+    /// away, so the run guarantees nothing.
+    #[serde(rename = "known_seed")]
+    Seeded(u64),
+}
+
+impl NoiseSource {
+    /// Seeded where there is a seed.
+    pub fn of_seed(seed: Option<u64>) -> Self {
+        seed.map_or(Self::Secret, Self::Seeded)
+    }
+
+    /// The seed that somebody knows.
+    pub fn seed(self) -> Option<u64> {
+        match self {
+            Self::Secret => None,
+            Self::Seeded(seed) => Some(seed),
+        }
+    }
+
+    /// Whether the noise protects anything.
+    pub fn is_secret(&self) -> bool {
+        *self == Self::Secret
+    }
+
+    /// A new generator of this noise.
+    pub fn generator(self) -> Result<NoiseGenerator> {
+        match self {
+            Self::Secret => NoiseGenerator::from_os(),
+            Self::Seeded(seed) => Ok(NoiseGenerator::insecure_from_seed(seed)),
+        }
+    }
+}
 
 /// A ChaCha20 stream. Private runs seed it from the operating system and keep
 /// no copy of the seed; tests inject one.

@@ -22,6 +22,8 @@
 //! There is no floating-point mode: at about 0.13 µs a number the exact samplers are fast
 //! enough for rehearsals too (10⁸ numbers in 13 s), so studies draw what runs draw.
 
+#![warn(missing_docs)]
+
 #[cfg(test)]
 mod audit;
 mod coin;
@@ -38,6 +40,6 @@ mod statistics;
 pub use direction::DirectionMechanism;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
-pub use generator::NoiseGenerator;
+pub use generator::{NoiseGenerator, NoiseSource};
 pub use poisson::PoissonSample;
 pub use selection::{ExponentialMechanism, NoisyMaximum, PermuteAndFlip};

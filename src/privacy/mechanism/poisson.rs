@@ -1,7 +1,7 @@
 //! Poisson samples: every record is in with the same probability, independently of the
 //! others, exactly.
 //!
-//! This is the sampling that [`Mechanism::SubsampledGaussian`] is accounted for. A batch of a
+//! This is the sampling that [`QueryKind::SampledSum`] is accounted for. A batch of a
 //! fixed size is another mechanism with another guarantee; there is none here, and nothing
 //! else can be handed in as a [`PoissonSample`]: its fields are private, it has no public
 //! constructor, and only a release draws one.
@@ -16,7 +16,7 @@
 //! let seen = PoissonSample::draw(&mut NoiseGenerator::insecure_from_seed(1), 0.01, 60_000);
 //! ```
 //!
-//! [`Mechanism::SubsampledGaussian`]: crate::privacy::accountant::Mechanism::SubsampledGaussian
+//! [`QueryKind::SampledSum`]: crate::privacy::accountant::QueryKind::SampledSum
 
 use super::generator::NoiseGenerator;
 use crate::error::{Error, Result};

@@ -51,6 +51,7 @@ pub struct ExponentialMechanism {
 }
 
 impl ExponentialMechanism {
+    /// Noise of this scale; refused where it is none.
     pub fn with_scale(scale: f64) -> Result<Self> {
         check_scale(scale)?;
         let exponent = exponent_of(scale);
@@ -96,6 +97,7 @@ impl ExponentialMechanism {
 pub struct PermuteAndFlip(ExponentialMechanism);
 
 impl PermuteAndFlip {
+    /// Noise of this scale; refused where it is none.
     pub fn with_scale(scale: f64) -> Result<Self> {
         ExponentialMechanism::with_scale(scale).map(Self)
     }
@@ -140,6 +142,7 @@ impl NoisyMaximum {
         GriddedScale::from_event("b", scale, finest_grid(scale)).map(Self)
     }
 
+    /// b of the noise of each score.
     pub fn scale(&self) -> f64 {
         self.0.scale()
     }
@@ -149,6 +152,7 @@ impl NoisyMaximum {
         1.5 * self.0.grid()
     }
 
+    /// The index of the candidate with the largest noisy score.
     pub fn select(&self, generator: &mut NoiseGenerator, scores: &[f64]) -> Result<usize> {
         let below = steps_below_largest(scores, self.0.exponent)?;
         let mut best = (i64::MIN, 0);

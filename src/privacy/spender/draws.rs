@@ -1,11 +1,11 @@
 //! What a draw of each kind is: its query, put into its reach, and its noise.
 
-use super::{Account, Query, Spender, planned_otherwise};
+use super::{Account, Answer, Spender};
 use crate::error::Error;
 use crate::error::Result;
 use crate::faults::{Fault, planted};
 use crate::numeric::Matrix;
-use crate::privacy::accountant::Mechanism;
+use crate::privacy::accountant::{Mechanism, Noise};
 use crate::privacy::mechanism::direction::leading_direction;
 use crate::privacy::mechanism::selection::largest;
 use crate::privacy::mechanism::{
@@ -13,7 +13,7 @@ use crate::privacy::mechanism::{
     PermuteAndFlip, PoissonSample,
 };
 use crate::privacy::query::{ClippedSum, Reach};
-use crate::privacy::release::{Direction, Gaussian, Laplace, Release, SampledSum, Selection};
+use crate::privacy::release::{Direction, Gaussian, Laplace, Release, Rule, SampledSum, Selection};
 
 impl Spender {
     pub(in crate::privacy) fn gaussian(
@@ -22,16 +22,9 @@ impl Spender {
         reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
-        let index = self.find(&release)?;
-        let Mechanism::Gaussian { sigma, grid, coordinates, sensitivity } =
-            self.events[index].mechanism
-        else {
-            return Err(planned_otherwise(release.label()));
-        };
-        let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
-        self.once(index, coordinates, query, |spender, exact| {
-            spender.with_gaussian(exact, sigma, grid)
-        })
+        let (index, Mechanism { query, noise }) = self.planned(&release)?;
+        let answer = |_: &mut Self| Ok(clipped(exact(), reach, query.sensitivity));
+        self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))
     }
 
     /// A sum over a sample of `records` records.
@@ -41,23 +34,16 @@ impl Spender {
         records: usize,
         add: impl FnOnce(&PoissonSample, &mut ClippedSum),
     ) -> Result<Vec<f64>> {
-        let index = self.find(&release)?;
-        let Mechanism::SubsampledGaussian { sigma, grid, coordinates, rate, sensitivity } =
-            self.events[index].mechanism
-        else {
-            return Err(planned_otherwise(release.label()));
-        };
-        let query = |spender: &mut Self| {
-            let sample = spender.sample(index, rate, records)?;
-            let mut sum = ClippedSum::new(coordinates as usize, sensitivity);
+        let (index, Mechanism { query, noise }) = self.planned(&release)?;
+        let answer = |spender: &mut Self| {
+            let sample = spender.sample(index, release.kind.rate, records)?;
+            let mut sum = ClippedSum::new(query.size as usize, query.sensitivity);
             add(&sample, &mut sum);
             let overreached = sum.has_overreached();
             let members = if spender.tape.is_off() { Vec::new() } else { sample.members().into() };
-            Ok(Query { exact: sum.finish(), members, overreached })
+            Ok(Answer { exact: sum.finish(), members, overreached })
         };
-        self.once(index, coordinates, query, |spender, exact| {
-            spender.with_gaussian(exact, sigma, grid)
-        })
+        self.once(index, query.size, answer, |spender, exact| spender.with_gaussian(exact, noise))
     }
 
     pub(in crate::privacy) fn laplace(
@@ -66,14 +52,9 @@ impl Spender {
         reach: &Reach,
         exact: impl FnOnce() -> Vec<f64>,
     ) -> Result<Vec<f64>> {
-        let index = self.find(&release)?;
-        let Mechanism::Laplace { scale, grid, coordinates, sensitivity } =
-            self.events[index].mechanism
-        else {
-            return Err(planned_otherwise(release.label()));
-        };
-        let query = |_: &mut Self| Ok(clipped(exact(), reach, sensitivity));
-        self.once(index, coordinates, query, |spender, exact| {
+        let (index, Mechanism { query, noise: Noise { scale, grid } }) = self.planned(&release)?;
+        let answer = |_: &mut Self| Ok(clipped(exact(), reach, query.sensitivity));
+        self.once(index, query.size, answer, |spender, exact| {
             match spender.noise(scale, || DiscreteLaplace::from_event(scale, grid))? {
                 Some(noise) => noise.perturb(&mut spender.generator, exact),
                 None => Ok(exact.to_vec()),
@@ -88,13 +69,12 @@ impl Spender {
         reach: &Reach,
         exact: impl FnOnce() -> Matrix,
     ) -> Result<Vec<f64>> {
-        let index = self.find(&release)?;
-        let Mechanism::Direction { scale, dimension, range } = self.events[index].mechanism else {
-            return Err(planned_otherwise(release.label()));
-        };
-        let query = |_: &mut Self| Ok(clipped(exact().as_slice().to_vec(), reach, range));
-        self.once(index, dimension * dimension, query, |spender, exact| {
-            let matrix = Matrix::from_column_slice(dimension as usize, dimension as usize, exact);
+        let (index, Mechanism { query, noise: Noise { scale, .. } }) = self.planned(&release)?;
+        let answer =
+            |_: &mut Self| Ok(clipped(exact().as_slice().to_vec(), reach, query.sensitivity));
+        self.once(index, query.size * query.size, answer, |spender, exact| {
+            let side = query.size as usize;
+            let matrix = Matrix::from_column_slice(side, side, exact);
             match spender.noise(scale, || DirectionMechanism::with_scale(scale))? {
                 Some(noise) => noise.draw(&mut spender.generator, &matrix),
                 None => leading_direction(&matrix),
@@ -109,37 +89,22 @@ impl Spender {
         reach: &Reach,
         scores: impl FnOnce() -> Vec<f64>,
     ) -> Result<usize> {
-        let index = self.find(&release)?;
-        let mechanism = self.events[index].mechanism;
-        let (Mechanism::Selection { candidates, range, .. }
-        | Mechanism::PermuteAndFlip { candidates, range, .. }
-        | Mechanism::NoisySelection { candidates, sensitivity: range, .. }) = mechanism
-        else {
-            return Err(planned_otherwise(release.label()));
-        };
-        let query = |_: &mut Self| Ok(clipped(scores(), reach, range));
-        let winner = self.once(index, candidates, query, |spender, scores| {
-            let winner = match mechanism {
-                Mechanism::Selection { scale, .. } => {
+        let (index, Mechanism { query, noise: Noise { scale, .. } }) = self.planned(&release)?;
+        let answer = |_: &mut Self| Ok(clipped(scores(), reach, query.sensitivity));
+        let winner = self.once(index, query.size, answer, |spender, scores| {
+            if spender.is_noiseless(scale) {
+                return Ok(vec![largest(scores)? as f64]);
+            }
+            let generator = &mut spender.generator;
+            let winner = match release.kind.rule {
+                Rule::Exponential => {
                     let scale = if planted(Fault::SelectionScale) { 0.5 * scale } else { scale };
-                    match spender.noise(scale, || ExponentialMechanism::with_scale(scale))? {
-                        Some(noise) => noise.select(&mut spender.generator, scores),
-                        None => largest(scores),
-                    }
+                    ExponentialMechanism::with_scale(scale)?.select(generator, scores)
                 }
-                Mechanism::PermuteAndFlip { scale, .. } => {
-                    match spender.noise(scale, || PermuteAndFlip::with_scale(scale))? {
-                        Some(noise) => noise.select(&mut spender.generator, scores),
-                        None => largest(scores),
-                    }
+                Rule::PermuteAndFlip => {
+                    PermuteAndFlip::with_scale(scale)?.select(generator, scores)
                 }
-                Mechanism::NoisySelection { scale, .. } => {
-                    match spender.noise(scale, || NoisyMaximum::from_event(scale))? {
-                        Some(noise) => noise.select(&mut spender.generator, scores),
-                        None => largest(scores),
-                    }
-                }
-                _ => Err(planned_otherwise(release.label())),
+                Rule::NoisyMaximum => NoisyMaximum::from_event(scale)?.select(generator, scores),
             };
             // A transcript holds numbers; every index is one exactly.
             winner.map(|winner| vec![winner as f64])
@@ -153,32 +118,34 @@ impl Spender {
         }
     }
 
-    fn with_gaussian(&mut self, exact: &[f64], sigma: f64, grid: f64) -> Result<Vec<f64>> {
+    fn with_gaussian(&mut self, exact: &[f64], noise: Noise) -> Result<Vec<f64>> {
+        let Noise { scale, grid } = noise;
         if planted(Fault::LaplaceForGaussian) {
-            let noise = DiscreteLaplace::at_least(sigma / 2.0_f64.sqrt())?;
+            let noise = DiscreteLaplace::at_least(scale / 2.0_f64.sqrt())?;
             return noise.perturb(&mut self.generator, exact);
         }
         if planted(Fault::HalfNoise) {
-            let noise = DiscreteGaussian::at_least(0.5 * sigma)?;
+            let noise = DiscreteGaussian::at_least(0.5 * scale)?;
             return noise.perturb(&mut self.generator, exact);
         }
-        match self.noise(sigma, || DiscreteGaussian::from_event(sigma, grid))? {
+        match self.noise(scale, || DiscreteGaussian::from_event(scale, grid))? {
             Some(noise) => noise.perturb(&mut self.generator, exact),
             None => Ok(exact.to_vec()),
         }
     }
 
-    /// The noise of this scale. Only rehearsals may do without; a granted run never does.
+    /// Only rehearsals may do without noise; a granted run never does.
+    fn is_noiseless(&self, scale: f64) -> bool {
+        scale == 0.0 && matches!(self.account, Account::Rehearsal)
+    }
+
     fn noise<N>(&self, scale: f64, noise: impl FnOnce() -> Result<N>) -> Result<Option<N>> {
-        match self.account {
-            Account::Rehearsal if scale == 0.0 => Ok(None),
-            _ => noise().map(Some),
-        }
+        if self.is_noiseless(scale) { Ok(None) } else { noise().map(Some) }
     }
 }
 
 /// The exact value of a query, put into its reach.
-fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Query {
+fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Answer {
     let overreached = reach.clip(&mut exact, sensitivity);
     if planted(Fault::CoarseRounding) {
         let step = 0.7 * sensitivity;
@@ -186,5 +153,5 @@ fn clipped(mut exact: Vec<f64>, reach: &Reach, sensitivity: f64) -> Query {
             *number = (*number / step).round() * step;
         }
     }
-    Query { exact, members: Vec::new(), overreached }
+    Answer { exact, members: Vec::new(), overreached }
 }

@@ -4,7 +4,7 @@
 
 mod draws;
 
-use super::accountant::{Calibrated, Event};
+use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Ledger, Outcome, RunId, Unfinished};
 use super::mechanism::{NoiseGenerator, PoissonSample};
 use super::release::{Release, ReleaseKind};
@@ -40,8 +40,7 @@ pub struct Spender {
 }
 
 /// What a mechanism works on.
-#[derive(Default)]
-struct Query {
+struct Answer {
     exact: Vec<f64>,
     members: Vec<usize>,
     overreached: bool,
@@ -187,7 +186,7 @@ impl Spender {
 
     /// Noise scale of a planned release: σ, b, or the scale of a selection.
     pub fn scale<K: ReleaseKind>(&self, release: &Release<K>) -> Result<f64> {
-        Ok(self.events[self.find(release)?].mechanism.scale())
+        Ok(self.planned(release)?.1.noise.scale)
     }
 
     /// Draws so far, per event: what is spent if the run ends here.
@@ -248,7 +247,7 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        query: impl FnOnce(&mut Self) -> Result<Query>,
+        query: impl FnOnce(&mut Self) -> Result<Answer>,
         perturb: impl FnOnce(&mut Self, &[f64]) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
         if let Some(transcript) = &mut self.transcript
@@ -256,7 +255,7 @@ impl Spender {
         {
             return Ok(released);
         }
-        let Query { exact, members, overreached } = self.compute(index, planned, query)?;
+        let Answer { exact, members, overreached } = self.compute(index, planned, query)?;
         let released = match self.tape.next()? {
             Some(draw) => draw.released.clone(),
             None => self.fresh(index, &exact, perturb)?,
@@ -323,8 +322,8 @@ impl Spender {
         &mut self,
         index: usize,
         planned: u64,
-        query: impl FnOnce(&mut Self) -> Result<Query>,
-    ) -> Result<Query> {
+        query: impl FnOnce(&mut Self) -> Result<Answer>,
+    ) -> Result<Answer> {
         self.announce(index)?;
         let query = query(self)?;
         // How many it computed instead may depend on the data.
@@ -385,22 +384,19 @@ impl Spender {
     }
 
     /// The event of a planned release, which must be accounted for as its handle says.
-    fn find<K: ReleaseKind>(&self, release: &Release<K>) -> Result<usize> {
+    fn planned<K: ReleaseKind>(&self, release: &Release<K>) -> Result<(usize, Mechanism)> {
         let label = release.label();
         let index =
             self.events.iter().position(|event| event.label == label).ok_or_else(|| {
                 Error::refused(format!("release '{label}' is not in the run's plan"))
             })?;
-        if self.events[index].mechanism.carries_out(&release.mechanism()) {
-            Ok(index)
+        let mechanism = self.events[index].mechanism;
+        if mechanism.carries_out(&release.query()) {
+            Ok((index, mechanism))
         } else {
-            Err(planned_otherwise(label))
+            Err(Error::refused(format!("release '{label}' was planned with other noise")))
         }
     }
-}
-
-fn planned_otherwise(release: &str) -> Error {
-    Error::refused(format!("release '{release}' was planned with other noise"))
 }
 
 impl std::fmt::Debug for Spender {

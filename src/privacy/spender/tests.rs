@@ -2,11 +2,11 @@ use std::path::Path;
 
 use super::*;
 use crate::numeric::Matrix;
-use crate::privacy::accountant::Mechanism;
+use crate::privacy::NoiseSource;
 use crate::privacy::accountant::{
-    Adjacency, Allotment, PlannedMechanism, PlannedRelease, Target, calibrate,
+    Adjacency, Allotment, Noise, PlannedRelease, Query, QueryKind, Target, calibrate,
 };
-use crate::privacy::ledger::{Budget, DatasetRecord, Grant, Noise};
+use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
@@ -15,11 +15,11 @@ use crate::privacy::{
 const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 const WIDE: Reach = Reach::Ball(100.0);
 
-fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> PlannedRelease {
+fn planned(label: &'static str, query: Query, count: u64) -> PlannedRelease {
     PlannedRelease {
         label,
         what: format!("the {label}"),
-        mechanism,
+        query,
         count,
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
@@ -28,22 +28,15 @@ fn planned(label: &'static str, mechanism: PlannedMechanism, count: u64) -> Plan
 
 /// A release of every kind, five draws each.
 fn every_kind() -> Vec<PlannedRelease> {
-    use PlannedMechanism::{
-        Direction, Gaussian, Laplace, NoisySelection, PermuteAndFlip, Selection, SubsampledGaussian,
-    };
-    let (coordinates, candidates) = (2, 3);
+    let select = |rule| QueryKind::Selection(rule).query(1.0, 3);
     vec![
-        planned("gaussian", Gaussian { l2_sensitivity: 1.0, coordinates }, 5),
-        planned(
-            "subsampled",
-            SubsampledGaussian { l2_sensitivity: 1.0, coordinates, rate: 0.5 },
-            5,
-        ),
-        planned("laplace", Laplace { l1_sensitivity: 1.0, coordinates }, 5),
-        planned("selection", Selection { range: 1.0, candidates }, 5),
-        planned("flipped selection", PermuteAndFlip { range: 1.0, candidates }, 5),
-        planned("noisy selection", NoisySelection { sensitivity: 1.0, candidates }, 5),
-        planned("direction", Direction { range: 1.0, dimension: 2 }, 5),
+        planned("gaussian", QueryKind::Gaussian.query(1.0, 2), 5),
+        planned("subsampled", QueryKind::SampledSum { rate: 0.5 }.query(1.0, 2), 5),
+        planned("laplace", QueryKind::Laplace.query(1.0, 2), 5),
+        planned("selection", select(Rule::Exponential), 5),
+        planned("flipped selection", select(Rule::PermuteAndFlip), 5),
+        planned("noisy selection", select(Rule::NoisyMaximum), 5),
+        planned("direction", QueryKind::Direction.query(1.0, 2), 5),
     ]
 }
 
@@ -52,24 +45,17 @@ fn with_noise(mut calibrated: Calibrated) -> Calibrated {
     let gaussian = DiscreteGaussian::at_least(1.0).unwrap();
     let laplace = DiscreteLaplace::at_least(1.0).unwrap();
     for event in &mut calibrated.events {
-        match &mut event.mechanism {
-            Mechanism::Gaussian { sigma, grid, .. }
-            | Mechanism::SubsampledGaussian { sigma, grid, .. } => {
-                (*sigma, *grid) = (gaussian.sigma(), gaussian.grid());
+        event.mechanism.noise = match event.mechanism.query.kind {
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } => {
+                Noise { scale: gaussian.sigma(), grid: gaussian.grid() }
             }
-            Mechanism::Laplace { scale, grid, .. } => {
-                (*scale, *grid) = (laplace.scale(), laplace.grid());
+            QueryKind::Laplace => Noise { scale: laplace.scale(), grid: laplace.grid() },
+            QueryKind::Selection(Rule::NoisyMaximum) => {
+                Noise::ideal(NoisyMaximum::at_least(1.0).unwrap().scale())
             }
-            Mechanism::Selection { scale, .. }
-            | Mechanism::PermuteAndFlip { scale, .. }
-            | Mechanism::Direction { scale, .. } => {
-                *scale = 1.0;
-            }
-            Mechanism::NoisySelection { scale, .. } => {
-                *scale = NoisyMaximum::at_least(1.0).unwrap().scale();
-            }
-            Mechanism::Pure { .. } => unreachable!(),
-        }
+            QueryKind::Selection(_) | QueryKind::Direction => Noise::ideal(1.0),
+            QueryKind::Pure => unreachable!(),
+        };
     }
     calibrated
 }
@@ -173,7 +159,7 @@ fn rehearsals_without_noise_are_exact_and_select_the_first_of_the_largest() {
 
 #[test]
 fn every_poisson_sample_of_a_release_is_another() {
-    let plan = [planned("subsampled", sampled(1000).mechanism(), 2)];
+    let plan = [planned("subsampled", sampled(1000).query(), 2)];
     let calibrated = Calibrated::noiseless(&plan, 1e-6);
     let mut spender = Spender::rehearsal(&calibrated, 1);
     let mut memberships = || {
@@ -233,8 +219,7 @@ fn a_query_beyond_its_reach_is_clipped_before_the_noise_and_noticed_by_an_audit(
 fn a_run_draws_only_with_the_noise_that_its_ledger_granted() {
     let directory = tempfile::tempdir().unwrap();
     let (ledger, run, mut calibrated) = granted(directory.path());
-    let Mechanism::Gaussian { sigma, .. } = &mut calibrated.events[0].mechanism else { panic!() };
-    *sigma *= 0.5;
+    calibrated.events[0].mechanism.noise.scale *= 0.5;
     let generator = NoiseGenerator::insecure_from_seed(1);
     let error = Spender::new(ledger, run, &calibrated, generator).unwrap_err();
     assert!(error.what().contains("has not granted"), "{error}");
@@ -254,8 +239,7 @@ fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
     };
     let account = ledger.register(&record).unwrap();
     ledger.set_budget(&account, Budget::new(2.0, 1e-5)).unwrap();
-    let gaussian = PlannedMechanism::Gaussian { l2_sensitivity: 1.0, coordinates: 1 };
-    let plan = [planned("mean", gaussian, 50)];
+    let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 50)];
     let calibrated = calibrate(&plan, TARGET).unwrap();
     let run = RunId(text("r"));
     let grant = Grant {
@@ -265,7 +249,7 @@ fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
         target: TARGET,
         events: calibrated.events.clone(),
         allow_large_delta: false,
-        noise: Noise::Secret,
+        noise: NoiseSource::Secret,
     };
     ledger.grant(grant).unwrap();
     (ledger, run, calibrated)

@@ -18,7 +18,7 @@ use crate::adapt;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, AccountId, Gap, Line, Outcome, RunId, Unprotected, sha256};
-use crate::privacy::{Adjacency, Event, Guarantee, Target};
+use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
 /// The share of false alarms at which [`reading`] says how good a test can be.
 const FALSE_ALARMS: f64 = 0.05;
@@ -41,8 +41,7 @@ pub struct Facts {
     pub mechanisms: Vec<Event>,
     pub peeked: bool,
     pub allow_large_delta: bool,
-    /// The noise came from this seed and is no secret.
-    pub insecure_noise_seed: Option<u64>,
+    pub noise: NoiseSource,
     /// What the model depends on that training started from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -144,6 +143,8 @@ pub struct Certificate {
     /// The curator could see exact numbers while it ran and may have acted on them.
     pub peeked: bool,
     pub allow_large_delta: bool,
+    #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
+    pub noise: NoiseSource,
     /// The line of the ledger that granted the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger_line: Option<Line>,
@@ -193,7 +194,7 @@ impl Certificate {
 
     pub fn of(facts: Facts) -> Result<Self> {
         let Scope { guarantee, runs, also } = Scope::of(&facts)?;
-        let insecure = facts.insecure_noise_seed;
+        let insecure = facts.noise.seed();
         let statement = match insecure {
             Some(seed) => void(seed, facts.records),
             None => statement(&guarantee, facts.records, &runs),
@@ -237,6 +238,7 @@ impl Certificate {
             accountant: ACCOUNTANT.into(),
             peeked: facts.peeked,
             allow_large_delta: facts.allow_large_delta,
+            noise: facts.noise,
             ledger_line: facts.standing.line,
             model: facts.model,
             registry,
@@ -546,7 +548,7 @@ mod tests {
             mechanisms: Vec::new(),
             peeked: false,
             allow_large_delta: false,
-            insecure_noise_seed: None,
+            noise: NoiseSource::Secret,
             lineage: None,
             taken_as_public: TakenAsPublic::default(),
             standing: Standing::default(),
@@ -560,10 +562,11 @@ mod tests {
 
     #[test]
     fn noise_that_is_no_secret_voids_the_guarantee_in_words_and_in_numbers() {
-        let seeded = Facts { insecure_noise_seed: Some(7), ..facts(1.0, 1e-6) };
+        let seeded = Facts { noise: NoiseSource::Seeded(7), ..facts(1.0, 1e-6) };
         let certificate = certified(seeded);
         assert!(certificate.statement.starts_with("NO GUARANTEE. "), "{}", certificate.statement);
         assert!(certificate.statement.contains("the seed 7"));
+        assert_eq!(serde_json::to_value(&certificate).unwrap()["noise"]["known_seed"], 7);
         assert!(certificate.guarantee.is_none() && certificate.covered.is_empty());
         assert!(!certificate.reading.contains("at most"));
         assert!(certified(facts(1.0, 1e-6)).guarantee.is_some());

@@ -10,7 +10,7 @@ use crate::plot::Figure;
 use crate::plot::number::{compact, five_digits};
 use crate::plot::svg::escaped;
 use crate::privacy::Event;
-use crate::privacy::accountant::{Mechanism, round_up};
+use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::archive::{epsilon, last};
 use crate::session::plan_field::{differences, fields};
 
@@ -491,26 +491,26 @@ fn mechanisms(report: &Report) -> String {
 }
 
 fn mechanism(event: &Event) -> Vec<String> {
-    let name = match event.mechanism {
-        Mechanism::Gaussian { .. } => "discrete Gaussian",
-        Mechanism::SubsampledGaussian { .. } => "discrete Gaussian on a Poisson sample",
-        Mechanism::Laplace { .. } => "discrete Laplace",
-        Mechanism::Selection { .. } => "exponential mechanism",
-        Mechanism::PermuteAndFlip { .. } => "permute-and-flip",
-        Mechanism::Direction { .. } => "Bingham direction",
-        Mechanism::NoisySelection { .. } => "largest noisy score",
-        Mechanism::Pure { .. } => "pure differential privacy",
+    let name = match event.mechanism.query.kind {
+        QueryKind::Gaussian => "discrete Gaussian",
+        QueryKind::SampledSum { .. } => "discrete Gaussian on a Poisson sample",
+        QueryKind::Laplace => "discrete Laplace",
+        QueryKind::Selection(Rule::Exponential) => "exponential mechanism",
+        QueryKind::Selection(Rule::PermuteAndFlip) => "permute-and-flip",
+        QueryKind::Direction => "Bingham direction",
+        QueryKind::Selection(Rule::NoisyMaximum) => "largest noisy score",
+        QueryKind::Pure => "pure differential privacy",
     };
-    let symbol = match event.mechanism {
-        Mechanism::Gaussian { .. } | Mechanism::SubsampledGaussian { .. } => "σ",
+    let symbol = match event.mechanism.query.kind {
+        QueryKind::Gaussian | QueryKind::SampledSum { .. } => "σ",
         _ => "scale",
     };
     vec![
         event.what.clone(),
         name.to_owned(),
-        event.mechanism.size_words(),
-        format!("{} ({})", compact(event.mechanism.sensitivity()), event.adjacency.words()),
-        format!("{symbol} {}", compact(event.mechanism.scale())),
+        event.mechanism.query.size_words(),
+        format!("{} ({})", compact(event.mechanism.query.sensitivity), event.adjacency.words()),
+        format!("{symbol} {}", compact(event.mechanism.noise.scale)),
         grouped_u64(event.count),
     ]
 }

@@ -2,9 +2,9 @@ use std::fs;
 
 use super::*;
 use crate::plot::svg::elements;
-use crate::privacy::Target;
-use crate::privacy::accountant::{Adjacency, Coverage, Mechanism};
+use crate::privacy::accountant::{Adjacency, Coverage, Noise, QueryKind};
 use crate::privacy::ledger::{Outcome, RunId};
+use crate::privacy::{NoiseSource, Target};
 use crate::session::certificate::{Facts, Standing, TakenAsPublic};
 use crate::session::demo;
 
@@ -36,8 +36,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
     let exact = format!("{{\"step\":3,\"values\":{{\"private_error\":{EXACT}}}}}\n");
     fs::write(directory.join("curator.jsonl"), exact).unwrap();
     fs::write(directory.join("tag.txt"), REMARK).unwrap();
-    let mechanism =
-        Mechanism::Gaussian { sensitivity: 1.0, sigma: 4.0 / epsilon, grid: 0.0, coordinates: 7 };
+    let mechanism = QueryKind::Gaussian.query(1.0, 7).with(Noise::ideal(4.0 / epsilon));
     let certificate = Certificate::of(Facts {
         run: RunId(name),
         account: AccountId("acc-1".into()),
@@ -62,7 +61,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         }],
         peeked: number == 1,
         allow_large_delta: false,
-        insecure_noise_seed: None,
+        noise: NoiseSource::Secret,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),
@@ -146,12 +145,7 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
     let one = Event {
         label: String::new(),
         what: String::new(),
-        mechanism: Mechanism::Gaussian {
-            sensitivity: 1.0,
-            sigma: 1.0 / mu,
-            grid: 0.0,
-            coordinates: 1,
-        },
+        mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(1.0 / mu)),
         count: 1,
         adjacency: Adjacency::ReplaceOne,
     };

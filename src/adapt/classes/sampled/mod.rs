@@ -28,6 +28,8 @@ pub mod fields;
 pub mod pace;
 pub mod training;
 
+use std::sync::Arc;
+
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
@@ -46,16 +48,34 @@ const EIGHT: usize = 8;
 /// The class of a blank record, which is none.
 const BLANK: u32 = u32::MAX;
 
-/// Examples with their classes.
+/// Examples with their classes. Prepared ones are shared, not copied: what a step needs of them
+/// is taken out when it is needed.
 #[derive(Debug, Clone)]
 pub struct Records {
-    pub features: Matrix,
-    pub classes: Vec<u32>,
+    features: Features,
+    classes: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+enum Features {
+    /// Multiplied by the scale wherever they are taken out. An example that is not made of
+    /// numbers counts as one of zeros.
+    Prepared {
+        data: Arc<Dataset>,
+        scale: f64,
+    },
+    Own(Matrix),
+}
+
+/// Examples taken out.
+struct Batch {
+    features: Matrix,
+    classes: Vec<u32>,
 }
 
 impl Records {
     /// Refuses classes beyond the `known` ones.
-    pub fn new(data: &Dataset, known: usize) -> Result<Self> {
+    pub fn new(data: Arc<Dataset>, known: usize) -> Result<Self> {
         let mut classes =
             data.classes.as_ref().map(|classes| classes.of.clone()).unwrap_or_default();
         if let Some(at) = classes.iter().position(|class| *class as usize >= known) {
@@ -67,49 +87,109 @@ impl Records {
             .at(format!("dataset '{}'", data.name))
             .cure("declare every class, or say what unknown labels count as"));
         }
-        let mut features = data.features.clone();
-        // A record that is not made of numbers counts for nothing.
-        for (at, mut example) in features.column_iter_mut().enumerate() {
-            if !example.iter().all(|number| number.is_finite()) {
-                example.fill(0.0);
-            }
-            if let Some(class) = classes.get_mut(at)
-                && example.iter().all(|number| *number == 0.0)
-            {
+        for (class, example) in classes.iter_mut().zip(data.features.column_iter()) {
+            if !is_finite(example.as_slice()) || example.iter().all(|number| *number == 0.0) {
                 *class = BLANK;
             }
         }
-        Ok(Self { features, classes })
+        Ok(Self { classes, ..Self::unlabelled(data) })
+    }
+
+    /// Examples whose classes, if they have any, do not count.
+    pub fn unlabelled(data: Arc<Dataset>) -> Self {
+        Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new() }
+    }
+
+    /// Examples that are nobody else's.
+    pub fn own(features: Matrix, classes: Vec<u32>) -> Self {
+        Self { features: Features::Own(features), classes }
     }
 
     pub fn len(&self) -> usize {
-        self.features.ncols()
+        match &self.features {
+            Features::Prepared { data, .. } => data.len(),
+            Features::Own(features) => features.ncols(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// How many features each has.
+    pub fn dimension(&self) -> usize {
+        match &self.features {
+            Features::Prepared { data, .. } => data.dimension(),
+            Features::Own(features) => features.nrows(),
+        }
+    }
+
+    pub fn classes(&self) -> &[u32] {
+        &self.classes
+    }
+
+    /// With every feature multiplied by `factor`.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        match &mut self.features {
+            Features::Prepared { scale, .. } => *scale *= factor,
+            Features::Own(features) => *features *= factor,
+        }
+        self
+    }
+
+    /// With other classes.
+    pub fn of_classes(self, classes: Vec<u32>) -> Self {
+        Self { classes, ..self }
+    }
+
     /// Up to `count` records, spread over all.
     pub fn some(&self, count: usize) -> Self {
         let stride = self.len().div_ceil(count.max(1)).max(1);
         let at: Vec<usize> = (0..self.len()).step_by(stride).collect();
+        self.select(&at)
+    }
+
+    /// These records.
+    pub fn select(&self, at: &[usize]) -> Self {
         let classes = at.iter().filter_map(|i| self.classes.get(*i).copied()).collect();
-        Self { features: self.features.select_columns(&at), classes }
+        Self::own(self.taken(at.iter().copied(), at.len()), classes)
+    }
+
+    /// The features of all records, example by example.
+    pub fn features(&self) -> Matrix {
+        self.taken(0..self.len(), self.len())
+    }
+
+    fn all(&self) -> Batch {
+        Batch { features: self.features(), classes: self.classes.clone() }
     }
 
     /// These records, filled up with blank ones.
-    fn batch(&self, members: &[usize]) -> Self {
-        let (rows, width) = (self.features.nrows(), members.len().next_multiple_of(EIGHT));
-        let mut numbers = Vec::with_capacity(rows * width);
-        for member in members {
-            numbers.extend_from_slice(self.features.column(*member).as_slice());
-        }
-        numbers.resize(rows * width, 0.0);
+    fn batch(&self, members: &[usize]) -> Batch {
+        let width = members.len().next_multiple_of(EIGHT);
         let mut classes: Vec<u32> = members.iter().map(|member| self.classes[*member]).collect();
         classes.resize(width, BLANK);
-        Self { features: Matrix::from_vec(rows, width, numbers), classes }
+        Batch { features: self.taken(members.iter().copied(), width), classes }
     }
+
+    /// The features of some records, filled up with zeros to `width` examples.
+    fn taken(&self, at: impl Iterator<Item = usize>, width: usize) -> Matrix {
+        let (from, scale) = match &self.features {
+            Features::Prepared { data, scale } => (&data.features, *scale),
+            Features::Own(features) => (features, 1.0),
+        };
+        let mut numbers = Vec::with_capacity(from.nrows() * width);
+        for example in at.map(|i| from.column(i)) {
+            let whole = is_finite(example.as_slice());
+            numbers.extend(example.iter().map(|x| if whole { scale * x } else { 0.0 }));
+        }
+        numbers.resize(from.nrows() * width, 0.0);
+        Matrix::from_vec(from.nrows(), width, numbers)
+    }
+}
+
+fn is_finite(example: &[f64]) -> bool {
+    example.iter().all(|number| number.is_finite())
 }
 
 /// What is minimised.
@@ -146,12 +226,12 @@ pub struct Objective {
 
 impl Objective {
     pub fn gradients(self, model: &Classifier, records: &Records) -> Result<Gradients> {
-        self.gradients_of(model, records.clone())
+        self.gradients_of(model, records.all())
     }
 
-    fn gradients_of(self, model: &Classifier, records: Records) -> Result<Gradients> {
-        let labels = self.loss.labels(&records.classes);
-        let gradients = model.gradients_of(records.features, labels)?;
+    fn gradients_of(self, model: &Classifier, batch: Batch) -> Result<Gradients> {
+        let labels = self.loss.labels(&batch.classes);
+        let gradients = model.gradients_of(batch.features, labels)?;
         Ok(match self.trained {
             Trained::Everything => gradients,
             Trained::BiasesAndLast => gradients.fine(model.architecture()),
@@ -254,7 +334,7 @@ mod tests {
             Classifier::new(Architecture::unbiased(2, 3).unwrap(), w.as_slice().to_vec()).unwrap();
         let labels = golden.vector("dpsgd_step.labels");
         let classes: Vec<u32> = labels.iter().map(|class| *class as u32).collect();
-        let records = Records { features, classes };
+        let records = Records::own(features, classes);
         let clip = golden.number("dpsgd_step.clip");
         let all = [0, 1, 2, 3, 4];
         let gradients = EVERYTHING.gradients(&model, &records).unwrap();
@@ -276,7 +356,7 @@ mod tests {
     #[test]
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
-        let records = Records::new(&public, 2).unwrap();
+        let records = Records::new(public.into(), 2).unwrap();
         for trained in [Trained::Everything, Trained::BiasesAndLast] {
             let objective = Objective { trained, ..EVERYTHING };
             let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
@@ -307,7 +387,7 @@ mod tests {
         let parameters = network.initial(&mut example::generator(4));
         let model = Classifier::new(network, parameters).unwrap();
         let sum = |data: &Dataset, members: &[usize]| {
-            let records = Records::new(data, 2).unwrap();
+            let records = Records::new(Arc::new(data.clone()), 2).unwrap();
             EVERYTHING.clipped_sum(&model, &records, members, 0.05).unwrap()
         };
         let without = sum(&public, &others);
@@ -318,7 +398,7 @@ mod tests {
             public.classes.as_mut().unwrap().of[3] = class;
             assert!(sum(&public, &all) == without, "class {class}");
         }
-        let none = Records::new(&public, 2).unwrap();
+        let none = Records::new(public.into(), 2).unwrap();
         assert_eq!(EVERYTHING.clipped_sum(&model, &none, &[3, 9], 0.05).unwrap().norm(), 0.0);
     }
 
@@ -326,12 +406,12 @@ mod tests {
     fn records_without_numbers_are_blank_and_unknown_classes_are_refused() {
         let (_, mut public, _) = example::two_classes(3, 30, 40, 3);
         public.features[(1, 4)] = f64::NAN;
-        let records = Records::new(&public, 2).unwrap();
-        assert_eq!((records.features.column(4).norm(), records.classes[4]), (0.0, BLANK));
+        let records = Records::new(Arc::new(public.clone()), 2).unwrap();
+        assert_eq!((records.features().column(4).norm(), records.classes[4]), (0.0, BLANK));
         assert_eq!((records.some(10).len(), records.some(100).len()), (10, 30));
         let names = vec!["a".to_owned(); 2];
         public.classes = Some(Classes { of: vec![7; 30], names });
-        let error = Records::new(&public, 2).unwrap_err().to_string();
+        let error = Records::new(public.into(), 2).unwrap_err().to_string();
         assert!(error.contains("class number 8 where 2 classes"), "{error}");
     }
 }

@@ -135,12 +135,13 @@ impl Training {
         let Problem { shape, public, .. } = problem;
         let known = shape.classes.len();
         let private = private.map_usable(|data| {
-            let records = Records::new(data, known).and_then(|records| seen(&design, &records));
+            let records = Records::new(data.shared(), known);
+            let records = records.and_then(|records| seen(&design, records));
             records.map_err(|_| UNUSABLE)
         })?;
         let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
         let public = if same {
-            Some(seen(&design, &Records::new(public, known)?.some(WATCHED))?)
+            Some(seen(&design, Records::new(public.shared(), known)?.some(WATCHED))?)
         } else {
             None
         };
@@ -251,22 +252,19 @@ impl Training {
 }
 
 /// Records as the trained layers see them.
-pub fn seen(design: &Design, records: &Records) -> Result<Records> {
-    let features = design.scale * &records.features;
-    let features = match &design.frozen {
-        None => features,
-        Some(frozen) if frozen.architecture().inputs() == features.nrows() => {
-            frozen.scores(&features)
+pub fn seen(design: &Design, records: Records) -> Result<Records> {
+    let records = records.scaled(design.scale);
+    match &design.frozen {
+        None => Ok(records),
+        Some(frozen) if frozen.architecture().inputs() == records.dimension() => {
+            Ok(Records::own(frozen.scores(&records.features()), records.classes().to_vec()))
         }
-        Some(frozen) => {
-            return Err(Error::failed(format!(
-                "records of {} features do not fit layers for {}",
-                features.nrows(),
-                frozen.architecture().inputs()
-            )));
-        }
-    };
-    Ok(Records { features, classes: records.classes.clone() })
+        Some(frozen) => Err(Error::failed(format!(
+            "records of {} features do not fit layers for {}",
+            records.dimension(),
+            frozen.architecture().inputs()
+        ))),
+    }
 }
 
 impl Run for Training {
@@ -278,8 +276,8 @@ impl Run for Training {
         let mut measures = vec![told(Series::StationarityGap, gradient.get().norm())];
         if self.is_watched(index) {
             if let Some(public) = &self.public {
-                let labels = self.design.objective.loss.labels(&public.classes);
-                let losses = self.design.model.losses(&public.features, labels);
+                let labels = self.design.objective.loss.labels(public.classes());
+                let losses = self.design.model.losses(&public.features(), labels);
                 let mean = losses.iter().sum::<f64>() / losses.len() as f64;
                 measures.push(told(Series::PublicLoss, mean));
             }

@@ -121,6 +121,8 @@ fn few_records(shape: &ProblemShape, steps: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
@@ -131,7 +133,7 @@ mod tests {
     use crate::data::Dataset;
     use crate::numeric::Vector;
     use crate::privacy::Target;
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
     use crate::rehearsal::{Noise, Trial, Tried};
 
     const PROFILE: Profile = Profile {
@@ -144,10 +146,9 @@ mod tests {
     };
 
     fn sensitivity(plan: &Plan) -> f64 {
-        match plan.releases[0].mechanism {
-            PlannedMechanism::SubsampledGaussian { l2_sensitivity, .. } => l2_sensitivity,
-            ref other => panic!("{other:?}"),
-        }
+        let query = plan.releases[0].query;
+        assert!(matches!(query.kind, QueryKind::SampledSum { .. }), "{query:?}");
+        query.sensitivity
     }
 
     fn rehearse(id: &str, batch: f64, data: (&Dataset, &Dataset), noise: Noise) -> Tried {
@@ -215,7 +216,7 @@ mod tests {
             let mut with = |x: &[f64], y: f64| {
                 private.features.set_column(4, &Vector::from_column_slice(x));
                 private.target.as_mut().unwrap()[4] = y;
-                let records = Records::new(private.clone(), private.target.clone().unwrap());
+                let records = Records::new(Arc::new(private.clone()), private.target.clone().unwrap());
                 let members = records.chosen(&[1, 4, 9]);
                 PROFILE.private(&members, 5).pass(&w).gradient
             };

@@ -22,6 +22,8 @@
 pub(super) mod batches;
 pub(super) mod descent;
 
+use std::sync::Arc;
+
 use crate::adapt::{ProblemShape, effective_sample_of};
 use crate::data::Dataset;
 use crate::model::logistic;
@@ -75,7 +77,7 @@ pub struct Profile {
 /// The records of one dataset with their labels and norms.
 #[derive(Debug, Clone)]
 pub struct Records {
-    data: Dataset,
+    data: Arc<Dataset>,
     /// Numbers, or signs of classes.
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
@@ -83,7 +85,7 @@ pub struct Records {
 }
 
 impl Records {
-    pub fn new(data: Dataset, labels: Vec<f64>) -> Self {
+    pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
         Self { data, labels, norms }
     }
@@ -108,7 +110,7 @@ impl Records {
             clipped: 0,
         };
         Self {
-            data,
+            data: Arc::new(data),
             labels: members.iter().map(|i| self.labels[*i]).collect(),
             norms: members.iter().map(|i| self.norms[*i]).collect(),
         }

@@ -172,7 +172,11 @@ pub fn public_model(problem: &Problem) -> Result<Model> {
 
 /// What the public records of a problem teach.
 pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
-    problem.lessons.learn(|| learn(&problem.public, problem.seed))
+    // As bits, so that no seed is rounded.
+    let seed = f64::from_bits(problem.seed);
+    problem
+        .public
+        .once("predictors", seed, |public, seed| learn(public, seed.to_bits()).map(Arc::new))
 }
 
 /// What public records teach. `seed` decides their folds.

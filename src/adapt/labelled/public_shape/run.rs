@@ -47,12 +47,16 @@ pub(super) fn start(
 }
 
 impl Adaptation {
-    fn prepare(&self, ground: &Ground, private: Private<Bounded>, records: usize) -> Result<State> {
+    fn prepare(
+        &self,
+        ground: &Ground,
+        private: &Private<Bounded>,
+        records: usize,
+    ) -> Result<State> {
         let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
-        let private = private.into_usable(|data| {
-            let data = data.into_dataset();
-            let labels = Labels::of(&data).map_err(|_| UNLABELLED)?;
+        let private = private.map_usable(|data| {
+            let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
             Ok((shape.see(&data.features), labels))
         })?;
         let rounds = Rounds::new(ground, self.query, self.sigma, records);
@@ -62,7 +66,7 @@ impl Adaptation {
     fn learn(&mut self) -> Result<Step> {
         if let Some(Lesson { problem, private }) = self.lesson.take() {
             let ground = super::ground(&problem)?;
-            self.state = Some(self.prepare(&ground, private, problem.shape.private_records)?);
+            self.state = Some(self.prepare(&ground, &private, problem.shape.private_records)?);
         }
         let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
         let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
@@ -172,7 +176,7 @@ mod tests {
         let scale = |neighbours: &str| {
             let rehearsed = rehearse(&public, &private, Noise::For(target), neighbours);
             assert!(rehearsed.calibrated.guarantee.epsilon <= 1.0);
-            rehearsed.calibrated.events[0].mechanism.scale()
+            rehearsed.calibrated.events[0].mechanism.noise.scale
         };
         assert!(scale("zero_out") < 0.7 * scale("replace_one"));
     }

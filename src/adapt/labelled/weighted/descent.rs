@@ -269,6 +269,8 @@ impl Run for Descent {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -276,7 +278,7 @@ mod tests {
     use crate::adapt::labelled::weighted::objective::Caps;
     use crate::data::Bounds;
     use crate::numeric::golden::{self, Golden};
-    use crate::privacy::accountant::PlannedMechanism;
+    use crate::privacy::accountant::QueryKind;
 
     /// The five records of the reference at its w and the u of `case`.
     fn reference(learner: Learner, pulls: Pulls, case: &str, radius: f64) -> (Descent, Records) {
@@ -289,7 +291,7 @@ mod tests {
             _ => golden.vector("J.labels").as_slice().to_vec(),
         };
         let records = |x: &str, labels: &[f64]| Records {
-            data: example::labelled(golden.records(x), labels.to_vec()),
+            data: example::labelled(golden.records(x), labels.to_vec()).into(),
             labels: labels.to_vec(),
         };
         let (public, private) =
@@ -408,7 +410,8 @@ mod tests {
                     releases(learner, &shape, descent.largest, 0.4, 1, (noise, noise));
                 let with = |x: &[f64], y: f64| {
                     let mut records = private.clone();
-                    records.data.features.set_column(0, &Vector::from_column_slice(x));
+                    let data = Arc::make_mut(&mut records.data);
+                    data.features.set_column(0, &Vector::from_column_slice(x));
                     records.labels[0] = y;
                     records
                 };
@@ -418,8 +421,8 @@ mod tests {
                 let slopes = Vector::from_vec(descent.private_slopes(&one))
                     - Vector::from_vec(descent.private_slopes(&other));
                 for (release, moved) in planned.iter().zip([gradients, slopes.norm()]) {
-                    let PlannedMechanism::Gaussian { l2_sensitivity, .. } = release.mechanism
-                    else { panic!() };
+                    prop_assert_eq!(release.query.kind, QueryKind::Gaussian);
+                    let l2_sensitivity = release.query.sensitivity;
                     prop_assert!(moved <= l2_sensitivity, "{} {moved}", release.label);
                 }
             }

@@ -1,5 +1,7 @@
 //! What is learned with weighted records: a score and a loss of it, with bounds.
 
+use std::sync::Arc;
+
 use crate::adapt::problem::UNLABELLED;
 use crate::data::{Bounded, Bounds, Dataset};
 use crate::error::{Error, Result};
@@ -137,18 +139,18 @@ pub fn two_classes(public: &Dataset) -> Result<()> {
 /// Labelled records.
 #[derive(Debug, Clone)]
 pub struct Records {
-    pub data: Dataset,
+    pub data: Arc<Dataset>,
     pub labels: Vec<f64>,
 }
 
 impl Records {
-    pub fn of(learner: Learner, data: Dataset) -> Result<Self> {
+    pub fn of(learner: Learner, data: Arc<Dataset>) -> Result<Self> {
         Ok(Self { labels: learner.labels(&data)?, data })
     }
 
     /// Private records: what is wrong with them is not told.
-    pub fn private(learner: Learner, data: Bounded) -> std::result::Result<Self, Fault> {
-        Self::of(learner, data.into_dataset()).map_err(|_| UNLABELLED)
+    pub fn private(learner: Learner, data: &Bounded) -> std::result::Result<Self, Fault> {
+        Self::of(learner, data.shared()).map_err(|_| UNLABELLED)
     }
 
     fn examples(&self) -> impl Iterator<Item = (&[f64], f64)> {
@@ -205,12 +207,12 @@ mod tests {
 
     fn record(x: Vec<f64>, y: f64) -> Records {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
-        Records { data, labels: vec![y] }
+        Records { data: Arc::new(data), labels: vec![y] }
     }
 
     #[test]
     fn only_two_classes_have_signs() {
-        let mut data = record(vec![0.0; 3], 0.0).data;
+        let mut data = Arc::unwrap_or_clone(record(vec![0.0; 3], 0.0).data);
         assert!(signs(&data).unwrap_err().what().contains("no classes"));
         let names = |count: usize| (0..count).map(|k| format!("c{k}")).collect();
         data.classes = Some(crate::data::Classes { of: vec![1], names: names(2) });

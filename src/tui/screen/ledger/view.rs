@@ -225,9 +225,9 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             format!(
                 "{charged} of {} × {} · {} · noise {}",
                 event.count,
-                event.mechanism.size_words(),
+                event.mechanism.query.size_words(),
                 event.what,
-                compact(event.mechanism.scale())
+                compact(event.mechanism.noise.scale)
             ),
             theme.text,
         ));

@@ -114,14 +114,8 @@ impl PlanField {
             }
             Self::Private => text.clone_into(&mut plan.private),
             Self::Public => plan.public = text.split(" + ").map(str::to_owned).collect(),
-            Self::Epsilon => {
-                plan.target.epsilon = number(text, |x| x > 0.0 && x <= 1e4)
-                    .ok_or_else(|| wrong("a number above 0, at most 10000"))?;
-            }
-            Self::Delta => {
-                plan.target.delta = number(text, |x| x > 0.0 && x < 1.0)
-                    .ok_or_else(|| wrong("a number between 0 and 1, such as 1e-6"))?;
-            }
+            Self::Epsilon => plan.target = plan.target.with_epsilon(text)?,
+            Self::Delta => plan.target = plan.target.with_delta(text)?,
             Self::Setting(field) => {
                 let value = field.kind.parse(text).ok_or_else(|| wrong(&field.kind.range()))?;
                 if value == field.kind.default_value() {

@@ -224,9 +224,10 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     }
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
-        facts.push(("  draws", format!("{} × {}", event.count, event.mechanism.size_words())));
-        facts.push(("  noise", format!("{} per number", compact(event.mechanism.scale()))));
-        facts.push(("  sensitivity", compact(event.mechanism.sensitivity())));
+        facts
+            .push(("  draws", format!("{} × {}", event.count, event.mechanism.query.size_words())));
+        facts.push(("  noise", format!("{} per number", compact(event.mechanism.noise.scale))));
+        facts.push(("  sensitivity", compact(event.mechanism.query.sensitivity)));
     }
     if let Ok(ratio) = preview.releases.noise_to_signal(&preview.calibrated) {
         facts.push(("noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));

@@ -67,11 +67,12 @@ fn target(context: &Context, text: &str) -> Option<Target> {
     let session = &context.session;
     let private = session.ranking.private_name(session).ok();
     let budget = private.and_then(|name| session.budgets.get(name)).map_or(1e-6, |it| it.delta);
-    let mut numbers = text.split_whitespace().map(str::parse::<f64>);
-    let epsilon = numbers.next()?.ok().filter(|it| *it > 0.0 && it.is_finite())?;
-    let delta = numbers.next().unwrap_or(Ok(budget)).ok();
-    let delta = delta.filter(|delta| *delta > 0.0 && *delta < 1.0)?;
-    numbers.next().is_none().then_some(Target { epsilon, delta })
+    let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+    match numbers.ok()?[..] {
+        [epsilon] => Target::new(epsilon, budget).ok(),
+        [epsilon, delta] => Target::new(epsilon, delta).ok(),
+        _ => None,
+    }
 }
 
 fn cancel(_: &mut RankScreen, context: &mut Context) {

@@ -1,0 +1,124 @@
+//! The public records of a problem, with what was worked out of them.
+//!
+//! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
+//! needs of all of them, such as their largest norm, is therefore noted beside them. A note is
+//! made of public records and of one setting, by a function that captures nothing: private
+//! records have no way into it (`tests/boundary.rs` counts the places that ask for notes). What
+//! takes seconds, such as teaching trees, is noted too, for all runs and rehearsals on the same
+//! records.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Dataset;
+use crate::error::Result;
+
+/// How many notes are kept; the oldest goes first.
+const MOST: usize = 16;
+
+/// Public records; copies share them and their notes.
+#[derive(Clone)]
+pub struct PublicRecords {
+    data: Arc<Dataset>,
+    notes: Arc<Mutex<Vec<Note>>>,
+}
+
+struct Note {
+    what: &'static str,
+    /// The bits of the setting that it depends on.
+    setting: u64,
+    /// Empty until somebody's work is done; who asks meanwhile waits for it.
+    value: Arc<Value>,
+}
+
+type Value = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
+
+impl PublicRecords {
+    /// The records without their notes.
+    pub fn shared(&self) -> Arc<Dataset> {
+        Arc::clone(&self.data)
+    }
+
+    /// The records by themselves: moved, unless somebody else holds them too.
+    pub(crate) fn into_dataset(self) -> Dataset {
+        Arc::unwrap_or_clone(self.data)
+    }
+
+    /// What `work` makes of the records and of `setting`, which is done once. `what` names it.
+    pub(crate) fn once<T: Any + Send + Sync + Clone>(
+        &self,
+        what: &'static str,
+        setting: f64,
+        work: fn(&Dataset, f64) -> Result<T>,
+    ) -> Result<T> {
+        let note = self.note(what, setting.to_bits());
+        let mut known = note.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref().and_then(|known| known.downcast_ref::<T>()) {
+            return Ok(known.clone());
+        }
+        let value = work(&self.data, setting)?;
+        *known = Some(Arc::new(value.clone()));
+        Ok(value)
+    }
+
+    fn note(&self, what: &'static str, setting: u64) -> Arc<Value> {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = notes.iter().find(|note| note.what == what && note.setting == setting);
+        if let Some(note) = known {
+            return Arc::clone(&note.value);
+        }
+        if notes.len() == MOST {
+            notes.remove(0);
+        }
+        let value = Arc::<Value>::default();
+        notes.push(Note { what, setting, value: Arc::clone(&value) });
+        value
+    }
+}
+
+impl From<Dataset> for PublicRecords {
+    fn from(data: Dataset) -> Self {
+        Self { data: Arc::new(data), notes: Arc::default() }
+    }
+}
+
+impl std::ops::Deref for PublicRecords {
+    type Target = Dataset;
+
+    fn deref(&self) -> &Dataset {
+        &self.data
+    }
+}
+
+impl std::fmt::Debug for PublicRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.data.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::synthetic::{self, Part};
+    use crate::error::Error;
+
+    #[test]
+    fn the_same_is_worked_out_once_for_each_setting_and_a_failure_is_not_kept() {
+        let public = synthetic::dataset(Part::Source, 30, 2, 0.2, 1).unwrap();
+        let records = PublicRecords::from(public);
+        let length = |setting: f64| {
+            let length = |data: &Dataset, setting: f64| Ok(setting * data.len() as f64);
+            records.clone().once("length", setting, length)
+        };
+        assert_eq!((length(1.0).unwrap(), length(2.0).unwrap()), (30.0, 60.0));
+        let again = records.once::<f64>("length", 1.0, |_, _| panic!("worked out twice"));
+        assert_eq!(again.unwrap(), 30.0);
+        let fails = |_: &Dataset, _: f64| Err::<f64, _>(Error::failed("no"));
+        assert!(records.once("width", 0.0, fails).is_err());
+        assert_eq!(records.once("width", 0.0, |_, _| Ok(7.0)).unwrap(), 7.0);
+        for setting in 0..40 {
+            length(f64::from(setting)).unwrap();
+        }
+        assert_eq!(records.notes.lock().unwrap().len(), MOST);
+    }
+}

@@ -1,0 +1,148 @@
+//! How good a model is on the records held out of training.
+
+use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
+use crate::adapt::{Measure, Run, Series, Standing, Step};
+use crate::data::{Bounded, Dataset, Preparation, Task};
+use crate::model::{Classifier, Model};
+use crate::privacy::{CuratorOnly, Private, Released, Watch};
+
+/// Judging a network on all held-out records can cost as much as its step: of a long run, about
+/// this many steps are judged.
+const JUDGED_STEPS: u64 = 100;
+
+/// Errors on records held out of training: root mean squares in label units, or shares of wrong
+/// classes.
+#[derive(Debug, Clone, Default)]
+pub struct Scores {
+    /// Which of the two; none where nothing was scored.
+    pub task: Option<Task>,
+    /// Of the delivered model on public records; released.
+    pub model_on_public: Option<f64>,
+    /// Of the public reference model on public records.
+    pub source_only_on_public: Option<f64>,
+    /// Exact, on private records: for the curator.
+    pub model: Option<CuratorOnly<f64>>,
+    pub source_only: Option<CuratorOnly<f64>>,
+    /// Of the reference model of the private training records: not private at all.
+    pub target_only: Option<CuratorOnly<f64>>,
+}
+
+impl Scores {
+    pub fn error_words(&self) -> &'static str {
+        match self.task {
+            Some(Task::Classification) => "share of wrong classes",
+            _ => "root mean squared error",
+        }
+    }
+}
+
+/// Evaluates models on the records held out of training.
+pub(super) struct Judge<'a> {
+    pub preparation: &'a Preparation,
+    pub public: &'a Dataset,
+    pub private: Option<&'a Private<Dataset>>,
+    pub watch: &'a Watch,
+}
+
+pub(super) struct Baselines {
+    /// `None` where public records have no labels, or others than the private ones.
+    source_only: Option<Model>,
+    target_only: Option<CuratorOnly<Model>>,
+}
+
+impl Judge<'_> {
+    pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
+        let ridge = DEFAULT_RIDGE;
+        let names = self.preparation.class_names();
+        let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
+        let source_only = (!foreign).then(|| reference::reference(public, ridge).ok());
+        let target_only = reference::target_only(private, ridge, self.watch);
+        Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
+    }
+
+    /// Adds the evaluation of the current model to a step.
+    pub fn judge(&self, run: &dyn Run, step: &mut Step) {
+        let Some(model) = run.model() else { return };
+        if let Model::Classifier(classifier) = model.get() {
+            if !is_judged(step) {
+                return;
+            }
+            self.judge_classifier(&model, classifier, step);
+        }
+        if let Some(error) = self.error(model.get(), self.public) {
+            step.measures.push(Measure::released(Series::PublicError, model.and(error)));
+            if matches!(model.get(), Model::Classifier(_)) {
+                let accuracy = model.and(accuracy(error));
+                step.measures.push(Measure::released(Series::PublicAccuracy, accuracy));
+            }
+        }
+        if let Some(error) = self.private_error(model.get()) {
+            if matches!(model.get(), Model::Classifier(_)) {
+                let value = Standing::Curator(error.clone().map(accuracy));
+                step.measures.push(Measure { series: Series::PrivateAccuracy, value });
+            }
+            let value = Standing::Curator(error);
+            step.measures.push(Measure { series: Series::PrivateError, value });
+        }
+    }
+
+    /// Right answers in %, and the loss on public records.
+    fn judge_classifier(&self, model: &Released<Model>, classifier: &Classifier, step: &mut Step) {
+        let loss = |holdout: &Dataset| {
+            let classes = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty())?;
+            let losses = classifier.losses(&holdout.features, classifier.labels(&classes.of));
+            Some(losses.iter().sum::<f64>() / losses.len() as f64)
+        };
+        if let Some(loss) = loss(self.public) {
+            step.measures.push(Measure::released(Series::HoldoutLoss, model.and(loss)));
+        }
+    }
+
+    pub fn scores(&self, model: Option<&Released<Model>>, baselines: &Baselines) -> Scores {
+        let mut scores = Scores { task: Some(self.preparation.task()), ..Scores::default() };
+        if let Some(model) = model {
+            scores.model_on_public = self.error(model.get(), self.public);
+            scores.model = self.private_error(model.get());
+        }
+        if let Some(source_only) = &baselines.source_only {
+            scores.source_only_on_public = self.error(source_only, self.public);
+            scores.source_only = self.private_error(source_only);
+        }
+        scores.target_only = baselines
+            .target_only
+            .as_ref()
+            .and_then(|model| model.reveal(self.watch))
+            .and_then(|model| self.private_error(model));
+        scores
+    }
+
+    fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
+        let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
+        error?.transpose()
+    }
+
+    /// Root mean squared error in label units, or the share of wrong classes.
+    fn error(&self, model: &Model, holdout: &Dataset) -> Option<f64> {
+        if let Some(classes) = holdout.classes.as_ref().filter(|classes| !classes.of.is_empty()) {
+            let predicted = model.classes(&holdout.features)?;
+            let wrong = predicted.iter().zip(&classes.of).filter(|(one, other)| one != other);
+            return Some(wrong.count() as f64 / classes.of.len() as f64);
+        }
+        let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
+        let errors = model
+            .numbers(&holdout.features)?
+            .into_iter()
+            .zip(target)
+            .map(|(raw, label)| (self.preparation.label_from_prediction(raw) - label).powi(2));
+        Some((errors.sum::<f64>() / target.len() as f64).sqrt())
+    }
+}
+
+/// In %, of a share of wrong classes.
+fn accuracy(error: f64) -> f64 {
+    100.0 * (1.0 - error)
+}
+
+fn is_judged(step: &Step) -> bool {
+    step.done || step.index == 1 || step.index.is_multiple_of(step.total.div_ceil(JUDGED_STEPS))
+}

@@ -1,0 +1,186 @@
+//! Records prepared for plans, made once for all that ask.
+//!
+//! A plan's records depend on its datasets, on how they are prepared and on what is held out;
+//! its ε and the settings of its method do not. So they are kept between the previews of a plan,
+//! its launches and the tasks of a sweep.
+//!
+//! *Memory.* A [`PreparedStore`] holds the records of one plan and of one ranking, public and
+//! private, each number once: of either at most as much as the datasets themselves in doubles.
+//! What was there is dropped before others are prepared, and when a dataset is read again
+//! ([`PreparedStore::clear`]); who still works on it keeps it until the end. Private records of
+//! a plan are prepared when the first run asks for them. All private ones stay [`Private`].
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::data::{
+    Bounded, Bounds, Dataset, Preparation, PreparationSettings, PublicRecords, Table,
+};
+use crate::error::Result;
+use crate::privacy::Private;
+use crate::rank::Candidate;
+use crate::session::dataset::ReadingId;
+
+/// What the prepared records of a plan depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Source {
+    /// The datasets as they were read, the private one first.
+    pub datasets: Vec<ReadingId>,
+    pub preparation: PreparationSettings,
+    pub holdout: f64,
+    pub seed: u64,
+    /// The model that training starts from knows features as they were prepared for it.
+    pub start: Option<Preparation>,
+    /// The method bounds what it makes of a record itself.
+    pub wide: bool,
+    /// The public records have no label of the private ones.
+    pub foreign: bool,
+    /// The method learns from private labels.
+    pub with_label: bool,
+}
+
+/// The records of a plan.
+pub(super) struct PreparedRecords {
+    pub preparation: Preparation,
+    /// Columns of the public records that are used.
+    pub used: Vec<String>,
+    pub public: PublicRecords,
+    pub public_holdout: Arc<Dataset>,
+    private: Mutex<Option<PrivateRecords>>,
+}
+
+/// Private records in training, and those held out of it where they have labels.
+pub(super) struct PrivateRecords {
+    pub train: Private<Bounded>,
+    pub holdout: Option<Private<Dataset>>,
+}
+
+impl PrivateRecords {
+    /// Further handles on the same records.
+    fn share(&self) -> Self {
+        Self { train: self.train.share(), holdout: self.holdout.as_ref().map(Private::share) }
+    }
+}
+
+/// Which private rows are in training, which are held out, and whether they have labels.
+pub(super) struct PrivateRows {
+    pub train: Vec<usize>,
+    pub holdout: Option<Vec<usize>>,
+    pub with_label: bool,
+}
+
+impl PreparedRecords {
+    pub fn new(
+        preparation: Preparation,
+        used: Vec<String>,
+        public: Dataset,
+        public_holdout: Dataset,
+    ) -> Self {
+        let (public, public_holdout) = (public.into(), Arc::new(public_holdout));
+        Self { preparation, used, public, public_holdout, private: Mutex::default() }
+    }
+
+    /// The private rows of `table` as `preparation` makes them.
+    pub fn private(
+        &self,
+        table: &Private<Table>,
+        preparation: &Preparation,
+        rows: impl FnOnce() -> Result<PrivateRows>,
+    ) -> Result<PrivateRecords> {
+        let mut private = lock(&self.private);
+        if let Some(known) = &*private {
+            return Ok(known.share());
+        }
+        let PrivateRows { train, holdout, with_label } = rows()?;
+        let bounds = self.public.bounds;
+        let train = table.try_map(|table| {
+            let train = preparation.apply_to_private_rows(table, &train, "private", with_label)?;
+            Ok(Bounded::within(train, bounds))
+        })?;
+        let holdout = holdout.map(|rows| {
+            table.try_map(|table| {
+                preparation.apply_to_private_rows_for_evaluation(table, &rows, "private hold-out")
+            })
+        });
+        let made = PrivateRecords { train, holdout: holdout.transpose()? };
+        Ok(private.insert(made).share())
+    }
+}
+
+/// What the prepared records of a ranking depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RankingSource {
+    /// The private dataset, and the public ones that are loaded.
+    pub datasets: Vec<ReadingId>,
+    pub preparation: PreparationSettings,
+    pub resize: bool,
+}
+
+/// The records of a ranking.
+pub(super) struct RankingRecords {
+    pub candidates: Vec<Candidate>,
+    pub private: Private<Arc<Dataset>>,
+    pub bounds: Bounds,
+    pub dimension: usize,
+    /// How many classes there are, where labels are classes.
+    pub classes: Option<usize>,
+    pub remark: Option<String>,
+}
+
+/// Where prepared records wait for whoever asks for the same. Copies share them.
+#[derive(Clone, Default)]
+pub struct PreparedStore {
+    pub(super) plan: Arc<Last<Source, PreparedRecords>>,
+    pub(super) ranking: Arc<Last<RankingSource, RankingRecords>>,
+}
+
+impl PreparedStore {
+    /// Drops what it holds, and waits for nobody.
+    pub fn clear(&self) {
+        self.plan.clear();
+        self.ranking.clear();
+    }
+}
+
+impl std::fmt::Debug for PreparedStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PreparedStore(…)")
+    }
+}
+
+/// The last records that were prepared, with their source.
+pub(super) struct Last<S, T> {
+    kept: Mutex<Option<(S, Arc<T>)>>,
+    /// Held by who prepares: the next one may find what it wants then.
+    turn: Mutex<()>,
+}
+
+impl<S, T> Default for Last<S, T> {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), turn: Mutex::default() }
+    }
+}
+
+impl<S: PartialEq, T> Last<S, T> {
+    /// The records from this source: the last ones, or those that `prepare` makes.
+    pub fn get(&self, source: S, prepare: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let _turn = lock(&self.turn);
+        {
+            let mut kept = lock(&self.kept);
+            if let Some((_, records)) = kept.as_ref().filter(|(known, _)| *known == source) {
+                return Ok(Arc::clone(records));
+            }
+            *kept = None;
+        }
+        let records = Arc::new(prepare()?);
+        *lock(&self.kept) = Some((source, Arc::clone(&records)));
+        Ok(records)
+    }
+
+    fn clear(&self) {
+        *lock(&self.kept) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

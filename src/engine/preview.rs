@@ -1,0 +1,134 @@
+//! What a plan would cost, worked out beside everything else.
+//!
+//! The first preview of a plan prepares its records, which may take seconds. So previews have a
+//! thread of their own: launches, and whoever leaves, do not wait for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use super::assembly::propose;
+use super::prepared::PreparedStore;
+use super::{lookup, overlap};
+use crate::adapt::{Plan, ProblemShape};
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{Account, AccountId, Budget, Gap, Standing};
+use crate::privacy::{Calibrated, Guarantee, Watch};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace};
+
+/// What a plan will cost, before anything is spent.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    pub plan: PlanDefinition,
+    pub shape: ProblemShape,
+    pub releases: Plan,
+    pub calibrated: Calibrated,
+    pub account: AccountId,
+    pub budget: Option<Budget>,
+    /// Whether what is spent is a total.
+    pub standing: Standing,
+    /// Everything charged so far and with this plan, at the budget's δ.
+    pub spent: Option<Guarantee>,
+    pub after: Option<Guarantee>,
+    /// How many runs of this plan still fit into the budget, up to
+    /// [`lookup::MOST_RUNS`]; `None` without a budget.
+    pub fits: Option<u64>,
+    /// Why the ledger would refuse it.
+    pub refusal: Option<Error>,
+    pub warnings: Vec<String>,
+}
+
+/// A plan whose preview is asked for, with its datasets.
+struct Asked {
+    session: Session,
+    plan: PlanDefinition,
+    datasets: Vec<Arc<Loaded>>,
+    workspace: Workspace,
+}
+
+/// The thread that works previews out, one after the other. Only the newest of several waiting
+/// is answered.
+pub(super) struct Previewer(Sender<Asked>);
+
+impl Previewer {
+    pub fn start(store: PreparedStore, answer: impl Fn(Result<Preview>) + Send + 'static) -> Self {
+        let (sender, inbox) = channel::<Asked>();
+        thread::spawn(move || {
+            while let Ok(first) = inbox.recv() {
+                let asked = inbox.try_iter().last().unwrap_or(first);
+                let preview = catch_unwind(AssertUnwindSafe(|| asked.preview(&store)));
+                answer(preview.unwrap_or_else(|_| {
+                    Err(Error::failed("the preview crashed").cure("please report the plan"))
+                }));
+            }
+        });
+        Self(sender)
+    }
+
+    pub fn ask(
+        &self,
+        session: Session,
+        plan: PlanDefinition,
+        datasets: Vec<Arc<Loaded>>,
+        workspace: &Workspace,
+    ) {
+        let asked = Asked { session, plan, datasets, workspace: workspace.clone() };
+        // The thread ends only with its owner.
+        let _ = self.0.send(asked);
+    }
+}
+
+impl Asked {
+    fn preview(self, store: &PreparedStore) -> Result<Preview> {
+        let Self { session, plan, datasets, workspace } = self;
+        preview(&session, plan, &datasets, &workspace, store)
+    }
+}
+
+/// What `plan` would cost; what `store` holds is not prepared again.
+pub fn preview(
+    session: &Session,
+    plan: PlanDefinition,
+    datasets: &[Arc<Loaded>],
+    workspace: &Workspace,
+    store: &PreparedStore,
+) -> Result<Preview> {
+    session.check_plan(&plan)?;
+    let loaded: Vec<&Loaded> = datasets.iter().map(Arc::as_ref).collect();
+    let private = loaded.iter().find(|loaded| loaded.definition.name == plan.private);
+    if let Some(private) = private {
+        let publics = loaded.iter().copied().filter(|loaded| loaded.record.is_none());
+        let publics: Vec<&Loaded> = publics.collect();
+        overlap::check(private, &publics, workspace, &Watch::sealed())?;
+    }
+    let proposal = propose(session, &plan.resolved(workspace), &loaded, store)?;
+    let record = private.and_then(|private| private.record.as_ref());
+    let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    let book = workspace.book()?;
+    let mut account = match book.find(record) {
+        Some(account) => account.clone(),
+        None => Account::unopened(record, &book),
+    };
+    account.budget = account.budget.or(session.budgets.get(&plan.private).copied());
+    let events = &proposal.calibrated.events;
+    let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
+    let total = account.total(at)?;
+    let mut warnings = proposal.warnings;
+    warnings.extend(account.gaps().iter().map(Gap::words));
+    warnings.extend(account.large_delta().into_iter().chain(total.remark));
+    Ok(Preview {
+        shape: proposal.problem.shape,
+        releases: proposal.prepared.plan().clone(),
+        account: account.id.clone(),
+        budget: account.budget,
+        standing: total.standing,
+        spent: total.known,
+        fits: lookup::how_many_fit(&account, events),
+        after: account.spent_with(events, at).ok().flatten(),
+        refusal: account.admit(events, plan.target).err(),
+        calibrated: proposal.calibrated,
+        warnings,
+        plan,
+    })
+}

@@ -1,0 +1,197 @@
+//! The steps of an opened run, each judged and written down before the next.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use super::control::Control;
+use super::job::{Moment, Progress};
+use super::judge::Judge;
+use crate::adapt::{Companion, Run, Step};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::accountant::Composition;
+use crate::privacy::ledger::Outcome;
+use crate::privacy::{Calibrated, Released, Spender, Watch};
+use crate::session::RunDirectory;
+use crate::session::resumption::Recorded;
+
+/// Goes along with a run, writes its steps down and tells of them.
+pub(super) struct Steps<'a> {
+    control: &'a Control,
+    judge: &'a Judge<'a>,
+    calibrated: &'a Calibrated,
+    /// Steps that an earlier program took and wrote down.
+    recorded: Option<Recorded>,
+    directory: &'a mut RunDirectory,
+    tell: &'a mut dyn FnMut(Moment),
+    /// The next step was taken before: it is only taken again to get beyond it.
+    again: bool,
+    /// Nobody looks at such a step.
+    unseen: Watch,
+    /// How often each event was drawn before the step, and when the step began.
+    drawn: Vec<u64>,
+    began: Instant,
+    /// The last step.
+    pub taken: u64,
+    /// Time at work, pauses and repeated steps left out.
+    pub worked: Duration,
+    /// Another program can go on where this one ended.
+    pub resumable: bool,
+}
+
+impl<'a> Steps<'a> {
+    pub fn new(
+        control: &'a Control,
+        judge: &'a Judge<'a>,
+        calibrated: &'a Calibrated,
+        recorded: Option<Recorded>,
+        directory: &'a mut RunDirectory,
+        tell: &'a mut dyn FnMut(Moment),
+    ) -> Self {
+        Self {
+            control,
+            judge,
+            calibrated,
+            recorded,
+            directory,
+            tell,
+            again: true,
+            unseen: Watch::sealed(),
+            drawn: Vec::new(),
+            began: Instant::now(),
+            taken: 0,
+            worked: Duration::ZERO,
+            resumable: false,
+        }
+    }
+
+    /// Takes all steps of the run that `start` makes: its model, if it came to one, and how it
+    /// ended. A panic in a method must not take the interface, the terminal or the ledger's
+    /// settlement with it.
+    pub fn take(
+        &mut self,
+        start: impl FnOnce() -> Result<Box<dyn Run>>,
+        spender: &mut Spender,
+    ) -> (Option<Released<Model>>, Result<Outcome>) {
+        let mut model = None;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let mut run = start()?;
+            match run.drive_with(spender, self) {
+                Ok(true) => {
+                    model = Some(run.finish()?);
+                    Ok(Outcome::Finished)
+                }
+                Ok(false) => {
+                    model = run.model();
+                    Ok(Outcome::Stopped)
+                }
+                Err(_) if spender.ran_out() && run.model().is_some() => {
+                    model = run.model();
+                    Ok(Outcome::Stopped)
+                }
+                Err(error) => {
+                    self.resumable |= self.again || spender.is_broken();
+                    Err(error)
+                }
+            }
+        }));
+        (model, ended.unwrap_or_else(|panic| Err(panic_message(panic.as_ref()))))
+    }
+
+    /// How many steps were written down before.
+    fn before(&self) -> Option<u64> {
+        self.recorded.as_ref().map(Recorded::steps)
+    }
+
+    fn write(&mut self, step: &Step, epsilon: f64) -> Result<()> {
+        // What was written of half a step, or of one whose values are lost.
+        if self.before().is_some_and(|before| self.taken <= before) {
+            self.directory.keep_until(self.taken)?;
+        }
+        self.directory.record(step, epsilon, self.judge.watch)
+    }
+}
+
+impl Companion for Steps<'_> {
+    fn watch(&mut self, spender: &Spender) -> Option<&Watch> {
+        self.again &= self.taken < self.before().unwrap_or(0) && spender.is_replaying();
+        if !self.again && !self.control.proceed() {
+            return None;
+        }
+        self.began = Instant::now();
+        self.drawn = spender.counts().to_vec();
+        Some(if self.again { &self.unseen } else { self.judge.watch })
+    }
+
+    fn taken(&mut self, run: &dyn Run, spender: &Spender, mut step: Step) -> Result<()> {
+        if let Some(recorded) = &self.recorded
+            && self.again
+            && spender.counts() == self.drawn
+        {
+            self.taken = step.index;
+            return recorded.check(&step).inspect_err(|_| self.resumable = true);
+        }
+        self.judge.judge(run, &mut step);
+        self.worked += self.began.elapsed();
+        let epsilon = epsilon_of(spender, self.calibrated)?;
+        self.write(&step, epsilon).inspect_err(|_| self.resumable = true)?;
+        self.taken = step.index;
+        (self.tell)(Moment::Stepped(Progress { step, epsilon, worked: self.worked }));
+        Ok(())
+    }
+}
+
+/// ε of everything drawn so far. It is part of the plan, so it tells no more than all of that;
+/// the bound that is quick to compute may be above it.
+pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
+    let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
+    Ok(drawn.epsilon.min(planned.guarantee.epsilon))
+}
+
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::failed(format!("the run crashed: {text}"))
+        .cure("what it drew is charged; please report this with its run.ron")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Adjacency, Allotment, Private, Release, SampledSum, Target};
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_message() {
+        for panic in [
+            catch_unwind(|| panic!("index 7 of 3")).unwrap_err(),
+            catch_unwind(|| panic!("{}", "index 7 of 3")).unwrap_err(),
+        ] {
+            let error = panic_message(panic.as_ref());
+            assert!(error.to_string().contains("index 7 of 3"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_spent_so_far_grows_to_what_the_whole_plan_costs_and_not_beyond() {
+        let kind = SampledSum { sensitivity: 1.0, numbers: 1, rate: 0.2 };
+        let sum = Release::new("sum", kind);
+        let what = "a sum".to_owned();
+        let plan = sum.announced(what, 40, Allotment::Share(1.0), Adjacency::ZeroOut);
+        let calibrated = calibrate(&[plan], Target { epsilon: 2.0, delta: 1e-4 }).unwrap();
+        let mut spender = Spender::rehearsal(&calibrated, 1);
+        let (mut before, data) = (0.0, Private::new(()));
+        for _ in 0..40 {
+            data.release_sampled_sum(&mut spender, sum, |()| 9, |(), _, _| ()).unwrap();
+            let epsilon = epsilon_of(&spender, &calibrated).unwrap();
+            assert!(epsilon >= before);
+            before = epsilon;
+        }
+        assert_eq!(before, calibrated.guarantee.epsilon);
+        let quick = Composition::of(&spender.drawn()).unwrap().running(1e-4).unwrap();
+        assert!(quick.epsilon > before, "the quick bound alone would do");
+    }
+}
