@@ -162,19 +162,20 @@ fn as_text(advice: &Advice, plan: &PlanDefinition) -> String {
     lines.push("Error relative to public data alone (below 1 is better):".to_owned());
     let rows: Vec<&Line> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);
-    let head: String =
-        advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e)))).collect();
+    let head = advice.epsilons.iter().map(|e| format!("{:>10}", format!("ε {}", round(*e))));
+    let head = head.collect::<Vec<_>>().concat();
     lines.push(format!("  {}{head}   best in", " ".repeat(width)));
     for line in rows {
         let title = line.player.title();
         let pad = " ".repeat(width - title.chars().count());
-        let cells: String = (0..advice.epsilons.len())
+        let cells = (0..advice.epsilons.len())
             .map(|k| {
                 let ratio = line.standings.get(k).copied().flatten().map(|found| found.ratio);
                 let mark = if advice.is_choice(line, k) { "*" } else { " " };
                 format!("{:>9}{mark}", ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}")))
             })
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
             (_, Some(found)) if line.player == Player::NoPrivacy => {
                 format!("  of {}", found.scenes)

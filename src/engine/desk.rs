@@ -20,6 +20,7 @@ use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::Previewer;
 use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
+use super::rehearse::{self, REPETITIONS, RehearsalJob};
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
@@ -98,6 +99,13 @@ pub enum Request {
         watch: Watch,
         control: Control,
     },
+    /// Let public data play the private role for this plan.
+    Rehearse {
+        id: JobId,
+        session: Session,
+        plan: PlanDefinition,
+        stop: Arc<AtomicBool>,
+    },
     /// Put the public datasets in order.
     Rank {
         id: JobId,
@@ -155,6 +163,10 @@ pub enum Report {
         id: JobId,
         news: RankNews,
     },
+    Rehearsal {
+        id: JobId,
+        news: RehearsalNews,
+    },
     Trouble(Error),
     /// Something worth a line on the screen.
     Remark(String),
@@ -164,6 +176,12 @@ pub enum Report {
 pub enum News {
     Moment(Moment),
     Ended(Box<Result<Summary>>),
+}
+
+#[derive(Debug)]
+pub enum RehearsalNews {
+    Progressed(Box<rehearse::Progress>),
+    Ended(Box<Result<rehearse::Progress>>),
 }
 
 #[derive(Debug)]
@@ -424,6 +442,21 @@ impl Clerk {
             Request::Launch { id, session, plan, watch, control } => {
                 self.launch(id, session, plan, watch, control);
             }
+            Request::Rehearse { id, session, plan, stop } => {
+                let (datasets, workspace) = (self.datasets(&plan)?, self.workspace.clone());
+                let job = RehearsalJob {
+                    session,
+                    plan,
+                    datasets,
+                    workspace,
+                    epsilons: Vec::new(),
+                    methods: Vec::new(),
+                    repetitions: REPETITIONS,
+                    part: (0, 1),
+                    stop,
+                };
+                self.rehearse(id, job);
+            }
             Request::Rank { id, session, watch, control, manner } => {
                 // Whoever could not be read is left out.
                 let names = session.ranking.public_names(&session).into_iter();
@@ -600,6 +633,21 @@ impl Clerk {
             if let Ok(book) = job.workspace.book() {
                 tray.put(ledger_report(book));
             }
+        });
+    }
+
+    fn rehearse(&self, id: JobId, job: RehearsalJob) {
+        let tray = Arc::clone(&self.tray);
+        thread::spawn(move || {
+            let mut tell = |progress: &rehearse::Progress| {
+                let news = RehearsalNews::Progressed(Box::new(progress.clone()));
+                tray.put(Report::Rehearsal { id, news });
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| rehearse::rehearse(&job, &mut tell)));
+            let result = result.unwrap_or_else(|_| {
+                Err(Error::failed("the rehearsal crashed").cure("please report the session"))
+            });
+            tray.put(Report::Rehearsal { id, news: RehearsalNews::Ended(Box::new(result)) });
         });
     }
 

@@ -9,9 +9,9 @@ use super::assembly::{Assembly, assemble, refuse_overlap};
 use super::cautions;
 use super::control::Control;
 use super::judge::{Judge, Scores};
-use super::overlap;
 use super::prepared::PreparedStore;
 use super::steps::Steps;
+use super::{overlap, rehearse};
 use crate::adapt::Step;
 use crate::error::{Error, Result};
 use crate::privacy::accountant::Composition;
@@ -19,6 +19,7 @@ use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
     CuratorOnly, Guarantee, Ledger, NoiseSource, Spender, Target, Transcript, Watch,
 };
+use crate::rehearsal::Player;
 use crate::session::certificate::{self, Certificate, Facts};
 use crate::session::resumption::{self, Origin, Recorded};
 use crate::session::signature;
@@ -188,6 +189,13 @@ impl Job {
         overlap::check(private, &publics, &self.workspace, &self.watch)
     }
 
+    /// That rehearsals on public data had the plan lose to these alone.
+    fn forewarned(&self) -> Option<String> {
+        let plan = &self.plan;
+        let advice = rehearse::known(plan, &self.loaded(), &self.workspace)?;
+        advice.warning(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
+    }
+
     /// What program, session and data are now.
     pub(super) fn origin(&self, session: &Path) -> Result<Origin> {
         Origin::of(session, &self.loaded(), self.watch.is_sealed())
@@ -241,7 +249,7 @@ pub(super) fn perform(
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.prepared.plan().steps,
-        warnings: assembly.warnings.iter().chain(&notes).cloned().collect(),
+        warnings: assembly.warnings.iter().chain(&notes).cloned().chain(job.forewarned()).collect(),
         cautions: cautions::of(
             &assembly.private,
             private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),

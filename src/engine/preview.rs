@@ -10,11 +10,12 @@ use std::thread;
 
 use super::assembly::propose;
 use super::prepared::PreparedStore;
-use super::{lookup, overlap};
+use super::{lookup, overlap, rehearse};
 use crate::adapt::{Plan, ProblemShape};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{Account, AccountId, Budget, Gap, Standing};
 use crate::privacy::{Calibrated, Guarantee, Watch};
+use crate::rehearsal::advice::Advice;
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
 /// What a plan will cost, before anything is spent.
@@ -37,6 +38,8 @@ pub struct Preview {
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
+    /// What rehearsals on public data had said.
+    pub rehearsed: Option<Advice>,
 }
 
 /// A plan whose preview is asked for, with its datasets.
@@ -129,6 +132,7 @@ pub fn preview(
         refusal: account.admit(events, plan.target).err(),
         calibrated: proposal.calibrated,
         warnings,
+        rehearsed: rehearse::known(&plan, &loaded, workspace),
         plan,
     })
 }

@@ -16,12 +16,12 @@ use super::assembly::{pool, shared_classes};
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
-use crate::data::{DatasetDefinition, Missing, Table, Task};
+use crate::data::{DatasetDefinition, Missing, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 use crate::rehearsal::advice::{Advice, Entry, Results};
 use crate::rehearsal::{Declared, Player, Stage, Terms, player};
-use crate::session::notebook::{Key, Notebook};
+use crate::session::notebook::{self, Key, Notebook};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
 
 /// How often a signal is looked for.
@@ -78,9 +78,9 @@ pub struct Progress {
 /// Rehearses until all is done or `stop` is set; `tell` hears after every trial.
 pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<Progress> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
-    let (stage, key) = stage_of(job, &loaded)?;
+    let stage = stage_of(job, &loaded)?;
     let players = players(job, &loaded)?;
-    let mut notebook = Notebook::open(&job.workspace, &key)?;
+    let mut notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
     let mut results = Results::new(&stage, &players);
     let mut waiting = Vec::new();
     let (part, parts) = job.part;
@@ -128,20 +128,16 @@ pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<P
         progress.advice = results.advice(job.plan.target.epsilon);
         tell(&progress);
     }
+    let summary = serde_json::to_string(&progress.advice)
+        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+    notebook.sum_up(&summary)?;
     Ok(progress)
 }
 
-/// The public records of a plan as a stage, and a name for everything that a loss depends on.
-pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<(Stage, String)> {
+/// The public records of a plan as a stage.
+pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     let plan = &job.plan;
-    let find = |name: &str| {
-        loaded
-            .iter()
-            .find(|loaded| loaded.definition.name == name)
-            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
-    };
-    let private = find(&plan.private)?;
-    let publics = plan.public.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?;
+    let (private, publics) = roles(plan, loaded)?;
     let own = &publics[0].definition;
     let Some(label) = own.label.clone().filter(|_| private.definition.label == own.label) else {
         return Err(Error::usage(format!(
@@ -185,31 +181,57 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<(Stage, String
         preparation: plan.preparation.clone(),
         seed: plan.seed,
     };
-    let about = &private.definition;
-    let facts = (
-        (
-            STEPS_VERSION,
-            publics.iter().map(|public| public.definition.fingerprint.clone()).collect::<Vec<_>>(),
-        ),
-        (&definition, &shifted, &plan.public),
-        (records, about.missing, &about.unknown_labels),
-        (terms.delta, &terms.preparation, terms.seed),
-    );
-    let facts = ron::to_string(&facts)
-        .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
-    let name = Sha256::digest(facts).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let declared = Declared { records, definition: about.clone() };
+    let declared = Declared { records, definition: private.definition.clone() };
     let owners = (owners.as_slice(), plan.public.as_slice());
     let stage = Stage::new(table, definition, declared, terms, owners, &shifted)?;
     if stage.scenes().is_empty() {
         return Err(Error::refused(format!(
-            "the public data of '{}' cannot play the private role: no dataset, and no column's \
-             values, leave enough records on both sides",
-            label
+            "the public data of '{label}' cannot play the private role: no dataset, and no \
+             column's values, leave enough records on both sides"
         ))
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
-    Ok((stage, name))
+    Ok(stage)
+}
+
+/// The private dataset of a plan, and the public ones.
+fn roles<'a>(
+    plan: &PlanDefinition,
+    loaded: &[&'a Loaded],
+) -> Result<(&'a Loaded, Vec<&'a Loaded>)> {
+    let find = |name: &String| {
+        let mut all = loaded.iter().copied();
+        all.find(|loaded| loaded.definition.name == *name)
+            .ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
+    };
+    Ok((find(&plan.private)?, plan.public.iter().map(find).collect::<Result<Vec<_>>>()?))
+}
+
+/// A name for everything that a loss depends on, beside player, ε and repetition.
+fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
+    let (private, publics) = roles(plan, loaded)?;
+    // Wherever the files lie: public ones are known by their fingerprints.
+    let nowhere = |loaded: &Loaded| DatasetDefinition {
+        source: Source::Builtin(String::new()),
+        ..loaded.definition.clone()
+    };
+    let facts = (
+        STEPS_VERSION,
+        (nowhere(private), private.rows),
+        publics.into_iter().map(nowhere).collect::<Vec<_>>(),
+        (plan.target.delta, &plan.preparation, plan.holdout, plan.seed),
+    );
+    let facts = ron::to_string(&facts)
+        .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
+    let digest = Sha256::digest(facts);
+    let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
+    Ok(format!("{start:016x}"))
+}
+
+/// What the last rehearsal of a plan's data advised, where there was one.
+pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -> Option<Advice> {
+    let name = name_of(plan, loaded).ok()?;
+    serde_json::from_str(&notebook::summary(workspace, &name)?).ok()
 }
 
 /// Whether all tables have numbers there, or all have text: who plays must be told apart alike.
@@ -236,8 +258,11 @@ fn shifted<'a>(definitions: impl Iterator<Item = &'a DatasetDefinition>) -> Resu
 fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
     let private = loaded.iter().find(|loaded| loaded.definition.name == job.plan.private);
     let task = private.map_or(Task::Regression, |private| private.definition.task);
-    let mut players =
-        if job.methods.is_empty() { player::players(task) } else { player::chosen(&job.methods)? };
+    let mut players = if job.methods.is_empty() {
+        player::players(task)
+    } else {
+        player::chosen(&job.methods, task)?
+    };
     adapt::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
     let plan = Player::Method { id: job.plan.method.clone(), settings: job.plan.settings.clone() };
     if job.methods.is_empty() && !players.contains(&plan) {

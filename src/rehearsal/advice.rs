@@ -4,7 +4,9 @@
 //! run: only ratios to public data alone carry over. So a player is judged by the mean, over
 //! scenes, of the logarithm of its ratio.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::player::Player;
 use super::stage::Stage;
@@ -62,7 +64,7 @@ pub struct Results {
 }
 
 /// How a player did at one ε, as ratios to public data alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     pub ratio: f64,
     /// In the best and in the worst scene.
@@ -74,7 +76,7 @@ pub struct Standing {
 }
 
 /// A player with how it did at each ε.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub player: Player,
     pub standings: Vec<Option<Standing>>,
@@ -83,7 +85,7 @@ pub struct Line {
 }
 
 /// What to do at each ε.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     pub epsilons: Vec<f64>,
     /// The plan's ε in that list.
@@ -216,12 +218,42 @@ impl Advice {
         Some((&line.player, line.standings[k]?))
     }
 
+    /// How a plan's own method and settings did at the ε next to the plan's.
+    pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<Standing> {
+        let near = |k: &usize| (self.epsilons[*k].ln() - epsilon.ln()).abs();
+        let k = (0..self.epsilons.len()).min_by(|a, b| near(a).total_cmp(&near(b)))?;
+        self.lines.iter().find(|line| line.player == *plan)?.standings[k]
+    }
+
+    /// That a plan lost to public data alone, where it did.
+    pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
+        let standing = self.of_plan(plan, epsilon)?;
+        (standing.ratio > 1.0 + NOTICEABLE).then(|| {
+            format!(
+                "in {} rehearsals on public data {} had {} than public data alone, which cost \
+                 nothing",
+                standing.scenes,
+                plan.title(),
+                better(standing)
+            )
+        })
+    }
+
     /// What to do, in sentences.
     pub fn sentences(&self) -> Vec<String> {
-        let Some((player, standing)) = self.chosen(self.at) else {
+        let waiting = self.waiting();
+        let Some((player, standing)) = self.chosen(self.at).filter(|_| waiting < self.lines.len())
+        else {
             return vec!["Nothing is known yet.".to_owned()];
         };
         let epsilon = compact(self.epsilons[self.at]);
+        if waiting > 0 {
+            let s = if waiting == 1 { "" } else { "s" };
+            return vec![format!(
+                "So far, at ε {epsilon}: {} is best, and {waiting} method{s} have not been played.",
+                player.title(),
+            )];
+        }
         let mut said = vec![if *player == Player::PublicOnly {
             format!(
                 "At ε {epsilon} use public data alone and spend nothing: {}.",
@@ -238,8 +270,16 @@ impl Advice {
         }];
         said.extend(self.ends());
         said.extend(self.near_no_privacy());
-        said.extend(self.doubt(standing));
+        said.extend(doubt(standing));
         said
+    }
+
+    /// Methods of which nothing is known yet.
+    fn waiting(&self) -> usize {
+        let open = |line: &&Line| {
+            line.player.spends() && line.failed.is_none() && line.standings[self.at].is_none()
+        };
+        self.lines.iter().filter(open).count()
     }
 
     /// That every method loses to public data alone.
@@ -248,11 +288,7 @@ impl Advice {
         let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
         match found.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio)) {
             Some((line, standing)) => {
-                format!(
-                    "the best method, {}, was {} than it",
-                    line.player.title(),
-                    better(standing)
-                )
+                format!("the best method, {}, had {}", line.player.title(), better(standing))
             }
             None => "no method fits".to_owned(),
         }
@@ -282,74 +318,75 @@ impl Advice {
         (!said.is_empty()).then(|| capital(&said.join("; ")) + ".")
     }
 
-    /// The ε at which the choice comes near to private data without privacy.
+    /// What privacy costs: how near the choice is to private data without any.
     fn near_no_privacy(&self) -> Option<String> {
+        const NEAR: f64 = 1.05;
         let line = self.lines.iter().find(|line| line.player == Player::NoPrivacy)?;
         let excess: Vec<f64> = (0..self.epsilons.len())
             .map(|k| Some(self.chosen(k)?.1.ratio / line.standings[k]?.ratio))
             .collect::<Option<_>>()?;
-        const NEAR: f64 = 1.05;
-        let at = excess.iter().position(|excess| *excess <= NEAR);
-        Some(match at {
-            Some(0) => format!(
-                "From ε {} on it is within 5 % of a linear model of the private data without any \
-                 privacy.",
-                compact(self.epsilons[0])
-            ),
+        let other = "a linear model of the private data alone, without any privacy";
+        let here = excess[self.at];
+        if here < 1.0 - NOTICEABLE {
+            let more = 100.0 * (1.0 / here - 1.0);
+            return Some(format!("For comparison: {other}, had {more:.0} % more error than it."));
+        }
+        Some(match excess.iter().position(|excess| *excess <= NEAR) {
+            Some(0) => {
+                let least = compact(self.epsilons[0]);
+                format!("From ε {least} on it is within 5 % of {other}.")
+            }
             Some(k) => {
                 // On a line between the two, in the logarithm of ε.
                 let share = (excess[k - 1] - NEAR) / (excess[k - 1] - excess[k]);
                 let (from, to) = (self.epsilons[k - 1].ln(), self.epsilons[k].ln());
+                let epsilon = (from + share * (to - from)).exp();
+                format!("To be within 5 % of {other}: ε ≈ {epsilon:.2}.")
+            }
+            None => {
+                let last = compact(*self.epsilons.last()?);
+                let less = 100.0 * (1.0 - 1.0 / excess.last()?);
                 format!(
-                    "To be within 5 % of a linear model of the private data without any privacy: \
-                     ε ≈ {:.2}.",
-                    (from + share * (to - from)).exp()
+                    "For comparison: {other}, still had {less:.0} % less error than it at ε {last}."
                 )
             }
-            None => format!(
-                "A linear model of the private data without any privacy stays {:.0} % better up to \
-                 ε {}.",
-                100.0 * (1.0 - 1.0 / excess.last()?),
-                compact(*self.epsilons.last()?)
-            ),
         })
-    }
-
-    /// How far the rehearsals can be trusted.
-    fn doubt(&self, standing: Standing) -> Vec<String> {
-        let mut said = Vec::new();
-        let winners: BTreeSet<Option<usize>> = self.choice.iter().copied().collect();
-        if standing.scenes < 2 {
-            said.push("There is one rehearsal only: nobody knows how far it carries.".to_owned());
-        } else if standing.least < 1.0 - NOTICEABLE && standing.most > 1.0 + NOTICEABLE {
-            said.push(
-                "The rehearsals disagree on whether it beats public data alone: expect either."
-                    .to_owned(),
-            );
-        }
-        let _ = winners;
-        said.push(
-            "Ratios and orders carry over to the private data, as far as they differ from the \
-             public data like these from each other; errors themselves do not."
-                .to_owned(),
-        );
-        said
     }
 }
 
-/// `31 % (12–44) less error`.
+/// How far the rehearsals can be trusted.
+fn doubt(standing: Standing) -> Vec<String> {
+    let mut said = Vec::new();
+    if standing.scenes < 2 {
+        said.push("There is one rehearsal only: nobody knows how far it carries.".to_owned());
+    } else if standing.least < 1.0 - NOTICEABLE && standing.most > 1.0 + NOTICEABLE {
+        said.push(
+            "The rehearsals disagree on whether it beats public data alone: expect either."
+                .to_owned(),
+        );
+    }
+    said.push(
+        "This holds as far as the private data differ from the public ones as these do from each \
+         other. Ratios and orders carry over; errors themselves do not."
+            .to_owned(),
+    );
+    said
+}
+
+/// `31 % (12 to 44) less error`.
 fn better(standing: Standing) -> String {
     let gain = |ratio: f64| 100.0 * (1.0 - ratio);
-    let percent = |x: f64| format!("{:.0}", x.abs());
     let (mean, best, worst) = (gain(standing.ratio), gain(standing.least), gain(standing.most));
-    if mean >= 0.0 {
-        let worst = if worst < -0.5 { format!("−{}", percent(worst)) } else { percent(worst) };
-        format!("{} % ({worst} to {}) less error", percent(mean), percent(best))
+    let (word, mean, low, high) =
+        if mean >= 0.0 { ("less", mean, worst, best) } else { ("more", -mean, -best, -worst) };
+    let signed =
+        |x: f64| if x < -0.5 { format!("−{:.0}", -x) } else { format!("{:.0}", x.abs()) };
+    let range = if standing.scenes > 1 {
+        format!(" ({} to {})", signed(low), signed(high))
     } else {
-        let (low, high) = (-best, -worst);
-        let low = if low < -0.5 { format!("−{}", percent(low)) } else { percent(low) };
-        format!("{} % ({low} to {}) more error", percent(mean), percent(high))
-    }
+        String::new()
+    };
+    format!("{mean:.0} %{range} {word} error")
 }
 
 fn capital(text: &str) -> String {
@@ -403,7 +440,7 @@ mod tests {
         let said = advice.sentences().join(" ");
         assert!(said.contains("use Public shape: best in 1 of 2"), "{said}");
         assert!(said.contains("10 % (10 to 10) less error"), "{said}");
-        assert!(said.contains("stays 29 % better up to ε 2"), "{said}");
+        assert!(said.contains("still had 29 % less error than it at ε 2"), "{said}");
     }
 
     #[test]
@@ -413,7 +450,7 @@ mod tests {
         assert_eq!(advice.choice, [Some(0), Some(2)]);
         let said = advice.sentences().join(" ");
         assert!(said.contains("use public data alone and spend nothing"), "{said}");
-        assert!(said.contains("Public shape, was 20 % (20 to 20) more error"), "{said}");
+        assert!(said.contains("Public shape, had 20 % (20 to 20) more error"), "{said}");
         assert!(said.contains("Up to ε 0.5 public data alone is as good"), "{said}");
     }
 

@@ -22,6 +22,11 @@ pub enum Player {
 }
 
 impl Player {
+    /// What a plan would do.
+    pub fn of_plan(method: &str, settings: &BTreeMap<String, Value>) -> Self {
+        Self::Method { id: method.to_owned(), settings: settings.clone() }
+    }
+
     pub fn method(id: &str) -> Self {
         Self::Method { id: id.to_owned(), settings: BTreeMap::new() }
     }
@@ -65,10 +70,16 @@ pub fn players(task: Task) -> Vec<Player> {
     [Player::PublicOnly, Player::NoPrivacy].into_iter().chain(methods).collect()
 }
 
-/// The methods that are asked for, beside what is always shown.
-pub fn chosen(methods: &[String]) -> Result<Vec<Player>> {
+/// Those of the methods asked for that fit the task, beside what is always shown.
+pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     let asked =
         methods.iter().map(|id| adapt::method(id).map(|method| Player::method(method.spec().id)));
-    let asked = asked.collect::<Result<Vec<_>>>()?;
-    Ok([Player::PublicOnly, Player::NoPrivacy].into_iter().chain(asked).collect())
+    let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
+    for id in methods {
+        let spec = adapt::method(id)?.spec();
+        if spec.task == task {
+            players.push(Player::method(spec.id));
+        }
+    }
+    Ok(players)
 }

@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Workspace;
 use crate::error::{Error, Result};
+use crate::files;
 
 const FOLDER: &str = "rehearsals";
 const ENDING: &str = "jsonl";
+const SUMMARY: &str = "advice.json";
 
 /// Which trial it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,6 +63,13 @@ impl Notebook {
         Ok(Self { folder, file: None, known })
     }
 
+    /// Keeps what follows from all of it, for who has no time to read it.
+    pub fn sum_up(&self, summary: &str) -> Result<()> {
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
+        files::write(&self.folder.join(SUMMARY), summary.as_bytes())
+    }
+
     pub fn find(&self, key: &Key) -> Option<f64> {
         self.known.get(&key.words()).copied()
     }
@@ -81,6 +90,11 @@ impl Notebook {
         self.known.insert(words, loss);
         Ok(())
     }
+}
+
+/// What [`Notebook::sum_up`] kept.
+pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
+    std::fs::read_to_string(workspace.folder().join(FOLDER).join(name).join(SUMMARY)).ok()
 }
 
 /// A file that no other process writes.

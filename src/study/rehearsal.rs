@@ -81,8 +81,11 @@ impl Subject {
             acting: (source..all.rows()).collect(),
         };
         let real = Stage::with_scenes(all, definition, private, terms, vec![scene]);
-        let players =
-            if methods.is_empty() { player::players(case.task) } else { player::chosen(methods)? };
+        let players = if methods.is_empty() {
+            player::players(case.task)
+        } else {
+            player::chosen(methods, case.task)?
+        };
         Ok(Self { name: case.name, players, rehearsed, real })
     }
 

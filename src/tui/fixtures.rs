@@ -103,6 +103,7 @@ fn first_preview() -> Preview {
         refusal: None,
         calibrated: proposal.calibrated,
         warnings: proposal.warnings,
+        rehearsed: None,
         plan,
     }
 }

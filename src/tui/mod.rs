@@ -32,6 +32,7 @@ pub mod history;
 pub mod keymap;
 pub mod keys;
 pub mod live_ranking;
+mod live_rehearsal;
 pub mod live_run;
 pub mod notice;
 pub mod popup;

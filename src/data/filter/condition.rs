@@ -85,7 +85,9 @@ impl Condition {
     pub fn name_columns<'a>(&'a self, named: &mut BTreeSet<&'a str>) {
         match self {
             Self::Any(parts) | Self::All(parts) => {
-                parts.iter().for_each(|part| part.name_columns(named));
+                for part in parts {
+                    part.name_columns(named);
+                }
             }
             Self::Not(part) => part.name_columns(named),
             Self::Comparison(comparison) => {

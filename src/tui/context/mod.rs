@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use super::history::History;
 use super::live_ranking::LiveRanking;
+use super::live_rehearsal::LiveRehearsal;
 use super::live_run::LiveRun;
 use super::notice::{Level, Notice, one_line};
 use super::popup;
@@ -57,6 +58,7 @@ pub struct Context {
     /// Steps per second for the next run.
     pub pace: Option<f64>,
     pub ranking: LiveRanking,
+    pub rehearsal: LiveRehearsal,
     /// Runs of the workspace; `None` until their directories have been read once.
     pub archive: Option<Vec<ArchivedRun>>,
     pub book: Option<Book>,
@@ -164,6 +166,7 @@ impl Context {
             runs: Vec::new(),
             pace: None,
             ranking: LiveRanking::default(),
+            rehearsal: LiveRehearsal::default(),
             archive: None,
             book: None,
             digests: Vec::new(),

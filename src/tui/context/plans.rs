@@ -1,13 +1,18 @@
 //! The shown plan: its cost, its settings, launching it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::{Change, Context};
 use crate::data::{PreparationSettings, Role, Task};
 use crate::engine::{Control, Request};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
+use crate::rehearsal::Player;
+use crate::rehearsal::advice::Advice;
 use crate::session::{PlanDefinition, Session};
+use crate::tui::live_rehearsal::{LiveRehearsal, Work};
 use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 
@@ -56,6 +61,60 @@ impl Context {
         self.changed();
         self.say(Level::Info, "took the settings of the earlier run; u undoes it");
         self.ask_preview();
+    }
+
+    /// Lets public data play the private role for the shown plan. Nothing is spent.
+    pub fn rehearse(&mut self) {
+        let Some(plan) = self.shown_plan().cloned() else { return };
+        let mut names = std::iter::once(&plan.private).chain(&plan.public);
+        if let Some(name) = names.find(|name| self.is_loading(name)) {
+            let text = format!("'{name}' is still being read");
+            return self.say(Level::Warning, text);
+        }
+        self.rehearsal.stop();
+        let (id, stop) = (self.rehearsal.started + 1, Arc::new(AtomicBool::new(false)));
+        let work = Some(Work { id, stop: Arc::clone(&stop) });
+        self.rehearsal = LiveRehearsal {
+            plan: Some(plan.clone()),
+            work,
+            progress: None,
+            shown: true,
+            started: id,
+        };
+        self.notice = None;
+        self.ask(Request::Rehearse { id, session: self.session.clone(), plan, stop });
+    }
+
+    /// The method that the rehearsal advises becomes that of the shown plan.
+    pub fn take_advice(&mut self) {
+        let advice = self.shown_plan().and_then(|plan| self.advice(plan)).cloned();
+        let Some(advice) = advice else {
+            return self.say(Level::Info, "nothing is advised yet: r rehearses the plan, for free");
+        };
+        match advice.chosen(advice.at) {
+            Some((Player::Method { id, settings }, _)) => {
+                let plan = &mut self.session.plans[self.plan.index];
+                plan.method.clone_from(id);
+                plan.settings.clone_from(settings);
+                self.changed();
+                self.say(Level::Info, "took the advised method; u undoes it");
+                self.ask_preview();
+            }
+            _ => self.say(
+                Level::Warning,
+                "public data alone are advised at this ε: no run is worth its ε",
+            ),
+        }
+    }
+
+    /// What rehearsals say of a plan's data: of this sitting, or of an earlier one.
+    pub fn advice(&self, plan: &PlanDefinition) -> Option<&Advice> {
+        let live = self.rehearsal.progress.as_ref().filter(|_| self.rehearsal.fits(plan));
+        let earlier = || match &self.plan.preview {
+            Some(Ok(preview)) => preview.rehearsed.as_ref(),
+            _ => None,
+        };
+        live.map(|progress| &progress.advice).or_else(earlier)
     }
 
     pub fn launch(&mut self, plan: PlanDefinition) {

@@ -9,6 +9,7 @@ use crate::engine::{Report, Request};
 use crate::session::Session;
 use crate::tui::history::History;
 use crate::tui::live_ranking::LiveRanking;
+use crate::tui::live_rehearsal::LiveRehearsal;
 use crate::tui::notice::Level;
 use crate::tui::popup::dataset_form::DatasetForm;
 use crate::tui::popup::file_browser::FileBrowser;
@@ -110,6 +111,14 @@ impl Context {
                 }
                 self.leave_when_done();
             }
+            Report::Rehearsal { id, news } => match self.rehearsal.hear(id, news) {
+                None => {}
+                Some(Ok(line)) => {
+                    self.say(Level::Good, line);
+                    self.ask_preview();
+                }
+                Some(Err(error)) => self.complain(&error),
+            },
             Report::Trouble(error) => self.complain(&error),
             Report::Remark(text) => self.say(Level::Info, text),
         }
@@ -127,6 +136,8 @@ impl Context {
         }
         // Numbers go on: news of another session's ranking must not be taken for this one's.
         self.ranking = LiveRanking { started: self.ranking.started, ..LiveRanking::default() };
+        self.rehearsal.stop();
+        self.rehearsal = LiveRehearsal { started: self.rehearsal.started, ..Default::default() };
         self.datasets.clear();
         self.peeked = None;
         (self.plan, self.queue) = (ShownPlan::default(), Queue::default());

@@ -1,5 +1,6 @@
 //! Plan: how a model is adapted, and what that costs.
 
+mod expect;
 mod form;
 mod state;
 mod update;

@@ -3,6 +3,7 @@
 use super::form::{PRESETS, PlanField, Way};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
 use crate::engine::Request;
+use crate::rehearsal::Player;
 use crate::session::{ArchivedRun, PlanDefinition};
 use crate::tui::context::{Context, Popup};
 use crate::tui::keys::{also, show};
@@ -27,6 +28,9 @@ pub const KEYS: Keys<PlanScreen> = &[
     show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
     show(&["a"], "queue", "append this plan to the queue", enqueue),
     show(&["w"], "work", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
+    show(&["r"], "rehearse", "play this plan on public data, free; then: what to expect, or what it costs", rehearse),
+    also(&["R"], "stop rehearsal", "stop the rehearsal, or go on with it", stop_rehearsal),
+    show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["p"], "preset", "take a preset for this plan", preset),
     also(&["c"], "copy earlier", "take the settings of an earlier run", copy_earlier),
     also(&["n"], "new plan", "new plan, copied from this one", new_plan),
@@ -50,9 +54,15 @@ fn launch(_: &mut PlanScreen, context: &mut Context) {
     if let Some(refusal) = refusal {
         return context.complain(&refusal);
     }
+    let player = Player::of_plan(&plan.method, &plan.settings);
+    let lost = context.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
     let text = format!(
-        "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.",
-        plan.name, plan.target.epsilon, plan.target.delta, plan.private
+        "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.{}",
+        plan.name,
+        plan.target.epsilon,
+        plan.target.delta,
+        plan.private,
+        lost.map_or(String::new(), |lost| format!(" But {lost}."))
     );
     context.confirm(text, "launch", |context| {
         if let Some(plan) = context.shown_plan().cloned() {
@@ -60,6 +70,26 @@ fn launch(_: &mut PlanScreen, context: &mut Context) {
             context.launch(plan);
         }
     });
+}
+
+fn rehearse(_: &mut PlanScreen, context: &mut Context) {
+    let fits = context.shown_plan().is_some_and(|plan| context.rehearsal.fits(plan));
+    let stopped = context.rehearsal.work.is_none()
+        && context.rehearsal.progress.as_ref().is_none_or(|state| state.done < state.total);
+    if fits && !(stopped && context.rehearsal.shown) {
+        context.rehearsal.shown = !context.rehearsal.shown;
+    } else {
+        context.rehearse();
+    }
+}
+
+fn stop_rehearsal(_: &mut PlanScreen, context: &mut Context) {
+    if context.rehearsal.work.is_some() {
+        // It tells itself that it has stopped.
+        context.rehearsal.stop();
+    } else {
+        context.rehearse();
+    }
 }
 
 fn edit(screen: &mut PlanScreen, context: &mut Context) {

@@ -4,6 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
+use super::expect::expectations;
 use super::form::{PlanField, Way, fields};
 use super::state::{FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, Explained};
@@ -11,6 +12,7 @@ use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Standing;
+use crate::rehearsal::Player;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::notice::one_line;
@@ -97,7 +99,12 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     };
     let [cost, queue] =
         cost.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(queue_rows)]));
-    costs(screen, context, canvas, cost);
+    let rehearsal = &context.rehearsal;
+    if rehearsal.shown && rehearsal.fits(plan) {
+        expectations(context, canvas, cost);
+    } else {
+        costs(screen, context, canvas, cost);
+    }
     if queue_rows > 0 {
         queued(screen, context, canvas, queue);
     }
@@ -195,6 +202,14 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
         None => Line::styled("can be launched: press l", theme.good),
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
+    let plan = &preview.plan;
+    let player = Player::of_plan(&plan.method, &plan.settings);
+    let advice = context.advice(plan);
+    lines.push(match advice.map(|advice| advice.warning(&player, plan.target.epsilon)) {
+        None => Line::styled("not rehearsed: r does, on public data, for free", theme.muted),
+        Some(None) => Line::styled("rehearsed on public data: r shows it", theme.good),
+        Some(Some(lost)) => Line::styled(format!("note: {lost}"), theme.warning),
+    });
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
     let budget_words = match preview.budget {
         Some(budget) => {

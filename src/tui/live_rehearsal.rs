@@ -1,0 +1,70 @@
+//! A rehearsal as the interface follows it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::desk::{JobId, RehearsalNews};
+use crate::engine::rehearse::Progress;
+use crate::error::Result;
+use crate::session::PlanDefinition;
+
+#[derive(Debug, Default)]
+pub struct LiveRehearsal {
+    /// The plan that it is for.
+    pub plan: Option<PlanDefinition>,
+    pub work: Option<Work>,
+    pub progress: Option<Progress>,
+    /// Whether it stands in place of the costs.
+    pub shown: bool,
+    /// How many rehearsals were started: the number of the last one.
+    pub started: JobId,
+}
+
+/// A rehearsal under way.
+#[derive(Debug)]
+pub struct Work {
+    pub id: JobId,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl LiveRehearsal {
+    /// Whether what it says holds for a plan: method, settings and ε may differ.
+    pub fn fits(&self, plan: &PlanDefinition) -> bool {
+        self.plan.as_ref().is_some_and(|own| {
+            (&own.private, &own.public, own.target.delta, &own.preparation)
+                == (&plan.private, &plan.public, plan.target.delta, &plan.preparation)
+                && (own.holdout, own.seed) == (plan.holdout, plan.seed)
+        })
+    }
+
+    pub fn stop(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes in news of the rehearsal; a line for the user when it has ended.
+    pub fn hear(&mut self, id: JobId, news: RehearsalNews) -> Option<Result<String>> {
+        if self.started != id {
+            return None;
+        }
+        match news {
+            RehearsalNews::Progressed(progress) => {
+                self.progress = Some(*progress);
+                None
+            }
+            RehearsalNews::Ended(result) => {
+                self.work = None;
+                Some((*result).map(|progress| {
+                    let whole = progress.done == progress.total;
+                    self.progress = Some(progress);
+                    if whole {
+                        "rehearsed: t takes the advised method".to_owned()
+                    } else {
+                        "the rehearsal was stopped: r goes on with it".to_owned()
+                    }
+                }))
+            }
+        }
+    }
+}

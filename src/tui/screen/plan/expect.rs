@@ -1,0 +1,131 @@
+//! What to expect of a plan: its rehearsals on public data, as they come in.
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use crate::engine::rehearse::Progress;
+use crate::rehearsal::Player;
+use crate::rehearsal::advice::{Advice, Line as Found};
+use crate::tui::canvas::{Canvas, bold, wrapped_lines};
+use crate::tui::context::Context;
+use crate::tui::widgets::chart::{Chart, SeriesView};
+use crate::tui::widgets::number::compact;
+use crate::tui::widgets::smoothing::Point;
+use crate::tui::widgets::track::TrackView;
+
+/// Rows of the chart, where there is room.
+const CHART_ROWS: u16 = 14;
+const LEAST_CHART: u16 = 9;
+
+/// What is worse by more would squeeze all others into a line.
+const HIGHEST: f64 = 2.0;
+
+/// Methods that the chart shows: the best ones.
+const CURVES: usize = 4;
+
+pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
+    let theme = canvas.theme;
+    let rehearsal = &context.rehearsal;
+    let Some(Progress { done, total, advice }) = &rehearsal.progress else {
+        let inner = canvas.boxed(area, "What to expect · preparing…");
+        canvas.empty(inner, &["Public data are made ready to play the private role…"]);
+        return;
+    };
+    let title = match (rehearsal.work.is_some(), done == total) {
+        (true, _) => format!("What to expect · {done} of {total} trials"),
+        (false, true) => "What to expect".to_owned(),
+        (false, false) => format!("What to expect · stopped at {done} of {total}: R goes on"),
+    };
+    let inner = canvas.boxed(area, &title);
+    let said = advice.sentences();
+    let lines = said.iter().map(|text| wrapped_lines(text, inner.width)).sum::<u16>();
+    let table = advice.lines.len() as u16 + 2;
+    let spare = inner.height.saturating_sub(lines + table + 1);
+    let chart = if spare >= LEAST_CHART { spare.min(CHART_ROWS) } else { 0 };
+    let [words, curves, standings] = inner.layout(&Layout::vertical([
+        Constraint::Length(lines + u16::from(inner.height > lines + 4)),
+        Constraint::Length(chart),
+        Constraint::Fill(1),
+    ]));
+    let mut text: Vec<Line> = Vec::new();
+    for (at, sentence) in said.into_iter().enumerate() {
+        let style = if at == 0 { bold(theme.text) } else { theme.text };
+        text.push(Line::styled(sentence, style));
+    }
+    canvas.render(Paragraph::new(text).wrap(Wrap { trim: true }), words);
+    if chart > 0 {
+        draw_curves(advice, canvas, curves);
+    }
+    draw_standings(advice, canvas, standings);
+}
+
+/// Error beside public data alone, over ε.
+fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let shown = advice.sorted().filter(|line| line.player.spends()).take(CURVES);
+    let curves: Vec<(String, Vec<Point>)> = shown
+        .map(|line| {
+            let points = advice.epsilons.iter().zip(&line.standings);
+            let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
+            let points = points.filter(|(_, ratio)| *ratio <= HIGHEST);
+            (line.player.title(), points.collect())
+        })
+        .collect();
+    let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
+        .x_axis("ε", false)
+        .reference(1.0, "public data alone")
+        .legend(true);
+    for (slot, (name, points)) in curves.iter().enumerate() {
+        chart = chart.series(SeriesView {
+            name,
+            style: theme.series(slot),
+            curator: false,
+            points: TrackView::from(points),
+            slot,
+        });
+    }
+    canvas.chart(area, &chart);
+}
+
+/// Every player at the plan's ε, the best first.
+fn draw_standings(advice: &Advice, canvas: &mut Canvas, area: Rect) {
+    let theme = canvas.theme;
+    let head = format!("error at ε {}", compact(advice.epsilons[advice.at]));
+    let width = usize::from(area.width);
+    let row = |name: &str, ratio: &str, best: &str, style: Style| {
+        let room = width.saturating_sub(19);
+        let name: String = if name.chars().count() > room {
+            name.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+        } else {
+            name.to_owned()
+        };
+        let pad = " ".repeat(room - name.chars().count());
+        Line::from(Span::styled(format!("{name}{pad} {ratio:>8} {best:>9}"), style))
+    };
+    let mut lines = vec![row(&head, "× public", "best in", theme.muted)];
+    for line in advice.sorted() {
+        let style = match (&line.player, advice.is_choice(line, advice.at)) {
+            (_, true) => bold(theme.good),
+            (Player::PublicOnly | Player::NoPrivacy, _) => theme.muted,
+            _ => theme.text,
+        };
+        let (ratio, best) = words(advice, line);
+        lines.push(row(&line.player.title(), &ratio, &best, style));
+    }
+    canvas.render(Paragraph::new(lines), area);
+}
+
+fn words(advice: &Advice, line: &Found) -> (String, String) {
+    match line.standings[advice.at] {
+        None if line.failed.is_some() => ("–".to_owned(), "no fit".to_owned()),
+        None => ("…".to_owned(), String::new()),
+        Some(found) if line.player == Player::NoPrivacy => {
+            (format!("{:.3}", found.ratio), String::new())
+        }
+        Some(found) => {
+            (format!("{:.3}", found.ratio), format!("{} of {}", found.best_in, found.scenes))
+        }
+    }
+}
