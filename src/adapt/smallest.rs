@@ -30,6 +30,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: OneStepSettings::FIELDS,
+    tries: &[],
 };
 
 pub struct OneStep;

@@ -27,6 +27,8 @@ pub struct Spec {
     /// or classes of their own.
     pub needs_public_labels: bool,
     pub fields: &'static [Field],
+    /// Numbers that a rehearsal tries for the settings that matter most, beside the defaults.
+    pub tries: &'static [(&'static str, &'static [f64])],
 }
 
 #[derive(Debug)]
@@ -334,6 +336,7 @@ mod tests {
         needs_private_labels: false,
         needs_public_labels: true,
         fields: Test::FIELDS,
+        tries: &[],
     };
 
     fn given(key: &str, value: Value) -> BTreeMap<String, Value> {

@@ -60,7 +60,8 @@ pub struct Results {
     /// By scene, player and place in the list of ε: one loss for each repetition.
     losses: BTreeMap<(usize, usize, usize), BTreeMap<u64, f64>>,
     failed: BTreeMap<usize, String>,
-    count: usize,
+    /// From here on players are the advised method with other settings, at the plan's ε alone.
+    variants: usize,
 }
 
 /// How a player did at one ε, as ratios to public data alone.
@@ -95,6 +96,21 @@ pub struct Advice {
     pub lines: Vec<Line>,
     /// The line to follow at each ε; `None` where nothing is known yet.
     pub choice: Vec<Option<usize>>,
+    /// The advised method with other settings, at the plan's ε: each with how it did beside
+    /// public data alone, and beside the same method as it is.
+    #[serde(default)]
+    pub settings: Vec<Variant>,
+}
+
+/// One setting changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    pub player: Player,
+    /// Its error over that of the method as it is, the mean over scenes.
+    pub ratio: f64,
+    /// Scenes in which it was better, of how many.
+    pub better_in: usize,
+    pub scenes: usize,
 }
 
 impl Results {
@@ -105,21 +121,32 @@ impl Results {
             players: players.to_vec(),
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
-            count: 0,
+            variants: players.len(),
         }
     }
 
-    /// How many trials came to an end.
-    pub fn len(&self) -> usize {
-        self.count
+    /// The advised method with other settings joins in; its trials.
+    pub fn vary(&mut self, epsilon: f64, repetitions: u64) -> Vec<Entry> {
+        let advice = self.advice(epsilon);
+        let Some((player, _)) = advice.chosen(advice.at) else { return Vec::new() };
+        let known = self.players.len();
+        self.players.extend(player.variants());
+        let epsilon = Some(self.epsilons[advice.at]);
+        let mut entries = Vec::new();
+        for repetition in 0..repetitions {
+            for scene in 0..self.scenes.len() {
+                let all = known..self.players.len();
+                entries.extend(all.map(|player| Entry { scene, player, repetition, epsilon }));
+            }
+        }
+        entries
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
+    pub fn players(&self) -> &[Player] {
+        &self.players
     }
 
     pub fn add(&mut self, entry: Entry, loss: f64) {
-        self.count += 1;
         for (k, epsilon) in self.epsilons.iter().enumerate() {
             if entry.epsilon.is_none_or(|own| own == *epsilon) {
                 let place = (entry.scene, entry.player, k);
@@ -129,7 +156,6 @@ impl Results {
     }
 
     pub fn fail(&mut self, entry: Entry, error: &Error) {
-        self.count += 1;
         self.failed.entry(entry.player).or_insert_with(|| error.what().to_owned());
     }
 
@@ -147,8 +173,8 @@ impl Results {
 
     /// What to do, as far as is known.
     pub fn advice(&self, epsilon: f64) -> Advice {
-        let count = self.players.len();
-        let mut lines: Vec<Line> = (self.players.iter().enumerate())
+        let count = self.variants;
+        let mut lines: Vec<Line> = (self.players[..count].iter().enumerate())
             .map(|(player, of)| Line {
                 player: of.clone(),
                 standings: Vec::new(),
@@ -195,7 +221,30 @@ impl Results {
         }
         let near = |k: &usize| (self.epsilons[*k].ln() - epsilon.ln()).abs();
         let at = (0..self.epsilons.len()).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0);
-        Advice { epsilons: self.epsilons.clone(), at, scenes: self.scenes.clone(), lines, choice }
+        let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
+        let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
+        Advice { epsilons, at, scenes, lines, choice, settings }
+    }
+}
+
+impl Results {
+    /// How variants of the chosen player did beside it.
+    fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
+        let variants = (self.variants..self.players.len()).filter_map(|player| {
+            let scenes = 0..self.scenes.len();
+            let beside: Vec<f64> = scenes
+                .filter_map(|scene| {
+                    Some(self.logarithm(scene, player, k)? - self.logarithm(scene, chosen, k)?)
+                })
+                .collect();
+            (!beside.is_empty()).then(|| Variant {
+                player: self.players[player].clone(),
+                ratio: (beside.iter().sum::<f64>() / beside.len() as f64).exp(),
+                better_in: beside.iter().filter(|log| **log < 0.0).count(),
+                scenes: beside.len(),
+            })
+        });
+        variants.collect()
     }
 }
 
@@ -210,6 +259,39 @@ impl Advice {
 
     pub fn is_choice(&self, line: &Line, k: usize) -> bool {
         self.choice[k].is_some_and(|at| self.lines[at].player == line.player)
+    }
+
+    /// The method to take at the plan's ε, with its settings: others than the automatic ones
+    /// only where these are clearly better, and in most scenes.
+    pub fn to_take(&self) -> Option<&Player> {
+        let (player, _) = self.chosen(self.at)?;
+        let clearly = |it: &&Variant| it.ratio < 1.0 - NOTICEABLE && 2 * it.better_in > it.scenes;
+        let best = self.settings.iter().filter(clearly);
+        let best = best.min_by(|one, other| one.ratio.total_cmp(&other.ratio));
+        Some(best.map_or(player, |variant| &variant.player))
+    }
+
+    /// What other settings of the advised method did.
+    fn on_settings(&self) -> Option<String> {
+        let (player, _) = self.chosen(self.at)?;
+        let best = self.settings.iter().min_by(|one, other| one.ratio.total_cmp(&other.ratio))?;
+        let taken = self.to_take()?;
+        let words = |it: &Variant| {
+            let percent = 100.0 * (it.ratio - 1.0);
+            let word = if percent < 0.0 { "less" } else { "more" };
+            format!("{}: {:.0} % {word} error", it.player.title(), percent.abs())
+        };
+        Some(if taken == player {
+            let all: Vec<String> = self.settings.iter().map(words).collect();
+            format!("Its settings can stay as they are ({}).", all.join("; "))
+        } else {
+            format!(
+                "Change its settings: {} than as it is, better in {} of {} rehearsals.",
+                words(best),
+                best.better_in,
+                best.scenes
+            )
+        })
     }
 
     /// The player to choose at an ε of the list, and how it did.
@@ -268,6 +350,7 @@ impl Advice {
                 better(standing)
             )
         }];
+        said.extend(self.on_settings());
         said.extend(self.ends());
         said.extend(self.near_no_privacy());
         said.extend(doubt(standing));
@@ -408,10 +491,10 @@ mod tests {
         let mut results = Results {
             epsilons: vec![0.5, 2.0],
             scenes: (0..scenes.len()).map(|scene| format!("scene {scene}")).collect(),
-            players,
             losses: BTreeMap::new(),
             failed: BTreeMap::new(),
-            count: 0,
+            variants: players.len(),
+            players,
         };
         for (scene, losses) in scenes.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {

@@ -31,6 +31,21 @@ impl Player {
         Self::Method { id: id.to_owned(), settings: BTreeMap::new() }
     }
 
+    /// The same method with one setting changed, for every change that is worth trying.
+    pub fn variants(&self) -> Vec<Self> {
+        let Self::Method { id, settings } = self else { return Vec::new() };
+        let Ok(method) = adapt::method(id) else { return Vec::new() };
+        let tries = method.spec().tries.iter();
+        let all = tries.flat_map(|(key, numbers)| numbers.iter().map(move |x| (*key, *x)));
+        let changed = all.filter_map(|(key, number)| {
+            let mut settings = settings.clone();
+            let before = settings.insert(key.to_owned(), Value::Number(number));
+            let same = before == Some(Value::Number(number));
+            (!same).then(|| Self::Method { id: id.clone(), settings })
+        });
+        changed.collect()
+    }
+
     /// Whether it costs ε.
     pub fn spends(&self) -> bool {
         matches!(self, Self::Method { .. })
@@ -72,8 +87,6 @@ pub fn players(task: Task) -> Vec<Player> {
 
 /// Those of the methods asked for that fit the task, beside what is always shown.
 pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
-    let asked =
-        methods.iter().map(|id| adapt::method(id).map(|method| Player::method(method.spec().id)));
     let mut players = vec![Player::PublicOnly, Player::NoPrivacy];
     for id in methods {
         let spec = adapt::method(id)?.spec();

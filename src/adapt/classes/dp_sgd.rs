@@ -30,6 +30,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: false,
     fields: DpSgdSettings::FIELDS,
+    tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 1000.0])],
 };
 
 settings! {

@@ -68,6 +68,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: false,
     fields: GepSettings::FIELDS,
+    tries: &[("basis", &[10.0, 40.0])],
 };
 
 settings! {

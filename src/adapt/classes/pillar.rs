@@ -45,6 +45,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: false,
     fields: PillarSettings::FIELDS,
+    tries: &[("components", &[5.0, 10.0, 20.0, 40.0])],
 };
 
 settings! {

@@ -38,6 +38,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: false,
     fields: PretrainingSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

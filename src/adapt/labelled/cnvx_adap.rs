@@ -32,6 +32,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: CnvxAdapSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

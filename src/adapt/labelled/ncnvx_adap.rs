@@ -42,6 +42,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: NcnvxAdapSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

@@ -34,6 +34,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: ProfiledCnvxAdapSettings::FIELDS,
+    tries: &[("kappa_scale", &[1.0, 1.5]), ("pull", &[0.3, 3.0])],
 };
 
 settings! {

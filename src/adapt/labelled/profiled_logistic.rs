@@ -29,6 +29,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: ProfiledLogisticSettings::FIELDS,
+    tries: &[("threshold", &[1.0, 4.0]), ("pull", &[0.1, 1.0])],
 };
 
 settings! {

@@ -58,6 +58,7 @@ static REGRESSION: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: TargetOnlySettings::FIELDS,
+    tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
 };
 
 settings! {
@@ -79,6 +80,7 @@ static CLASSIFICATION: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: TargetOnlyLogisticSettings::FIELDS,
+    tries: &[("clip", &[0.1, 0.5]), ("steps", &[60.0, 400.0])],
 };
 
 settings! {

@@ -85,6 +85,7 @@ static SINGLE_STAGE: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: FrankWolfeSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {
@@ -109,6 +110,7 @@ static TWO_STAGE: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: TwoStageFrankWolfeSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

@@ -65,6 +65,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: MirrorDescentSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

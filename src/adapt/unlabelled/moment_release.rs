@@ -64,6 +64,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: MomentReleaseSettings::FIELDS,
+    tries: &[],
 };
 
 settings! {

@@ -91,8 +91,8 @@ impl Context {
         let Some(advice) = advice else {
             return self.say(Level::Info, "nothing is advised yet: r rehearses the plan, for free");
         };
-        match advice.chosen(advice.at) {
-            Some((Player::Method { id, settings }, _)) => {
+        match advice.to_take() {
+            Some(Player::Method { id, settings }) => {
                 let plan = &mut self.session.plans[self.plan.index];
                 plan.method.clone_from(id);
                 plan.settings.clone_from(settings);

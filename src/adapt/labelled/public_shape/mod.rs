@@ -64,6 +64,7 @@ static REGRESSION: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: PublicShapeSettings::FIELDS,
+    tries: &[("rounds", &[3.0, 5.0, 20.0])],
 };
 
 static CLASSIFICATION: Spec = Spec {
@@ -75,6 +76,7 @@ static CLASSIFICATION: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: PublicShapeSettings::FIELDS,
+    tries: &[("rounds", &[3.0, 5.0, 20.0])],
 };
 
 /// One of the two: numbers, or classes.
