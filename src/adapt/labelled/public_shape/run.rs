@@ -2,7 +2,7 @@
 
 use super::features::Ground;
 use super::labels::Labels;
-use super::query::Query;
+use super::query::Question;
 use super::rounds::Rounds;
 use super::{PublicShapeSettings, statistics};
 use crate::adapt::problem::UNLABELLED;
@@ -14,7 +14,7 @@ use crate::model::shape::Seen;
 use crate::privacy::{Calibrated, Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
-    query: Query,
+    query: Question,
     release: Release<Gaussian>,
     rounds: u64,
     sigma: f64,
@@ -37,7 +37,7 @@ struct State {
 }
 
 pub(super) fn start(
-    query: Query,
+    query: Question,
     release: Release<Gaussian>,
     (rounds, sigma): (u64, f64),
     problem: Problem,
@@ -58,7 +58,7 @@ pub fn begin(
     let settings = PublicShapeSettings::of(settings)?;
     let features = ground.shape.feature_count();
     let adjacency = settings.neighbours.adjacency();
-    let query = Query::new(ground.shape.answer, features, adjacency);
+    let query = Question::new(ground.shape.answer, features, adjacency);
     let release = statistics(&query, adjacency, private_records);
     let (rounds, sigma) = (settings.rounds, noise.scale(&release)?);
     let mut run = Adaptation { query, release, rounds, sigma, lesson: None, state: None, index: 0 };
