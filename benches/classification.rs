@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use halflight::adapt::classes::sampled::{Loss, Objective, Records, Trained};
+use halflight::adapt::classes::sampled::{Examples, Loss, Objective, Trained};
 use halflight::model::{Architecture, Classifier, Volume};
 use halflight::numeric::{Matrix, parallel};
 use peak_alloc::PeakAlloc;
@@ -32,7 +32,7 @@ fn main() {
         normal / 28.0
     });
     let classes = (0..2 * BATCH as u32).map(|i| i % 10).collect();
-    let records = Records::own(features, classes);
+    let records = Examples::own(features, classes);
     let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
     let objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
     println!(

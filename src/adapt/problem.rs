@@ -1,7 +1,7 @@
 //! What a method works on.
 
 use super::Spec;
-use crate::data::{Bounded, Bounds, Dataset, PublicRecords, Task};
+use crate::data::{Bounded, Bounds, PublicRecords, Task};
 use crate::error::{Error, Result};
 use crate::model::Classifier;
 use crate::privacy::{Fault, Private};
@@ -60,11 +60,6 @@ pub(super) struct Expected {
 }
 
 impl Problem {
-    /// The public records by themselves: moved, unless somebody else holds them too.
-    pub(super) fn into_public(self) -> Dataset {
-        self.public.into_dataset()
-    }
-
     pub(super) fn expected(&self, spec: &Spec) -> Expected {
         let shape = &self.shape;
         Expected {
@@ -189,6 +184,7 @@ impl Expected {
 mod tests {
     use super::*;
     use crate::adapt::{example, method};
+    use crate::data::Dataset;
 
     #[test]
     fn every_impossible_problem_is_refused_with_a_cure() {

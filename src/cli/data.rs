@@ -19,7 +19,7 @@ use crate::engine::count::{Counted, count};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::{CuratorOnly, Watch};
-use crate::session::{Loaded, Records, Session, Workspace, dataset, file};
+use crate::session::{Loaded, LoadedRecords, Session, Workspace, dataset, file};
 
 /// Columns of one file that are listed one by one.
 const MOST_COLUMNS: usize = 500;
@@ -268,8 +268,8 @@ impl Inspect {
 
     fn inspect(&self, loaded: &Loaded, watch: &Watch) -> Result<Inspection> {
         match &loaded.records {
-            Records::Public(table) => Inspection::of(table, self.show_values),
-            Records::Private(table) => {
+            LoadedRecords::Public(table) => Inspection::of(table, self.show_values),
+            LoadedRecords::Private(table) => {
                 let exact = table.curator(watch, |table| Inspection::of(table, self.show_values));
                 let shown = exact.as_ref().and_then(|exact| exact.reveal(watch));
                 shown.cloned().unwrap_or_else(|| Err(Error::refused("the view is sealed")))

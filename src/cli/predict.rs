@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Watch;
 use crate::session::prediction::{Score, predict};
-use crate::session::{Predictions, Records, SavedModel, Session, Workspace, dataset};
+use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace, dataset};
 
 /// Predict the rows of a file with the model of a run.
 ///
@@ -191,8 +191,8 @@ impl Predict {
             look::note(&loaded, &workspace, SCORED)?;
         }
         match loaded.records {
-            Records::Public(table) => self.of_table(model, *table, true),
-            Records::Private(private) => {
+            LoadedRecords::Public(table) => self.of_table(model, *table, true),
+            LoadedRecords::Private(private) => {
                 let watch = Watch::open();
                 let seen =
                     private.curator(&watch, |table| self.of_table(model, table.clone(), false));

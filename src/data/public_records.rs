@@ -39,11 +39,6 @@ impl PublicRecords {
         Arc::clone(&self.data)
     }
 
-    /// The records by themselves: moved, unless somebody else holds them too.
-    pub(crate) fn into_dataset(self) -> Dataset {
-        Arc::unwrap_or_clone(self.data)
-    }
-
     /// What `work` makes of the records and of `setting`, which is done once. `what` names it.
     pub(crate) fn once<T: Any + Send + Sync + Clone>(
         &self,

@@ -3,7 +3,7 @@
 //! panel, a job for its start.
 
 use super::overlap;
-use super::prepared::{PreparedRecords, PreparedStore, PrivateRows, Source};
+use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
@@ -141,7 +141,7 @@ pub fn propose(
     let lineage = start.map(|path| Lineage::of(path, plan.start_is_public)).transpose()?;
     let (start, theirs) = start.map(starting_model).transpose()?.unzip();
     let labelled = private.definition.label.is_some();
-    let source = Source {
+    let source = PlanSource {
         datasets: [*private]
             .into_iter()
             .chain(publics.iter().copied())

@@ -267,8 +267,6 @@ pub(super) fn perform(
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
     let baselines = judge.baselines(&problem.public, &private);
-    // The run has the only handle then, and need not copy what it changes.
-    drop(problem);
 
     let mut steps =
         Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut *tell);

@@ -22,7 +22,7 @@ use crate::session::dataset::ReadingId;
 
 /// What the prepared records of a plan depend on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Source {
+pub(super) struct PlanSource {
     /// The datasets as they were read, the private one first.
     pub datasets: Vec<ReadingId>,
     pub preparation: PreparationSettings,
@@ -129,7 +129,7 @@ pub(super) struct RankingRecords {
 /// Where prepared records wait for whoever asks for the same. Copies share them.
 #[derive(Clone, Default)]
 pub struct PreparedStore {
-    pub(super) plan: Arc<Last<Source, PreparedRecords>>,
+    pub(super) plan: Arc<Last<PlanSource, PreparedRecords>>,
     pub(super) ranking: Arc<Last<RankingSource, RankingRecords>>,
 }
 

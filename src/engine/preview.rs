@@ -60,8 +60,10 @@ impl Previewer {
         thread::spawn(move || {
             while let Ok(first) = inbox.recv() {
                 let asked = inbox.try_iter().last().unwrap_or(first);
-                let preview = catch_unwind(AssertUnwindSafe(|| asked.preview(&store)));
-                answer(preview.unwrap_or_else(|_| {
+                let Asked { session, plan, datasets, workspace } = asked;
+                let work = || preview(&session, plan, &datasets, &workspace, &store);
+                let told = catch_unwind(AssertUnwindSafe(work));
+                answer(told.unwrap_or_else(|_| {
                     Err(Error::failed("the preview crashed").cure("please report the plan"))
                 }));
             }
@@ -79,13 +81,6 @@ impl Previewer {
         let asked = Asked { session, plan, datasets, workspace: workspace.clone() };
         // The thread ends only with its owner.
         let _ = self.0.send(asked);
-    }
-}
-
-impl Asked {
-    fn preview(self, store: &PreparedStore) -> Result<Preview> {
-        let Self { session, plan, datasets, workspace } = self;
-        preview(&session, plan, &datasets, &workspace, store)
     }
 }
 

@@ -115,7 +115,7 @@ pub enum Findings {
 }
 
 /// The datasets of a ranking, prepared alike.
-pub struct Field {
+pub struct RankingField {
     pub lineup: Lineup,
     pub private: Private<Arc<Dataset>>,
     /// n; public under replace-one.
@@ -136,7 +136,7 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let publics = publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref));
     let publics: Vec<&Loaded> = publics.filter(apart).collect();
     overlap::check(private, &publics, &job.workspace, &job.watch)?;
-    let Field { lineup, private: data, private_records } =
+    let RankingField { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
     match job.manner {
@@ -310,7 +310,7 @@ pub fn prepare(
     definition: &RankingDefinition,
     datasets: &[Arc<Loaded>],
     store: &PreparedStore,
-) -> Result<Field> {
+) -> Result<RankingField> {
     let private = find(datasets, definition.private_name(session)?)?;
     let names = definition.public_names(session).into_iter();
     let publics: Vec<_> = names.filter_map(|name| find(datasets, name).ok()).collect();
@@ -327,7 +327,7 @@ pub fn prepare(
     let RankingRecords { candidates, bounds, dimension, classes, remark, .. } = &*records;
     let shape = (private.rows, *dimension);
     let lineup = Lineup::new(&definition.settings, candidates.clone(), shape, *classes, *bounds)?;
-    Ok(Field {
+    Ok(RankingField {
         lineup: lineup.with_remark(remark.clone()),
         private: records.private.share(),
         private_records: private.rows,

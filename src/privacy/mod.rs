@@ -16,6 +16,8 @@
 //! Used by `adapt`, `engine` and everything above; uses only `numeric`, and
 //! of `data` how rows are named and compared.
 
+#![warn(missing_docs)]
+
 pub mod accountant;
 pub mod ledger;
 pub mod mechanism;

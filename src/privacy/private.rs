@@ -204,6 +204,7 @@ use crate::numeric::Matrix;
 pub struct Private<T>(Arc<T>);
 
 impl<T> Private<T> {
+    /// Wraps it: from here on nobody sees it.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }
@@ -349,6 +350,7 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Of the data as a whole.
     pub const fn new(what: &'static str, cure: &'static str) -> Self {
         Self { what, cure, record: None }
     }
@@ -386,10 +388,12 @@ impl<T> Released<T> {
         Self(value)
     }
 
+    /// The value.
     pub fn get(&self) -> &T {
         &self.0
     }
 
+    /// The value by itself.
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -418,6 +422,7 @@ impl<T> Released<T> {
 pub struct CuratorOnly<T>(T);
 
 impl<T> CuratorOnly<T> {
+    /// The value, to who holds an open watch.
     pub fn reveal(&self, watch: &Watch) -> Option<&T> {
         (!watch.is_sealed()).then_some(&self.0)
     }
@@ -475,6 +480,7 @@ impl Watch {
         self.sealed.store(sealed, Ordering::Relaxed);
     }
 
+    /// Whether nobody may look.
     pub fn is_sealed(&self) -> bool {
         self.sealed.load(Ordering::Relaxed)
     }

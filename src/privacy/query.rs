@@ -22,7 +22,12 @@ pub enum Reach {
     /// Vectors no longer than this.
     Ball(f64),
     /// Every number is this close to its centre.
-    Around { centre: Vec<f64>, radius: f64 },
+    Around {
+        /// Number by number.
+        centre: Vec<f64>,
+        /// Of all numbers.
+        radius: f64,
+    },
     /// One number of each record, from minus the announced sensitivity to 0: so replacing a
     /// record cannot move the vector any further, whatever the method does.
     EachRecord,

@@ -10,6 +10,7 @@ pub use super::accountant::Rule;
 
 /// What one draw is, before its noise is known.
 pub trait ReleaseKind: Copy {
+    /// What is asked, and how far a neighbour can move the answer.
     fn query(self) -> Query;
 }
 
@@ -18,6 +19,7 @@ pub trait ReleaseKind: Copy {
 pub struct Gaussian {
     /// Largest ℓ₂ change of the vector between neighbours.
     pub sensitivity: f64,
+    /// Length of the vector.
     pub numbers: usize,
 }
 
@@ -26,6 +28,7 @@ pub struct Gaussian {
 pub struct SampledSum {
     /// Largest ℓ₂ norm of what one record adds.
     pub sensitivity: f64,
+    /// Length of the vector.
     pub numbers: usize,
     /// Every record is in the sample with this probability.
     pub rate: f64,
@@ -36,15 +39,18 @@ pub struct SampledSum {
 pub struct Laplace {
     /// Largest ℓ₁ change of the vector between neighbours.
     pub sensitivity: f64,
+    /// Length of the vector.
     pub numbers: usize,
 }
 
 /// One of some candidates, the larger its score the likelier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selection {
+    /// How it is chosen.
     pub rule: Rule,
     /// How much further a neighbour can move one candidate's score than another's.
     pub range: f64,
+    /// How many there are.
     pub candidates: usize,
 }
 
@@ -53,6 +59,7 @@ pub struct Selection {
 pub struct Direction {
     /// How much further a neighbour can move the form of one unit vector than another's.
     pub range: f64,
+    /// Of the space of directions.
     pub dimension: usize,
 }
 
@@ -104,6 +111,7 @@ impl<K> Release<K> {
         Self { label, kind }
     }
 
+    /// What the plan calls it.
     pub const fn label(&self) -> &'static str {
         self.label
     }

@@ -31,6 +31,7 @@ pub struct Secret {
 }
 
 impl Secret {
+    /// A secret that was read from `place`.
     pub fn new(bytes: [u8; 32], place: &Path) -> Self {
         Self { bytes, place: place.to_path_buf() }
     }

@@ -37,7 +37,7 @@ pub struct Loaded {
     /// Public under replace-one adjacency: how many there are, or `records` of the definition.
     pub rows: usize,
     pub columns: Vec<ColumnKind>,
-    pub records: Records,
+    pub records: LoadedRecords,
     /// How the ledger knows it; private datasets only.
     pub record: Option<DatasetRecord>,
     /// The files of a private dataset that has several, each tied to it by its
@@ -59,12 +59,12 @@ pub struct ColumnKind {
     pub width: usize,
 }
 
-pub enum Records {
+pub enum LoadedRecords {
     Public(Box<Table>),
     Private(Private<Table>),
 }
 
-impl std::fmt::Debug for Records {
+impl std::fmt::Debug for LoadedRecords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Public(_) => "Public(…)",
@@ -91,17 +91,17 @@ impl Loaded {
     /// The rows that it has in the file, to be compared with those of other datasets.
     pub fn sketch(&self, secret: &Secret) -> Option<&Sketch> {
         match (&self.records, &self.record) {
-            (Records::Public(table), _) => {
+            (LoadedRecords::Public(table), _) => {
                 Some(self.sketch.get_or_init(|| Sketch::of(table, &secret.overlap_key())))
             }
-            (Records::Private(_), record) => record.as_ref()?.sketch.as_ref(),
+            (LoadedRecords::Private(_), record) => record.as_ref()?.sketch.as_ref(),
         }
     }
 
     pub fn public(&self) -> Result<&Table> {
         match &self.records {
-            Records::Public(table) => Ok(table),
-            Records::Private(_) => {
+            LoadedRecords::Public(table) => Ok(table),
+            LoadedRecords::Private(_) => {
                 Err(Error::refused(format!("'{}' is private", self.definition.name)))
             }
         }
@@ -109,8 +109,8 @@ impl Loaded {
 
     pub fn private(&self) -> Result<&Private<Table>> {
         match &self.records {
-            Records::Private(table) => Ok(table),
-            Records::Public(_) => {
+            LoadedRecords::Private(table) => Ok(table),
+            LoadedRecords::Public(_) => {
                 Err(Error::usage(format!("'{}' is not private", self.definition.name)))
             }
         }
@@ -176,7 +176,7 @@ pub fn load_watched(
     let (records, record) = match definition.role {
         Role::Public => {
             definition.fingerprint = Some(fingerprint);
-            (Records::Public(Box::new(table)), None)
+            (LoadedRecords::Public(Box::new(table)), None)
         }
         Role::Private => {
             definition.fingerprint = None;
@@ -198,7 +198,7 @@ pub fn load_watched(
                 let parts = parts.into_iter().map(|part| record(part.origin, part.content));
                 parts_on_record = parts.collect();
             }
-            (Records::Private(Private::new(table)), Some(whole))
+            (LoadedRecords::Private(Private::new(table)), Some(whole))
         }
     };
     Ok(Loaded {

@@ -52,7 +52,7 @@ pub mod workspace;
 
 pub use archive::ArchivedRun;
 pub use certificate::Certificate;
-pub use dataset::{Loaded, Records};
+pub use dataset::{Loaded, LoadedRecords};
 pub use file::{PlanDefinition, Session};
 pub use lineage::Lineage;
 pub use model_file::SavedModel;

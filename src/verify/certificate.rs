@@ -35,6 +35,10 @@ pub fn check(file: &str, it: &Value) -> Result<Report> {
         Some(claim) => repeated(&mut report, it, claim.says),
         None => report.notes.push("it states no guarantee: there is nothing to hold".to_owned()),
     }
+    let known = it.get("noise").is_some_and(|noise| noise.as_str() != Some("secret"));
+    if known && main.is_some() {
+        report.faults.push("`noise` comes from a known seed, and a guarantee is stated".to_owned());
+    }
     report.claims.extend(main);
     if it.get("guarantee").is_some_and(Value::is_null)
         && it

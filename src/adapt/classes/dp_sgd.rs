@@ -136,7 +136,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::adapt::classes::sampled::Records;
+    use crate::adapt::classes::sampled::Examples;
     use crate::adapt::{Series, Value, example};
     use crate::data::Dataset;
     use crate::model::{Classifier, Labels, Model};
@@ -164,7 +164,7 @@ mod tests {
         let (_, sum) = plan(shape, part!(settings, Course), settings.clip, planned).unwrap();
         let problem = Problem { seed, ..example::problem(shape, public) };
         let design = design(&problem, network).unwrap();
-        let records = Records::new(Arc::new(private.clone()), 2).unwrap();
+        let records = Examples::new(Arc::new(private.clone()), 2).unwrap();
         let features = design.scale * records.features();
         let mut spender = Spender::rehearsal(noise, seed);
         let mut model = design.model.clone();

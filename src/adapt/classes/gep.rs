@@ -26,7 +26,7 @@ use super::sampled::fields::{
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::{GradientSource, Look, Training, seen};
-use super::sampled::{Loss, Objective, Records, Trained, rounding};
+use super::sampled::{Examples, Loss, Objective, Trained, rounding};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::spec::{Setting, automatic_whole, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Series, Settings, Spec, Start};
@@ -253,12 +253,12 @@ fn anchors(
     design: &Design,
     labels: AnchorLabels,
     count: usize,
-) -> Result<Records> {
+) -> Result<Examples> {
     let Problem { shape, public, seed, .. } = problem;
     let known = shape.classes.len();
     let records = match labels {
-        AnchorLabels::Own => Records::new(public.shared(), known)?,
-        AnchorLabels::Random => Records::unlabelled(public.shared()),
+        AnchorLabels::Own => Examples::new(public.shared(), known)?,
+        AnchorLabels::Random => Examples::unlabelled(public.shared()),
     };
     let mut generator = generator(*seed, ANCHORS);
     let mut at: Vec<usize> = (0..records.len()).collect();
@@ -480,7 +480,7 @@ fn orthonormal(basis: &Matrix) -> Option<Matrix> {
 /// Two clipped sums in each step, released together.
 struct Embedded {
     objective: Objective,
-    anchors: Records,
+    anchors: Examples,
     release: Release<SampledSum>,
     split: Split,
     directions: usize,
@@ -495,7 +495,7 @@ impl GradientSource for Embedded {
     fn draw(
         &mut self,
         model: &Classifier,
-        private: &Private<Records>,
+        private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
         if self.drawn.is_multiple_of(self.refresh) {
@@ -509,7 +509,7 @@ impl GradientSource for Embedded {
         let noisy = private.release_sampled_sum(
             spender,
             self.release,
-            Records::len,
+            Examples::len,
             |records, sample, sum| {
                 // That shapes fit was checked at the start; chunks that do not add nothing.
                 let _ = objective.over_sample(model, records, sample.members(), |g, count| {

@@ -16,7 +16,7 @@ use super::sampled::fields::{
 };
 use super::sampled::pace::Pace;
 use super::sampled::training::seen;
-use super::sampled::{Loss, Objective, Records, Trained};
+use super::sampled::{Examples, Loss, Objective, Trained};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Classes, Dataset, PublicRecords, Task};
@@ -205,7 +205,7 @@ fn planned(network: &Architecture, part: Part) -> PlannedDesign {
 fn pretrained(problem: &Problem, settings: PretrainingSettings) -> Result<Classifier> {
     let Problem { shape, public, seed, .. } = problem;
     let names = public_classes(public)?.names.clone();
-    let records = Records::new(public.shared(), names.len())?;
+    let records = Examples::new(public.shared(), names.len())?;
     let public_shape = ProblemShape { classes: names, ..shape.clone() };
     let network = design::network(&public_shape, part!(settings, Chosen), shape.dimension)?;
     let design = Design {
@@ -272,7 +272,7 @@ fn pace(design: &Design, public: &PublicRecords) -> Result<Pace> {
     if design.frozen.is_none() {
         return Ok(pace);
     }
-    let outputs = seen(design, Records::unlabelled(public.shared()))?.features();
+    let outputs = seen(design, Examples::unlabelled(public.shared()))?.features();
     let length = (outputs.norm_squared() / outputs.ncols() as f64).sqrt();
     Ok(if length > 0.0 { pace.times(1.0 / length) } else { pace })
 }

@@ -12,7 +12,7 @@
 //! units of the curvature of each block.
 
 use super::weighted::descent::{Descent, Pace};
-use super::weighted::learner::{Largest, Learner, Records};
+use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
@@ -180,8 +180,9 @@ impl Method for CnvxAdap {
                 pace,
                 steps,
                 average: settings.average,
-                public: Records::of(Learner::Squared, public)?,
-                private: private.map_usable(|data| Records::private(Learner::Squared, data))?,
+                public: LabelledRecords::of(Learner::Squared, public)?,
+                private: private
+                    .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
                 weights: Weights::largest(caps),
                 iterates: vec![first],
                 model: None,

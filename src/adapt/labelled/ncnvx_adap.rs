@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 
 use super::weighted::descent::{Descent, Pace};
-use super::weighted::learner::{Largest, Learner, Records, two_classes};
+use super::weighted::learner::{LabelledRecords, Largest, Learner, two_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
@@ -165,7 +165,7 @@ impl Method for NcnvxAdap {
         let start: Start = Box::new(move |private, _| {
             let norm = problem.shape.bounds.feature_norm;
             let seed = problem.seed;
-            let public = Records::of(learner, problem.public.shared())?;
+            let public = LabelledRecords::of(learner, problem.public.shared())?;
             let first = first(learner, &public, largest.radius, seed)?;
             Ok(Box::new(Descent {
                 releases,
@@ -178,7 +178,7 @@ impl Method for NcnvxAdap {
                 // Networks are not averaged: the mean of two good ones may be a bad one.
                 average: if learner == Learner::Logistic { 0.5 } else { 0.0 },
                 public,
-                private: private.map_usable(|data| Records::private(learner, data))?,
+                private: private.map_usable(|data| LabelledRecords::private(learner, data))?,
                 weights: Weights::largest(caps),
                 iterates: vec![first],
                 model: None,
@@ -213,7 +213,7 @@ fn pace(
 }
 
 /// A model of the public data alone, inside the ball.
-fn first(learner: Learner, public: &Records, radius: f64, seed: u64) -> Result<Vector> {
+fn first(learner: Learner, public: &LabelledRecords, radius: f64, seed: u64) -> Result<Vector> {
     let features = &public.data.features;
     let mut first = match learner {
         Learner::Network { units } => {

@@ -247,7 +247,7 @@ fn plan(
     };
     let start: Start = Box::new(move |private, noise| {
         let ends = (radius, ridge);
-        let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
+        let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
         Ok(Box::new(Search {
             state: reweighting.start()?,
             reweighting,
@@ -306,7 +306,7 @@ impl Search {
         let eta = if self.classic { 2.0 / (k + 2.0) } else { 1.0 / (k + 2.0) };
         let towards = (problem.objective == Objective::SingleStage && !self.best_model)
             .then(|| problem.model_vertex(&self.state));
-        self.state.towards(&problem.features, *vertex.get(), towards.as_ref(), eta);
+        self.state.towards(&problem.public.features, *vertex.get(), towards.as_ref(), eta);
         if self.best_model {
             self.state.w = problem.fit(&self.state.q)?;
         }
@@ -408,8 +408,7 @@ mod tests {
         let temperature = temperature(Mode::Rigorous, None, 1.0, objective);
         let exact = objective.weight(radius) * Sensitivity::of(&shape, square, temperature).range;
         let problem = Reweighting {
-            features: public.features,
-            labels: public.target.unwrap(),
+            public: public.into(),
             moment: Private::new(Matrix::zeros(1, 1)),
             objective,
             temperature,

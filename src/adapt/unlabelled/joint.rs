@@ -35,8 +35,8 @@ impl Joint {
 
     /// Not a number where the objective has none.
     pub fn value(&self, matching: &Matching, labels: &[f64], moment: &Matrix, q: &Vector) -> f64 {
-        let difference = difference(moment, &matching.features, q);
-        let loss = self.losses(&matching.features, labels, q);
+        let difference = difference(moment, &matching.public.features, q);
+        let loss = self.losses(&matching.public.features, labels, q);
         loss.map_or(f64::NAN, |loss| loss.dot(q))
             + self.weight() * smoothed_value(&difference, self.temperature)
             + matching.penalty(q)
@@ -49,12 +49,12 @@ impl Joint {
         moment: &Matrix,
         q: &Vector,
     ) -> Option<(f64, Vector)> {
-        let difference = difference(moment, &matching.features, q);
+        let difference = difference(moment, &matching.public.features, q);
         let smoothed = Smoothed::of(&difference, self.temperature)?;
-        let losses = self.losses(&matching.features, labels, q)?;
+        let losses = self.losses(&matching.public.features, labels, q)?;
         let value = losses.dot(q) + self.weight() * smoothed.value + matching.penalty(q);
         let mut gradient = losses;
-        gradient.axpy(-self.weight(), &smoothed.scores(&matching.features), 1.0);
+        gradient.axpy(-self.weight(), &smoothed.scores(&matching.public.features), 1.0);
         matching.add_penalty_slope(&mut gradient, q);
         Some((value, gradient))
     }
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn with_the_model_eliminated_the_gradient_is_still_the_slope_of_the_value() {
         let (_, public, private) = example::shifted(4, 15, 30, 5);
-        let labels = public.target.unwrap();
+        let labels = public.target.clone().unwrap();
         let moment = bounded_moment(&private.features, 1.0);
-        let matching = Matching { features: public.features, regularisation: 0.1 };
+        let matching = Matching { public: public.clone().into(), regularisation: 0.1 };
         // Inside the ball and on its edge, without a ridge that the loss would not contain.
         for radius in [10.0, 0.4] {
             let joint = Joint { temperature: 8.0, radius, ridge: 0.0 };

@@ -140,7 +140,7 @@ mod tests {
         let kernel = Arc::new(Kernel::new(&public.features).unwrap());
         let coordinates = kernel.coordinates(&public.features, &moment);
         let mut search = kernel.search(coordinates, 1e-2);
-        let matching = Matching { features: public.features, regularisation: 1e-2 };
+        let matching = Matching { public: public.clone().into(), regularisation: 1e-2 };
         let start = search.clone();
         search.advance(2000);
         let mut other = Accelerated::from_uniform(40, matching.curvature());

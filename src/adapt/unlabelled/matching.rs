@@ -5,7 +5,10 @@
 //! in the dense form, on the moment itself. [`super::kernel`] has the same for what public
 //! records see of it.
 
+use std::sync::Arc;
+
 use super::moment::difference;
+use crate::data::Dataset;
 use crate::numeric::symmetric::{quadratic_forms, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 
@@ -19,19 +22,23 @@ pub(super) fn regularisation(strength: f64, public_records: usize, sigma: f64) -
 
 /// The matching problem of given public records, for any moment.
 pub(super) struct Matching {
-    pub features: Matrix,
+    pub public: Arc<Dataset>,
     /// Coefficient of ½‖q − u‖².
     pub regularisation: f64,
 }
 
 impl Matching {
+    pub fn labels(&self) -> &[f64] {
+        self.public.target.as_deref().unwrap_or_default()
+    }
+
     /// No smaller than the largest curvature.
     pub fn curvature(&self) -> f64 {
-        gram_curvature(&self.features) + self.regularisation
+        gram_curvature(&self.public.features) + self.regularisation
     }
 
     fn uniform(&self) -> f64 {
-        1.0 / self.features.ncols() as f64
+        1.0 / self.public.features.ncols() as f64
     }
 
     /// (c·m·σ/2)‖q − u‖²
@@ -48,8 +55,8 @@ impl Matching {
 
     /// Value and gradient.
     pub fn evaluate(&self, moment: &Matrix, q: &Vector) -> (f64, Vector) {
-        let difference = difference(moment, &self.features, q);
-        let mut gradient = -quadratic_forms(&self.features, &difference);
+        let difference = difference(moment, &self.public.features, q);
+        let mut gradient = -quadratic_forms(&self.public.features, &difference);
         self.add_penalty_slope(&mut gradient, q);
         (0.5 * difference.norm_squared() + self.penalty(q), gradient)
     }
@@ -88,8 +95,13 @@ mod tests {
     use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, packed_length, spectral_norm, unpack};
 
+    fn unlabelled(features: Matrix) -> Arc<Dataset> {
+        example::labelled(features, Vec::new()).into()
+    }
+
     fn matched(matching: &Matching, moment: &Matrix, iterations: usize) -> Vector {
-        let mut search = Accelerated::from_uniform(matching.features.ncols(), matching.curvature());
+        let mut search =
+            Accelerated::from_uniform(matching.public.features.ncols(), matching.curvature());
         for _ in 0..iterations {
             search.advance(|q| matching.evaluate(moment, q).1);
         }
@@ -103,12 +115,13 @@ mod tests {
     #[test]
     fn the_best_frobenius_match_is_close_to_the_least_spectral_one_of_the_reference() {
         let golden = golden::discrepancy();
-        let matching = Matching { features: golden.records("inputs.X"), regularisation: 1e-9 };
+        let matching =
+            Matching { public: unlabelled(golden.records("inputs.X")), regularisation: 1e-9 };
         let moment = golden.rows("M0");
         let q = matched(&matching, &moment, 2000);
         let gap = gap(&matching, &moment, &q);
         assert!(gap < 1e-10, "{gap:e}");
-        let ours = spectral_norm(&difference(&moment, &matching.features, &q));
+        let ours = spectral_norm(&difference(&moment, &matching.public.features, &q));
         let least = golden.number("dm_optimum.value");
         assert!(ours >= least - 1e-8 && ours < 1.3 * least, "{ours} {least}");
         // The reference's weights are feasible here, so they cannot be better.
@@ -136,7 +149,7 @@ mod tests {
     #[test]
     fn more_features_than_public_records_still_end_at_a_stationary_point() {
         let (_, public, private) = example::shifted(30, 12, 60, 2);
-        let matching = Matching { features: public.features, regularisation: 1e-3 };
+        let matching = Matching { public: public.into(), regularisation: 1e-3 };
         let moment = bounded_moment(&private.features, 1.0);
         let gap = gap(&matching, &moment, &matched(&matching, &moment, 500));
         assert!(gap < 1e-9, "{gap:e}");
@@ -168,7 +181,7 @@ mod tests {
             let noise = sigma * example::normals(&mut generator, packed_length(dimension));
             let noisy = unpack((Vector::from_vec(pack(&moment)) + noise).as_slice(), dimension);
             let matching = Matching {
-                features: source.clone(),
+                public: unlabelled(source.clone()),
                 regularisation: regularisation(0.1, m, sigma),
             };
             let mut search = Accelerated::from_uniform(m, matching.curvature());
@@ -196,7 +209,7 @@ mod tests {
             strength in 1e-3..1.0_f64,
         ) {
             let (_, public, private) = example::shifted(4, 15, 30, seed);
-            let matching = Matching { features: public.features, regularisation: strength };
+            let matching = Matching { public: public.into(), regularisation: strength };
             let moment = bounded_moment(&private.features, 1.0);
             let mut generator = example::generator(seed);
             let mut q = example::normals(&mut generator, 15);

@@ -143,7 +143,7 @@ impl Method for MirrorDescent {
             let longer = if printed { 1.0 } else { LONGER };
             let usual = longer * (records / rounds as f64).sqrt() / largest;
             let ends = (settings.lambda, settings.ridge);
-            let reweighting = Reweighting::new(problem, &private, objective, temperature, ends);
+            let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
             Ok(Box::new(Descent {
                 state: reweighting.start()?,
                 reweighting,
@@ -218,15 +218,15 @@ impl Descent {
     /// xᵢᵀẼxᵢ, noise and all.
     fn scores(&self, spender: &mut Spender) -> Result<Released<Vector>> {
         let problem = &self.reweighting;
-        let d = problem.features.nrows();
+        let d = problem.public.features.nrows();
         // A bounded moment has no entry that is not a number, and then there is a slope.
         let slope = |moment: &Matrix| {
             let smoothed = Smoothed::of(&(moment - &self.state.sum), problem.temperature);
             smoothed.map_or_else(|| Matrix::zeros(d, d), |smoothed| smoothed.slope)
         };
         if self.printed {
-            let query = |moment: &Matrix| quadratic_forms(&problem.features, &slope(moment));
-            let reach = problem.reach(&Vector::zeros(problem.features.ncols()));
+            let query = |moment: &Matrix| quadratic_forms(&problem.public.features, &slope(moment));
+            let reach = problem.reach(&Vector::zeros(problem.public.features.ncols()));
             let released =
                 problem.moment.release_gaussian(spender, self.release, &reach, |moment| {
                     query(moment).as_slice().to_vec()
@@ -240,7 +240,8 @@ impl Descent {
                 &Reach::Ball(1.0),
                 |moment| pack(&slope(moment)),
             )?;
-            Ok(released.map(|packed| quadratic_forms(&problem.features, &unpack(&packed, d))))
+            Ok(released
+                .map(|packed| quadratic_forms(&problem.public.features, &unpack(&packed, d))))
         }
     }
 }
@@ -256,7 +257,7 @@ impl Run for Descent {
         } else {
             bregman(q, &gradient, self.step_size)
         };
-        self.state = problem.state(next, Vector::zeros(problem.features.nrows()));
+        self.state = problem.state(next, Vector::zeros(problem.public.features.nrows()));
         // Until the second half has begun, the last iterate stands for it.
         let delivered = if self.average && self.index >= self.rounds / 2 {
             let (sum, count) = match self.sum.take() {

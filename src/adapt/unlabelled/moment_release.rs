@@ -156,7 +156,7 @@ impl Method for MomentRelease {
                 Goal::Joint => (Some(Joint { temperature, radius, ridge }), 1e-3),
                 Goal::TwoStage => (None, 1e-5),
             };
-            let public = problem.into_public();
+            let public = problem.public.shared();
             Ok(Box::new(Adaptation {
                 release,
                 steps,
@@ -165,10 +165,9 @@ impl Method for MomentRelease {
                 radius,
                 norm,
                 ridge,
-                matching: Matching { features: public.features, regularisation },
+                matching: Matching { public, regularisation },
                 kernel,
                 joint,
-                target: public.target.unwrap_or_default(),
                 moment: private.map(|data| bounded_moment(&data.features, norm)),
                 search: None,
                 index: 0,
@@ -267,8 +266,6 @@ struct Adaptation {
     kernel: Option<Arc<Kernel>>,
     /// The joint objective instead of the matching alone.
     joint: Option<Joint>,
-    /// Public labels.
-    target: Vec<f64>,
     /// M₀
     moment: Private<Matrix>,
     /// With its first gap; `None` before the release.
@@ -278,7 +275,8 @@ struct Adaptation {
 
 impl Adaptation {
     fn release(&self, spender: &mut Spender) -> Result<Released<Search>> {
-        let Matching { features, regularisation } = &self.matching;
+        let Matching { public, regularisation } = &self.matching;
+        let features = &public.features;
         // A mean of matrices xxᵀ, as such or seen through an orthonormal basis.
         let reach = Reach::Ball(self.norm.powi(2));
         if let Some(kernel) = &self.kernel {
@@ -289,7 +287,8 @@ impl Adaptation {
             return Ok(released
                 .map(|coordinates| Search::Kernel(kernel.search(coordinates, *regularisation))));
         }
-        let descent = Accelerated::from_uniform(self.target.len(), self.matching.curvature());
+        let descent =
+            Accelerated::from_uniform(self.matching.labels().len(), self.matching.curvature());
         let packed = self.moment.release_gaussian(spender, self.release, &reach, pack)?;
         Ok(packed.map(|packed| Search::Dense(unpack(&packed, features.nrows()), descent)))
     }
@@ -297,7 +296,7 @@ impl Adaptation {
     fn batch(&self, mut search: Search) -> Search {
         match &mut search {
             Search::Kernel(search) => {
-                let iteration = (self.target.len() as u64).div_ceil(RECORDS_PER_MOVE);
+                let iteration = (self.matching.labels().len() as u64).div_ceil(RECORDS_PER_MOVE);
                 let left = self.iterations * iteration - search.descent.moves;
                 search.advance(left.min(ITERATIONS_PER_STEP * iteration));
             }
@@ -306,8 +305,8 @@ impl Adaptation {
                 for _ in 0..ITERATIONS_PER_STEP.min(left) {
                     match &self.joint {
                         Some(joint) => descent.advance_adaptively(
-                            |q| joint.value(&self.matching, &self.target, moment, q),
-                            |q| joint.evaluate(&self.matching, &self.target, moment, q),
+                            |q| joint.value(&self.matching, self.matching.labels(), moment, q),
+                            |q| joint.evaluate(&self.matching, self.matching.labels(), moment, q),
                         ),
                         None => descent.advance(|q| self.matching.evaluate(moment, q).1),
                     }
@@ -324,7 +323,9 @@ impl Adaptation {
             (Search::Dense(moment, descent), joint) => {
                 let q = &descent.point;
                 let evaluated = match joint {
-                    Some(joint) => joint.evaluate(&self.matching, &self.target, moment, q),
+                    Some(joint) => {
+                        joint.evaluate(&self.matching, self.matching.labels(), moment, q)
+                    }
                     None => Some(self.matching.evaluate(moment, q)),
                 };
                 evaluated.map(|(objective, gradient)| (objective, simplex_gap(&gradient, q)))
@@ -354,10 +355,11 @@ impl Run for Adaptation {
             told(Series::EffectiveSample, effective_sample(q.iter().copied())),
         ];
         if let Search::Dense(moment, _) = search.get() {
-            let norm = spectral_norm(&difference(moment, &self.matching.features, q));
+            let norm = spectral_norm(&difference(moment, &self.matching.public.features, q));
             measures.push(told(Series::MomentDiscrepancy, norm));
         }
-        let exact = |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.features, q));
+        let exact =
+            |exact: &Matrix| spectral_norm(&difference(exact, &self.matching.public.features, q));
         if let Some(norm) = self.moment.curator(watch, exact) {
             measures.push(Measure::curator(Series::ExactMomentDiscrepancy, norm));
         }
@@ -372,8 +374,9 @@ impl Run for Adaptation {
     fn model(&self) -> Option<Released<Model>> {
         let (search, _) = self.search.as_ref()?;
         let q = search.get().point().as_slice();
-        let w = NormalEquations::weighted(&self.matching.features, &self.target, q)
-            .in_ball(self.ridge, self.radius)?;
+        let w =
+            NormalEquations::weighted(&self.matching.public.features, self.matching.labels(), q)
+                .in_ball(self.ridge, self.radius)?;
         Some(search.and(w.into()))
     }
 

@@ -7,6 +7,8 @@
 //! over simplex × ball. Weights and model are made of public data and released choices, so
 //! only F̃ and its gradient see private data, through [`Private::select`] and the like.
 
+use std::sync::Arc;
+
 use super::discrepancy::{Smoothed, largest_square};
 use super::moment::bounded_moment;
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real};
@@ -144,9 +146,7 @@ pub(super) fn temperature(mode: Mode, given: Option<f64>, norm: f64, objective: 
 
 /// A started problem.
 pub(super) struct Reweighting {
-    pub features: Matrix,
-    /// Public labels.
-    pub labels: Vec<f64>,
+    pub public: Arc<Dataset>,
     /// M₀
     pub moment: Private<Matrix>,
     pub objective: Objective,
@@ -178,35 +178,37 @@ pub(super) struct Exact {
 
 impl Reweighting {
     pub fn new(
-        problem: Problem,
+        problem: &Problem,
         private: &Private<Bounded>,
         objective: Objective,
         temperature: f64,
         (radius, ridge): (f64, f64),
     ) -> Self {
         let norm = problem.shape.bounds.feature_norm;
-        let public = problem.into_public();
         Self {
             temperature,
             radius,
             ridge,
-            labels: public.target.unwrap_or_default(),
-            features: public.features,
+            public: problem.public.shared(),
             moment: private.map(|data| bounded_moment(&data.features, norm)),
             objective,
         }
     }
 
+    fn labels(&self) -> &[f64] {
+        self.public.target.as_deref().unwrap_or_default()
+    }
+
     /// Uniform weights, model zero.
     pub fn start(&self) -> Result<State> {
-        largest_square(&self.features)?;
-        let m = self.features.ncols();
+        largest_square(&self.public.features)?;
+        let m = self.public.features.ncols();
         let q = Vector::from_element(m, 1.0 / m as f64);
-        Ok(self.state(q, Vector::zeros(self.features.nrows())))
+        Ok(self.state(q, Vector::zeros(self.public.features.nrows())))
     }
 
     pub fn state(&self, q: Vector, w: Vector) -> State {
-        State { sum: weighted_outer_sum(&self.features, q.as_slice()), q, w }
+        State { sum: weighted_outer_sum(&self.public.features, q.as_slice()), q, w }
     }
 
     /// What F̃ weighs in the objective.
@@ -215,14 +217,14 @@ impl Reweighting {
     }
 
     fn residuals<'a>(&'a self, w: &'a Vector) -> impl Iterator<Item = f64> + 'a {
-        self.features.column_iter().zip(&self.labels).map(|(x, y)| x.dot(w) - y)
+        self.public.features.column_iter().zip(self.labels()).map(|(x, y)| x.dot(w) - y)
     }
 
     /// The gradient in q of the part without private data.
     pub fn public_slope(&self, state: &State) -> Vector {
         match self.objective {
             Objective::SingleStage => Vector::from_iterator(
-                self.labels.len(),
+                self.labels().len(),
                 self.residuals(&state.w).map(|residual| residual * residual),
             ),
             Objective::TwoStage { weight_ridge } => weight_ridge * &state.q,
@@ -239,7 +241,7 @@ impl Reweighting {
     /// −∂L/∂qᵢ: how much weight record i deserves. `public` is [`Self::public_slope`].
     pub fn scores(&self, moment: &Matrix, state: &State, public: &Vector) -> Option<Vector> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
-        let mut scores = smoothed.scores(&self.features);
+        let mut scores = smoothed.scores(&self.public.features);
         scores *= self.weight();
         scores -= public;
         Some(scores)
@@ -247,14 +249,16 @@ impl Reweighting {
 
     /// Where scores around this public centre can be: |xᵢᵀExᵢ| ≤ r̂², whatever the moment is.
     pub fn reach(&self, centre: &Vector) -> Reach {
-        let square = self.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        let square =
+            self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
         Reach::Around { centre: centre.as_slice().to_vec(), radius: self.weight() * square }
     }
 
     /// Where minus the gaps of these states can be: beside the model's gap, which is public,
     /// no two scores are further apart than twice the largest.
     pub fn gap_reach(&self, states: &[State]) -> Reach {
-        let square = self.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
+        let square =
+            self.public.features.column_iter().map(|x| x.norm_squared()).fold(0.0, f64::max);
         let steepest = |state: &State| self.public_slope(state).amax();
         let public = states.iter().map(steepest).fold(0.0, f64::max);
         Reach::Around {
@@ -265,7 +269,7 @@ impl Reweighting {
 
     pub fn exact(&self, moment: &Matrix, state: &State) -> Option<Exact> {
         let smoothed = Smoothed::of(&(moment - &state.sum), self.temperature)?;
-        let mut scores = smoothed.scores(&self.features);
+        let mut scores = smoothed.scores(&self.public.features);
         scores *= self.weight();
         scores -= self.public_slope(state);
         Some(Exact {
@@ -279,7 +283,7 @@ impl Reweighting {
     pub fn model_slope(&self, state: &State) -> Vector {
         let mut slope = Vector::zeros(state.w.len());
         let residuals: Vec<f64> = self.residuals(&state.w).collect();
-        for ((x, residual), q) in self.features.column_iter().zip(residuals).zip(&state.q) {
+        for ((x, residual), q) in self.public.features.column_iter().zip(residuals).zip(&state.q) {
             slope.axpy(2.0 * q * residual, &x, 1.0);
         }
         slope
@@ -305,7 +309,7 @@ impl Reweighting {
 
     /// Weighted least squares in the ball.
     pub fn fit(&self, q: &Vector) -> Result<Vector> {
-        NormalEquations::weighted(&self.features, &self.labels, q.as_slice())
+        NormalEquations::weighted(&self.public.features, self.labels(), q.as_slice())
             .in_ball(self.ridge, self.radius)
             .ok_or_else(|| {
                 Error::failed("the weighted public records do not determine a model")
@@ -392,13 +396,15 @@ pub(super) fn no_model() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapt::example;
     use crate::numeric::golden;
 
     fn golden_problem(objective: Objective) -> (Reweighting, State, Matrix) {
         let golden = golden::discrepancy();
+        let labels = golden.vector("inputs.y");
         let reweighting = Reweighting {
-            features: golden.records("inputs.X"),
-            labels: golden.vector("inputs.y").as_slice().to_vec(),
+            public: example::labelled(golden.records("inputs.X"), labels.as_slice().to_vec())
+                .into(),
             moment: Private::new(golden.rows("M0")),
             objective,
             temperature: golden.number("inputs.mu"),
@@ -434,7 +440,7 @@ mod tests {
         let vertex = scores.imax();
         assert_eq!(vertex as f64, golden.number("alg1_step.vertex_index0"));
         let eta = golden.number("inputs.eta_alg1");
-        state.towards(&problem.features, vertex, Some(&model), eta);
+        state.towards(&problem.public.features, vertex, Some(&model), eta);
         golden::assert_near(&state.q, &golden.vector("alg1_step.q_next"), 1e-12);
         golden::assert_near(&state.w, &golden.vector("alg1_step.w_next"), 1e-11);
         near(problem.exact(&moment, &state).unwrap().objective, &golden, "alg1_step.L_next");
@@ -448,7 +454,12 @@ mod tests {
         near(problem.exact(&moment, &state).unwrap().weight_gap, &golden, "fw_gap_F_lambda");
         let scores = problem.scores(&moment, &state, &problem.public_slope(&state)).unwrap();
         assert_eq!(scores.imax() as f64, golden.number("fw_step.vertex_index0"));
-        state.towards(&problem.features, scores.imax(), None, golden.number("inputs.eta_fw"));
+        state.towards(
+            &problem.public.features,
+            scores.imax(),
+            None,
+            golden.number("inputs.eta_fw"),
+        );
         golden::assert_near(&state.q, &golden.vector("fw_step.q_next"), 1e-12);
         golden::assert_close(&(&moment - &state.sum), &golden.rows("fw_step.M_next"), 1e-11);
         near(problem.exact(&moment, &state).unwrap().norm, &golden, "fw_step.spec_next");

@@ -8,8 +8,6 @@
 //! earlier outputs, and [`calibration`] turns a plan and a [`target`] (ε, δ) into noise scales.
 //! `written` is how events stand in files.
 
-#![warn(missing_docs)]
-
 mod admissible;
 pub mod calibration;
 pub mod composition;

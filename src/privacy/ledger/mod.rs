@@ -68,8 +68,6 @@
 //! them ([`Ledger::grant_carried`]): whoever carries one out, on whatever machine, writes
 //! nothing here, and until its result is collected it counts in full.
 
-#![warn(missing_docs)]
-
 pub mod account;
 mod admission;
 pub mod book;

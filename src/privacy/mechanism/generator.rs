@@ -50,6 +50,7 @@ impl NoiseSource {
 /// A ChaCha20 stream. Private runs seed it from the operating system and keep
 /// no copy of the seed; tests inject one.
 pub struct NoiseGenerator {
+    source: NoiseSource,
     stream: ChaCha20Rng,
     words: u64,
 }
@@ -57,19 +58,22 @@ pub struct NoiseGenerator {
 impl NoiseGenerator {
     /// Seeded with 32 bytes of the operating system. The seed is not stored anywhere.
     pub fn from_os() -> Result<Self> {
-        ChaCha20Rng::try_from_rng(&mut SysRng).map(Self::new).map_err(|source| {
+        let stream = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(|source| {
             Error::failed(format!("the operating system gives no random bytes: {source}"))
                 .cure("private noise needs them; check that /dev/urandom is readable")
-        })
+        })?;
+        Ok(Self { source: NoiseSource::Secret, stream, words: 0 })
     }
 
     /// A known stream: no privacy at all. For tests, and for public data in the private part.
     pub fn insecure_from_seed(seed: u64) -> Self {
-        Self::new(ChaCha20Rng::seed_from_u64(seed))
+        let stream = ChaCha20Rng::seed_from_u64(seed);
+        Self { source: NoiseSource::Seeded(seed), stream, words: 0 }
     }
 
-    fn new(stream: ChaCha20Rng) -> Self {
-        Self { stream, words: 0 }
+    /// Where its stream comes from.
+    pub fn source(&self) -> NoiseSource {
+        self.source
     }
 
     /// How many words of the stream have been used: every draw moves on, so no noise is

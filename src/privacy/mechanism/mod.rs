@@ -6,12 +6,12 @@
 //!
 //! | event | noise of at least a wanted scale | the event's sensitivity is at least | read back by |
 //! |---|---|---|---|
-//! | `Gaussian`, `SubsampledGaussian` | [`DiscreteGaussian::at_least`] → `sigma()`, `grid()` | Δ₂ + [`sensitivity_slack`](DiscreteGaussian::sensitivity_slack)(d) = Δ₂ + grid·√d | `from_event(sigma, grid)` |
+//! | `Gaussian`, `SampledSum` | [`DiscreteGaussian::at_least`] → `sigma()`, `grid()` | Δ₂ + [`sensitivity_slack`](DiscreteGaussian::sensitivity_slack)(d) = Δ₂ + grid·√d | `from_event(sigma, grid)` |
 //! | `Laplace` | [`DiscreteLaplace::at_least`] → `scale()`, `grid()` | Δ₁ + [`sensitivity_slack`](DiscreteLaplace::sensitivity_slack)(d) = Δ₁ + grid·d | `from_event(scale, grid)` |
-//! | `Selection` | any scale | range + [`ExponentialMechanism::range_slack`]`(scale)` = range + 3·2⁻⁴⁰·scale | `with_scale(scale)` |
-//! | `PermuteAndFlip` | any | range + [`range_slack`](PermuteAndFlip::range_slack)`(scale)` | `with_scale(scale)` |
+//! | `Selection(Exponential)` | any scale | range + [`ExponentialMechanism::range_slack`]`(scale)` = range + 3·2⁻⁴⁰·scale | `with_scale(scale)` |
+//! | `Selection(PermuteAndFlip)` | any | range + [`range_slack`](PermuteAndFlip::range_slack)`(scale)` | `with_scale(scale)` |
 //! | `Direction` | any | range + [`DirectionMechanism::range_slack`]`(scale, s)` = range + (4s + 2)·2⁻²⁷·scale | `with_scale(scale)` |
-//! | `NoisySelection` | [`NoisyMaximum::at_least`] → `scale()` | Δ + [`sensitivity_slack`](NoisyMaximum::sensitivity_slack)`()` = Δ + 1.5·grid ≤ Δ + 1.5·2⁻²⁸·scale | `from_event(scale)` |
+//! | `Selection(NoisyMaximum)` | [`NoisyMaximum::at_least`] → `scale()` | Δ + [`sensitivity_slack`](NoisyMaximum::sensitivity_slack)`()` = Δ + 1.5·grid ≤ Δ + 1.5·2⁻²⁸·scale | `from_event(scale)` |
 //!
 //! (all times 1 + 4·2⁻⁵² for the sum's own rounding). For a selection of ε₀ = range/scale that
 //! is scale = range/(ε₀ − 3·2⁻⁴⁰). The rounded scores or numbers then differ by integers of
@@ -21,8 +21,6 @@
 //!
 //! There is no floating-point mode: at about 0.13 µs a number the exact samplers are fast
 //! enough for rehearsals too (10⁸ numbers in 13 s), so studies draw what runs draw.
-
-#![warn(missing_docs)]
 
 #[cfg(test)]
 mod audit;

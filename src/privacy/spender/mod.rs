@@ -5,7 +5,7 @@
 mod draws;
 
 use super::accountant::{Calibrated, Event, Mechanism};
-use super::ledger::{Ledger, Outcome, RunId, Unfinished};
+use super::ledger::{Grant, Ledger, Outcome, RunId, Unfinished};
 use super::mechanism::{NoiseGenerator, PoissonSample};
 use super::release::{Release, ReleaseKind};
 use super::tape::{Draw, History, Tape};
@@ -60,7 +60,8 @@ enum Account {
 }
 
 impl Spender {
-    /// For a run that the ledger has granted with exactly these events; refused otherwise.
+    /// For a run that the ledger has granted with exactly these events and noise from the
+    /// generator's source; refused otherwise.
     pub(crate) fn new(
         mut ledger: Ledger,
         run: RunId,
@@ -68,7 +69,9 @@ impl Spender {
         generator: NoiseGenerator,
     ) -> Result<Self> {
         let book = ledger.book()?;
-        if book.run(&run).is_none_or(|known| known.grant.events != calibrated.events) {
+        let granted =
+            |grant: &Grant| grant.events == calibrated.events && grant.noise == generator.source();
+        if !book.run(&run).is_some_and(|known| granted(&known.grant)) {
             return Err(Error::refused(format!(
                 "the ledger has not granted run '{}' with this noise",
                 run.0

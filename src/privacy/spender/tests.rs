@@ -225,6 +225,17 @@ fn a_run_draws_only_with_the_noise_that_its_ledger_granted() {
     assert!(error.what().contains("has not granted"), "{error}");
 }
 
+#[test]
+fn a_run_draws_only_from_the_source_that_its_ledger_was_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, run, calibrated) = granted(directory.path());
+    for generator in [NoiseGenerator::insecure_from_seed(2), NoiseGenerator::from_os().unwrap()] {
+        let ledger = Ledger::open(directory.path()).unwrap();
+        let error = Spender::new(ledger, run.clone(), &calibrated, generator).unwrap_err();
+        assert!(error.what().contains("has not granted"), "{error}");
+    }
+}
+
 /// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
 fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
     let mut ledger = Ledger::open(directory).unwrap();
@@ -249,7 +260,7 @@ fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
         target: TARGET,
         events: calibrated.events.clone(),
         allow_large_delta: false,
-        noise: NoiseSource::Secret,
+        noise: NoiseSource::Seeded(1),
     };
     ledger.grant(grant).unwrap();
     (ledger, run, calibrated)

@@ -51,7 +51,7 @@ const BLANK: u32 = u32::MAX;
 /// Examples with their classes. Prepared ones are shared, not copied: what a step needs of them
 /// is taken out when it is needed.
 #[derive(Debug, Clone)]
-pub struct Records {
+pub struct Examples {
     features: Features,
     classes: Vec<u32>,
 }
@@ -73,7 +73,7 @@ struct Batch {
     classes: Vec<u32>,
 }
 
-impl Records {
+impl Examples {
     /// Refuses classes beyond the `known` ones.
     pub fn new(data: Arc<Dataset>, known: usize) -> Result<Self> {
         let mut classes =
@@ -225,7 +225,7 @@ pub struct Objective {
 }
 
 impl Objective {
-    pub fn gradients(self, model: &Classifier, records: &Records) -> Result<Gradients> {
+    pub fn gradients(self, model: &Classifier, records: &Examples) -> Result<Gradients> {
         self.gradients_of(model, records.all())
     }
 
@@ -251,7 +251,7 @@ impl Objective {
     pub fn over_sample(
         self,
         model: &Classifier,
-        records: &Records,
+        records: &Examples,
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
@@ -269,7 +269,7 @@ impl Objective {
     pub fn add_clipped(
         self,
         model: &Classifier,
-        records: &Records,
+        records: &Examples,
         members: &[usize],
         clip: f64,
         sum: &mut ClippedSum,
@@ -284,7 +284,7 @@ impl Objective {
     pub fn clipped_sum(
         self,
         model: &Classifier,
-        records: &Records,
+        records: &Examples,
         members: &[usize],
         clip: f64,
     ) -> Result<Vector> {
@@ -334,7 +334,7 @@ mod tests {
             Classifier::new(Architecture::unbiased(2, 3).unwrap(), w.as_slice().to_vec()).unwrap();
         let labels = golden.vector("dpsgd_step.labels");
         let classes: Vec<u32> = labels.iter().map(|class| *class as u32).collect();
-        let records = Records::own(features, classes);
+        let records = Examples::own(features, classes);
         let clip = golden.number("dpsgd_step.clip");
         let all = [0, 1, 2, 3, 4];
         let gradients = EVERYTHING.gradients(&model, &records).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn leaving_a_record_blank_moves_the_sum_by_no_more_than_the_sensitivity() {
         let (_, public, _) = example::two_classes(5, 1300, 40, 3);
-        let records = Records::new(public.into(), 2).unwrap();
+        let records = Examples::new(public.into(), 2).unwrap();
         for trained in [Trained::Everything, Trained::BiasesAndLast] {
             let objective = Objective { trained, ..EVERYTHING };
             let network = Architecture::perceptron(5, 4, 2, crate::model::Activation::Tanh);
@@ -387,7 +387,7 @@ mod tests {
         let parameters = network.initial(&mut example::generator(4));
         let model = Classifier::new(network, parameters).unwrap();
         let sum = |data: &Dataset, members: &[usize]| {
-            let records = Records::new(Arc::new(data.clone()), 2).unwrap();
+            let records = Examples::new(Arc::new(data.clone()), 2).unwrap();
             EVERYTHING.clipped_sum(&model, &records, members, 0.05).unwrap()
         };
         let without = sum(&public, &others);
@@ -398,7 +398,7 @@ mod tests {
             public.classes.as_mut().unwrap().of[3] = class;
             assert!(sum(&public, &all) == without, "class {class}");
         }
-        let none = Records::new(public.into(), 2).unwrap();
+        let none = Examples::new(public.into(), 2).unwrap();
         assert_eq!(EVERYTHING.clipped_sum(&model, &none, &[3, 9], 0.05).unwrap().norm(), 0.0);
     }
 
@@ -406,12 +406,12 @@ mod tests {
     fn records_without_numbers_are_blank_and_unknown_classes_are_refused() {
         let (_, mut public, _) = example::two_classes(3, 30, 40, 3);
         public.features[(1, 4)] = f64::NAN;
-        let records = Records::new(Arc::new(public.clone()), 2).unwrap();
+        let records = Examples::new(Arc::new(public.clone()), 2).unwrap();
         assert_eq!((records.features().column(4).norm(), records.classes[4]), (0.0, BLANK));
         assert_eq!((records.some(10).len(), records.some(100).len()), (10, 30));
         let names = vec!["a".to_owned(); 2];
         public.classes = Some(Classes { of: vec![7; 30], names });
-        let error = Records::new(public.into(), 2).unwrap_err().to_string();
+        let error = Examples::new(public.into(), 2).unwrap_err().to_string();
         assert!(error.contains("class number 8 where 2 classes"), "{error}");
     }
 }

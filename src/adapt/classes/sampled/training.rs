@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::fields::Sum;
-use super::{Objective, Records};
+use super::{Examples, Objective};
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ pub trait GradientSource: Send {
     fn draw(
         &mut self,
         model: &Classifier,
-        private: &Private<Records>,
+        private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>>;
 
@@ -61,7 +61,7 @@ impl GradientSource for Clipped {
     fn draw(
         &mut self,
         model: &Classifier,
-        private: &Private<Records>,
+        private: &Private<Examples>,
         spender: &mut Spender,
     ) -> Result<Released<Vector>> {
         let Sum { release, clip, batch, .. } = self.sum;
@@ -69,7 +69,7 @@ impl GradientSource for Clipped {
         let noisy = private.release_sampled_sum(
             spender,
             release,
-            Records::len,
+            Examples::len,
             |records, sample, sum| {
                 objective.add_clipped(model, records, sample.members(), clip, sum);
             },
@@ -100,9 +100,9 @@ pub struct Training {
     source: Box<dyn GradientSource>,
     motion: Motion,
     /// Their features as the trained layers see them, like all here.
-    private: Private<Records>,
-    watched: Private<Records>,
-    public: Option<Records>,
+    private: Private<Examples>,
+    watched: Private<Examples>,
+    public: Option<Examples>,
     /// Positions of what is trained, where that is not all.
     positions: Option<Vec<usize>>,
     velocity: Vector,
@@ -135,13 +135,13 @@ impl Training {
         let Problem { shape, public, .. } = problem;
         let known = shape.classes.len();
         let private = private.map_usable(|data| {
-            let records = Records::new(data.shared(), known);
+            let records = Examples::new(data.shared(), known);
             let records = records.and_then(|records| seen(&design, records));
             records.map_err(|_| UNUSABLE)
         })?;
         let same = public.classes.as_ref().is_some_and(|own| own.names == shape.classes);
         let public = if same {
-            Some(seen(&design, Records::new(public.shared(), known)?.some(WATCHED))?)
+            Some(seen(&design, Examples::new(public.shared(), known)?.some(WATCHED))?)
         } else {
             None
         };
@@ -174,7 +174,7 @@ impl Training {
 
     fn exact(&self, watch: &Watch) -> Vec<Measure> {
         let (objective, source, model) = (self.design.objective, &self.source, &self.design.model);
-        let look = |records: &Records| -> Result<Exact> {
+        let look = |records: &Examples| -> Result<Exact> {
             let gradients = objective.gradients(model, records)?;
             let mut squares = gradients.squared_norms();
             squares.sort_unstable_by(f64::total_cmp);
@@ -252,12 +252,12 @@ impl Training {
 }
 
 /// Records as the trained layers see them.
-pub fn seen(design: &Design, records: Records) -> Result<Records> {
+pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
     let records = records.scaled(design.scale);
     match &design.frozen {
         None => Ok(records),
         Some(frozen) if frozen.architecture().inputs() == records.dimension() => {
-            Ok(Records::own(frozen.scores(&records.features()), records.classes().to_vec()))
+            Ok(Examples::own(frozen.scores(&records.features()), records.classes().to_vec()))
         }
         Some(frozen) => Err(Error::failed(format!(
             "records of {} features do not fit layers for {}",

@@ -28,7 +28,7 @@ use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
 
 pub use features::Ground;
 use labels::Labels;
-use query::Query;
+use query::Question;
 
 const STATISTICS: &str = "statistics";
 
@@ -111,7 +111,7 @@ impl Method for PublicShape {
         };
         let count = features::count(&public.features, &public.feature_names, answer.outputs());
         let adjacency = settings.neighbours.adjacency();
-        let query = Query::new(answer, count, adjacency);
+        let query = Question::new(answer, count, adjacency);
         let rounds = settings.rounds;
         let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
         let start: Start = Box::new(move |private, noise| {
@@ -136,13 +136,13 @@ impl Neighbours {
 }
 
 /// Of means over so many records.
-fn statistics(query: &Query, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
+fn statistics(query: &Question, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
     let sensitivity = query.sensitivity(adjacency, records);
     Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
 }
 
 fn plan(
-    query: &Query,
+    query: &Question,
     shape: &ProblemShape,
     rounds: u64,
     adjacency: Adjacency,

@@ -33,7 +33,7 @@ use crate::privacy::Adjacency;
 
 /// How the parts of a record's contribution are weighed, and by what ρ is divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Query {
+pub struct Question {
     pub answer: Answer,
     /// Features of a record.
     pub features: usize,
@@ -57,7 +57,7 @@ pub struct Statistics {
 /// No rest ‖indicator − probabilities‖ is longer.
 const LONGEST_OF_CLASSES: f64 = std::f64::consts::SQRT_2;
 
-impl Query {
+impl Question {
     pub fn new(answer: Answer, features: usize, adjacency: Adjacency) -> Self {
         let (moment, square) = match (answer, adjacency) {
             (Answer::Number, Adjacency::ReplaceOne) => (1.0, std::f64::consts::FRAC_1_SQRT_2),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     /// What is released of `records`, of which there are as many as are said to be.
-    fn released(query: &Query, records: &[Record]) -> Vector {
+    fn released(query: &Question, records: &[Record]) -> Vector {
         let outputs = query.answer.outputs();
         let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
         let base = Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]);
@@ -224,7 +224,7 @@ mod tests {
         Vector::from_vec(query.ask(&seen, &labels(query.answer, records), &none, 0.5))
     }
 
-    fn moved(query: &Query, ours: &Record, theirs: &Record) -> f64 {
+    fn moved(query: &Question, ours: &Record, theirs: &Record) -> f64 {
         let mut records: Vec<Record> = (0..RECORDS)
             .map(|k| Record {
                 x: Vector::from_fn(FEATURES, |i, _| 0.1 * ((i + k) as f64).cos()),
@@ -266,7 +266,7 @@ mod tests {
     fn a_search_among_neighbours_attains_the_sensitivity_and_never_passes_it() {
         for answer in ANSWERS {
             for adjacency in BOTH {
-                let query = Query::new(answer, FEATURES, adjacency);
+                let query = Question::new(answer, FEATURES, adjacency);
                 let bound = query.sensitivity(adjacency, RECORDS);
                 let mut generator = generator(5);
                 let mut most: f64 = 0.0;
@@ -305,7 +305,7 @@ mod tests {
             label,
         };
         // Opposite rests; features at the angle whose cosine is 1/(2κ²) = ½.
-        let query = Query::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
+        let query = Question::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
         let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
         let angle = 60_f64.to_radians();
         let ours = record([1.0, 0.0, 0.0], 0.0, 0.7);
@@ -314,7 +314,7 @@ mod tests {
         assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
         assert!((query.unit_sensitivity(Adjacency::ReplaceOne).powi(2) - 4.5).abs() < 1e-12);
         // Two classes: both certain, both wrong, the same features.
-        let query = Query::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
+        let query = Question::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
         let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
         let (ours, theirs) =
             (record([0.6, 0.8, 0.0], -40.0, 1.0), record([0.6, 0.8, 0.0], 40.0, -1.0));
@@ -324,14 +324,14 @@ mod tests {
 
     #[test]
     fn the_proof_for_two_classes_holds_on_a_fine_grid() {
-        let kappa = Query::new(Answer::TwoClasses, 1, Adjacency::ReplaceOne).moment;
+        let kappa = Question::new(Answer::TwoClasses, 1, Adjacency::ReplaceOne).moment;
         assert!(kappa.powi(2) <= 22.0);
         for k in 0..=100_000 {
             let a = f64::from(k) / 1e5;
             let (matrix, left) = ((kappa * a * (1.0 - a)).powi(2), 2.0 * (1.0 - a * a));
             assert!(matrix <= left + 1e-15, "{a}");
             // And the local maximum of the null record's bound is one.
-            let bound = Query::new(Answer::TwoClasses, 1, Adjacency::ZeroOut)
+            let bound = Question::new(Answer::TwoClasses, 1, Adjacency::ZeroOut)
                 .unit_sensitivity(Adjacency::ZeroOut);
             assert!(a * a + matrix <= bound.powi(2) * (1.0 + 1e-12), "{a}");
         }
@@ -341,7 +341,7 @@ mod tests {
     fn records_that_are_no_numbers_or_lie_beyond_all_bounds_do_not_pass_it_either() {
         let mut generator = generator(9);
         for answer in ANSWERS {
-            let query = Query::new(answer, FEATURES, Adjacency::ReplaceOne);
+            let query = Question::new(answer, FEATURES, Adjacency::ReplaceOne);
             let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
             for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 0.0] {
                 for label in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
@@ -369,10 +369,10 @@ mod tests {
         let base = Matrix::from_row_slice(1, 16, golden.vector("regression.private.f").as_slice());
         let labels = Labels::Numbers(golden.vector("regression.private.y").as_slice().to_vec());
         let seen = Seen { features, base };
-        let query = Query::new(Answer::Number, 11, Adjacency::ReplaceOne);
+        let query = Question::new(Answer::Number, 11, Adjacency::ReplaceOne);
         assert_eq!(query.moment, 1.0);
         for (kappa, wanted) in golden.value("sensitivity.replace_one").as_object().unwrap() {
-            let query = Query { moment: kappa.parse::<f64>().unwrap().sqrt(), ..query };
+            let query = Question { moment: kappa.parse::<f64>().unwrap().sqrt(), ..query };
             let found = query.unit_sensitivity(Adjacency::ReplaceOne);
             assert!((found - wanted.as_f64().unwrap()).abs() < 1e-12, "{kappa}: {found}");
         }

@@ -2,7 +2,7 @@
 
 use super::clipping;
 use super::features::{Ground, Tier};
-use super::query::Query;
+use super::query::Question;
 use super::solve::{Evidence, Round, curvature};
 use crate::adapt::Series;
 use crate::model::shape::{Answer, Shape};
@@ -25,7 +25,7 @@ const LEAST_CLIP: f64 = 0.1;
 #[derive(Debug, Clone)]
 pub struct Rounds {
     pub ground: Ground,
-    pub query: Query,
+    pub query: Question,
     /// Standard deviation of the noise in each released number.
     sigma: f64,
     /// Private ones.
@@ -44,7 +44,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    pub fn new(ground: Ground, query: Query, sigma: f64, records: usize) -> Self {
+    pub fn new(ground: Ground, query: Question, sigma: f64, records: usize) -> Self {
         let (features, outputs) = (query.features, query.answer.outputs());
         let clip = match query.answer {
             Answer::Number => FIRST * deviations(sigma) * ground.rest.sqrt().max(f64::MIN_POSITIVE),

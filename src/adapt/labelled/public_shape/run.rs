@@ -2,7 +2,7 @@
 
 use super::features::Ground;
 use super::labels::Labels;
-use super::query::Query;
+use super::query::Question;
 use super::rounds::Rounds;
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
@@ -13,7 +13,7 @@ use crate::model::shape::Seen;
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
-    query: Query,
+    query: Question,
     release: Release<Gaussian>,
     rounds: u64,
     sigma: f64,
@@ -36,7 +36,7 @@ struct State {
 }
 
 pub(super) fn start(
-    query: Query,
+    query: Question,
     release: Release<Gaussian>,
     (rounds, sigma): (u64, f64),
     problem: Problem,

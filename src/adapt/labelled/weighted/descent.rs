@@ -10,7 +10,7 @@
 //! released vectors, so the next step's bounds hold whatever they have become; yet they
 //! describe single records, so they never leave this module.
 
-use super::learner::{Largest, Learner, Records};
+use super::learner::{LabelledRecords, Largest, Learner};
 use super::objective::{Pulls, Weights, above, gradient_mapping, into_ball};
 use crate::adapt::plan::GRADIENT;
 use crate::adapt::{Measure, ProblemShape, Run, Series, Step, effective_sample};
@@ -47,8 +47,8 @@ pub struct Descent {
     pub steps: u64,
     /// The model is the mean of this share of the steps.
     pub average: f64,
-    pub public: Records,
-    pub private: Private<Records>,
+    pub public: LabelledRecords,
+    pub private: Private<LabelledRecords>,
     pub weights: Weights,
     pub iterates: Vec<Vector>,
     pub model: Option<Released<Model>>,
@@ -130,7 +130,7 @@ impl Descent {
         }
     }
 
-    fn private_part(&self, records: &Records) -> Looked {
+    fn private_part(&self, records: &LabelledRecords) -> Looked {
         Looked {
             value: records
                 .losses(self.learner, self.theta(), self.largest.loss)
@@ -143,13 +143,13 @@ impl Descent {
         }
     }
 
-    fn private_gradient(&self, records: &Records) -> Vector {
+    fn private_gradient(&self, records: &LabelledRecords) -> Vector {
         let unclipped = if planted(Fault::UnclippedWeights) { 6.0 } else { 1.0 };
         let weights = self.weights.private().map(|q| unclipped * q);
         records.gradient(self.learner, self.theta(), weights, self.largest.gradient)
     }
 
-    fn private_slopes(&self, records: &Records) -> Vec<f64> {
+    fn private_slopes(&self, records: &LabelledRecords) -> Vec<f64> {
         let first = self.weights.caps.public_records;
         let losses = records.losses(self.learner, self.theta(), self.largest.loss);
         let slopes = losses.iter().enumerate();
@@ -230,7 +230,7 @@ impl Run for Descent {
             told(Series::EffectiveSample, effective_sample(self.weights.public())),
             told(Series::PublicWeight, on_public / total),
         ];
-        let look = |records: &Records| {
+        let look = |records: &LabelledRecords| {
             let part = self.private_part(records);
             let (model, weights) = self.slopes(&public, part.model.as_slice(), &part.weights);
             (seen + part.value, self.mapping(&model, &weights))
@@ -281,7 +281,12 @@ mod tests {
     use crate::privacy::accountant::QueryKind;
 
     /// The five records of the reference at its w and the u of `case`.
-    fn reference(learner: Learner, pulls: Pulls, case: &str, radius: f64) -> (Descent, Records) {
+    fn reference(
+        learner: Learner,
+        pulls: Pulls,
+        case: &str,
+        radius: f64,
+    ) -> (Descent, LabelledRecords) {
         let golden = golden::adaptation();
         let labels = match learner {
             Learner::Squared => {
@@ -290,7 +295,7 @@ mod tests {
             }
             _ => golden.vector("J.labels").as_slice().to_vec(),
         };
-        let records = |x: &str, labels: &[f64]| Records {
+        let records = |x: &str, labels: &[f64]| LabelledRecords {
             data: example::labelled(golden.records(x), labels.to_vec()).into(),
             labels: labels.to_vec(),
         };

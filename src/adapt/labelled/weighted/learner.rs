@@ -138,12 +138,12 @@ pub fn two_classes(public: &Dataset) -> Result<()> {
 
 /// Labelled records.
 #[derive(Debug, Clone)]
-pub struct Records {
+pub struct LabelledRecords {
     pub data: Arc<Dataset>,
     pub labels: Vec<f64>,
 }
 
-impl Records {
+impl LabelledRecords {
     pub fn of(learner: Learner, data: Arc<Dataset>) -> Result<Self> {
         Ok(Self { labels: learner.labels(&data)?, data })
     }
@@ -205,9 +205,9 @@ mod tests {
     const LEARNERS: [Learner; 3] =
         [Learner::Squared, Learner::Logistic, Learner::Network { units: 2 }];
 
-    fn record(x: Vec<f64>, y: f64) -> Records {
+    fn record(x: Vec<f64>, y: f64) -> LabelledRecords {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
-        Records { data: Arc::new(data), labels: vec![y] }
+        LabelledRecords { data: Arc::new(data), labels: vec![y] }
     }
 
     #[test]
