@@ -76,6 +76,65 @@ fn edit(directory: &Path, from: &str, to: &str) {
     std::fs::write(&path, text.replace(from, to)).unwrap();
 }
 
+/// A rehearsal needs the private file for its length alone; it goes on where it was stopped, and
+/// what it advises can be written down.
+#[test]
+fn a_rehearsal_advises_and_writes_the_plan() {
+    let directory = tempfile::tempdir().unwrap();
+    let row = |row: usize| {
+        let (a, b) = ((row * 37 % 101) as f64 / 50.0, (row * 53 % 97) as f64 / 48.0);
+        let slope = if row % 2 == 0 { 1.0 } else { -1.0 };
+        format!("{a},{b},{},{}\n", ["north", "south"][row % 2], slope * a + b)
+    };
+    let file = |rows: usize| "a,b,region,y\n".to_owned() + &(0..rows).map(row).collect::<String>();
+    std::fs::write(directory.path().join("public.csv"), file(1500)).unwrap();
+    std::fs::write(directory.path().join("private.csv"), file(600)).unwrap();
+    let dataset = |name: &str, role: &str, more: &str| {
+        format!(
+            r#"(name: "{name}", role: {role}, source: file("{role}.csv"), label: "y",
+                columns: only(["a", "b"]){more}),"#
+        )
+    };
+    let session = format!(
+        r#"(version: 1, name: "s", datasets: [{}{}], plans: [(name: "p", method: "moment_release",
+            private: "ours", public: ["theirs"], target: (epsilon: 1.0, delta: 1e-4))])"#,
+        dataset("ours", "private", ""),
+        dataset("theirs", "public", r#", filter: "region != 'west'""#)
+    );
+    std::fs::write(directory.path().join("s.ron"), session).unwrap();
+    let rehearse = |more: &[&str]| {
+        let common = ["rehearse", "s.ron", "--methods", "target_only,profiled_cnvx_adap"];
+        let few = ["--repetitions", "1"];
+        let arguments = [common.as_slice(), &few, more].concat();
+        halflight(directory.path(), &arguments)
+    };
+    let done = rehearse(&["--over", "epsilon=0.5,4", "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(told["epsilons"], serde_json::json!([0.5, 1.0, 4.0]), "{told}");
+    assert_eq!(told["rehearsals"][0], "region north");
+    assert_eq!(told["advised"].as_array().unwrap().len(), 3);
+    let done = rehearse(&["--over", "epsilon=0.5,4", "--out", "advised.ron"]);
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(text.contains("less error than public data alone"), "{text}");
+    let advised = std::fs::read_to_string(directory.path().join("advised.ron")).unwrap();
+    assert!(
+        advised.contains("method: \"profiled_cnvx_adap\"")
+            || advised.contains("method: \"target_only\""),
+        "{advised}"
+    );
+    assert!(!directory.path().join(".halflight/ledger.jsonl").exists());
+    for (wrong, word) in [
+        (["--over", "seed=1"].as_slice(), "does not say which ε"),
+        (&["--part", "3/2"], "K/N"),
+        (&["--plan", "q"], "has no plan 'q'"),
+        (&["--methods", "alchemy"], "alchemy"),
+    ] {
+        let refused = rehearse(wrong);
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && error.contains(word), "{wrong:?}: {error}");
+    }
+}
+
 #[test]
 fn the_plain_demo_prints_three_models_and_the_guarantee() {
     let directory = tempfile::tempdir().unwrap();

@@ -330,9 +330,9 @@ impl Advice {
         };
         let epsilon = compact(self.epsilons[self.at]);
         if waiting > 0 {
-            let s = if waiting == 1 { "" } else { "s" };
+            let others = if waiting == 1 { "one method has" } else { "some methods have" };
             return vec![format!(
-                "So far, at ε {epsilon}: {} is best, and {waiting} method{s} have not been played.",
+                "So far, at ε {epsilon}: {} is best, and {others} not been played.",
                 player.title(),
             )];
         }

@@ -8,6 +8,7 @@ use super::app::App;
 use super::context::{DatasetStatus, Popup};
 use super::keymap;
 use super::live_ranking::{Found, Work};
+use super::live_rehearsal::{self, LiveRehearsal};
 use super::live_run::{Ended, LiveRun};
 use super::notice::Level;
 use super::popup::dataset_form::DatasetForm;
@@ -32,6 +33,7 @@ use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
 use crate::engine::lookup::{Cells, Digest, Entry, Listing, Rows, Schema};
 use crate::engine::ranking::{Findings, RankingSummary};
+use crate::engine::rehearse;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
@@ -43,6 +45,8 @@ use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
 use crate::rank::ReleasedLine;
 use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
+use crate::rehearsal::advice::Advice;
+use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::{PlanField, fields};
 use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
@@ -120,6 +124,50 @@ fn choosing_directions() -> App {
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
     preview.releases.explained = Some(Explained { chosen: 10, shares });
     app.context.plan.preview = Some(Ok(Box::new(preview)));
+    app
+}
+
+/// What rehearsals have found after so many of 126 trials.
+pub fn rehearsal(done: usize) -> rehearse::Progress {
+    let standing = |ratio: f64, best_in: usize| {
+        let (least, most) = (0.9 * ratio, 1.1 * ratio);
+        Some(rehearsal::advice::Standing { ratio, least, most, best_in, scenes: 3 })
+    };
+    let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
+        let standings = ratios.into_iter().map(|ratio| standing(ratio, best_in));
+        let standings = standings.map(|found| found.filter(|_| done >= from)).collect();
+        rehearsal::advice::Line { player, standings, failed: None }
+    };
+    let method = Player::method;
+    let lines = vec![
+        line(Player::PublicOnly, [1.0; 5], 1, 0),
+        line(Player::NoPrivacy, [0.7; 5], 0, 0),
+        line(method("public_shape"), [1.04, 0.98, 0.8, 0.76, 0.75], 2, 0),
+        line(method("profiled_cnvx_adap"), [1.2, 1.1, 0.9, 0.85, 0.82], 0, 60),
+        line(method("target_only"), [9.0, 3.0, 1.3, 0.9, 0.75], 0, 100),
+    ];
+    let advice = Advice {
+        epsilons: vec![0.25, 0.5, 1.0, 2.0, 4.0],
+        at: 2,
+        scenes: ["season 2", "season 3", "season 4"].map(str::to_owned).to_vec(),
+        lines,
+        choice: vec![Some(0), Some(2), Some(2), Some(2), Some(2)],
+        settings: Vec::new(),
+    };
+    rehearse::Progress { done, total: 126, advice }
+}
+
+fn rehearsing(done: usize) -> App {
+    let mut app = priced();
+    let plan = app.context.session.plans[0].clone();
+    let stop = Arc::default();
+    app.context.rehearsal = LiveRehearsal {
+        plan: Some(plan),
+        work: (done < 126).then_some(live_rehearsal::Work { id: 1, stop }),
+        progress: Some(rehearsal(done)),
+        shown: true,
+        started: 1,
+    };
     app
 }
 
@@ -555,6 +603,17 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ("plan_none", with(on(Tab::Plan), &|app| app.context.session.plans.clear())),
         ("plan_priced", priced()),
         ("plan_directions", choosing_directions()),
+        ("plan_rehearsing", rehearsing(80)),
+        ("plan_rehearsed", rehearsing(126)),
+        (
+            "plan_rehearsed_costs",
+            with(rehearsing(126), &|app| {
+                app.context.rehearsal.shown = false;
+                "target_only".clone_into(&mut app.context.session.plans[0].method);
+                let plan = app.context.session.plans[0].clone();
+                app.context.plan.preview = Some(Ok(Box::new(Preview { plan, ..preview() })));
+            }),
+        ),
         (
             "plan_queue",
             with(priced(), &|app| {

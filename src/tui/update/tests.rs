@@ -10,7 +10,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
-use crate::engine::desk::{News, RankNews};
+use crate::engine::desk::{News, RankNews, RehearsalNews};
 use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
 use crate::error::Error;
@@ -325,6 +325,44 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
         (app.context.tab, &app.context.session.plans[0].public),
         (Tab::Plan, &vec!["summer".to_owned()])
     );
+}
+
+#[test]
+fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
+    let mut app = fixtures::priced();
+    assert!(press(&mut app, "t").is_empty(), "nothing is advised yet");
+    let effects = press(&mut app, "r");
+    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 1, .. })));
+    let news = |id: u64, done: usize| {
+        let news = RehearsalNews::Progressed(Box::new(fixtures::rehearsal(done)));
+        Message::Reports(vec![Report::Rehearsal { id, news }])
+    };
+    update(&mut app, news(1, 80), &Hits::default());
+    update(&mut app, news(7, 126), &Hits::default());
+    assert_eq!(app.context.rehearsal.progress.as_ref().unwrap().done, 80);
+    // The costs come back and go again; nothing is asked twice.
+    press(&mut app, "r");
+    assert!(!app.context.rehearsal.shown);
+    assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
+    // Another method or ε is no other rehearsal, other public data are.
+    let mut other = app.context.session.plans[0].clone();
+    other.target.epsilon = 3.0;
+    assert!(app.context.rehearsal.fits(&other));
+    other.public.clear();
+    assert!(!app.context.rehearsal.fits(&other));
+
+    press(&mut app, "R");
+    assert!(app.context.rehearsal.work.is_none());
+    let ended = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(126))));
+    update(
+        &mut app,
+        Message::Reports(vec![Report::Rehearsal { id: 1, news: ended }]),
+        &Hits::default(),
+    );
+    press(&mut app, "t");
+    assert_eq!(app.context.session.plans[0].method, "public_shape");
+    press(&mut app, "u");
+    assert_eq!(app.context.session.plans[0].method, "profiled_cnvx_adap");
 }
 
 #[test]

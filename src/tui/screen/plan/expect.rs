@@ -96,12 +96,12 @@ fn draw_standings(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let width = usize::from(area.width);
     let row = |name: &str, ratio: &str, best: &str, style: Style| {
         let room = width.saturating_sub(19);
-        let name: String = if name.chars().count() > room {
+        let name: String = if room > 0 && name.chars().count() > room {
             name.chars().take(room.saturating_sub(1)).chain(['…']).collect()
         } else {
             name.to_owned()
         };
-        let pad = " ".repeat(room - name.chars().count());
+        let pad = " ".repeat(room.saturating_sub(name.chars().count()));
         Line::from(Span::styled(format!("{name}{pad} {ratio:>8} {best:>9}"), style))
     };
     let mut lines = vec![row(&head, "× public", "best in", theme.muted)];
