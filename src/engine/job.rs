@@ -189,11 +189,18 @@ impl Job {
         overlap::check(private, &publics, &self.workspace, &self.watch)
     }
 
-    /// That rehearsals on public data had the plan lose to these alone.
+    /// That the plan lost to public data alone in its rehearsals.
     fn forewarned(&self) -> Option<String> {
         let plan = &self.plan;
         let advice = rehearse::known(plan, &self.loaded(), &self.workspace)?;
         advice.warning(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
+    }
+
+    /// What the plan's rehearsals made expect of it.
+    fn expected(&self) -> Option<String> {
+        let plan = &self.plan;
+        let advice = rehearse::known(plan, &self.loaded(), &self.workspace)?;
+        advice.expectation(&Player::of_plan(&plan.method, &plan.settings), plan.target.epsilon)
     }
 
     /// What program, session and data are now.
@@ -295,6 +302,7 @@ pub(super) fn perform(
         lineage: assembly.lineage,
         taken_as_public: assembly.taken_as_public,
         standing: opening.standing,
+        rehearsed: job.expected(),
         model: None,
     };
     let with_start = ending.certify(|| {

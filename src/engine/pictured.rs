@@ -80,6 +80,7 @@ pub(crate) fn rehearse(
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),
+        rehearsed: None,
         model: None,
     })?;
     directory.write_certificate(&certificate)?;

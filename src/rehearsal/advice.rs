@@ -307,18 +307,21 @@ impl Advice {
         self.lines.iter().find(|line| line.player == *plan)?.standings[k]
     }
 
-    /// That a plan lost to public data alone, where it did.
-    pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
+    /// What to expect of a plan, in a sentence.
+    pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
         let standing = self.of_plan(plan, epsilon)?;
-        (standing.ratio > 1.0 + NOTICEABLE).then(|| {
-            format!(
-                "in {} rehearsals on public data {} had {} than public data alone, which cost \
-                 nothing",
-                standing.scenes,
-                plan.title(),
-                better(standing)
-            )
-        })
+        Some(format!(
+            "In {} rehearsals on public data {} had {} than public data alone, which cost nothing.",
+            standing.scenes,
+            plan.title(),
+            better(standing)
+        ))
+    }
+
+    /// The same of a plan that lost to public data alone.
+    pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
+        let lost = self.of_plan(plan, epsilon)?.ratio > 1.0 + NOTICEABLE;
+        self.expectation(plan, epsilon).filter(|_| lost)
     }
 
     /// What to do, in sentences.

@@ -46,6 +46,8 @@ pub struct Facts {
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
     pub standing: Standing,
+    /// What rehearsals on public data had made expect.
+    pub rehearsed: Option<String>,
     /// SHA-256 of the run's `model.ron`, where there is one.
     pub model: Option<String>,
 }
@@ -134,6 +136,9 @@ pub struct Certificate {
     /// What must be true of the public data, where the method leans on more than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumption: Option<Cow<'static, str>>,
+    /// What rehearsals on public data had made expect of the method; no part of the promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsed: Option<String>,
     /// What this run drew.
     pub mechanisms: Vec<Event>,
     /// What the model depends on that training started from.
@@ -223,6 +228,7 @@ impl Certificate {
             not_covered,
             taken_as_public: taken_as_public(&facts),
             assumption: assumption.map(Cow::Borrowed),
+            rehearsed: facts.rehearsed,
             unit: unit(),
             of_this_run: (insecure.is_none() && guarantee != facts.guarantee)
                 .then_some(facts.guarantee),
@@ -552,6 +558,7 @@ mod tests {
             lineage: None,
             taken_as_public: TakenAsPublic::default(),
             standing: Standing::default(),
+            rehearsed: None,
             model: None,
         }
     }

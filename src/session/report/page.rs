@@ -268,6 +268,11 @@ fn guarantee(report: &Report) -> String {
             "It assumes",
             said(report, |it| it.assumption.iter().map(AsRef::as_ref).collect()),
         ),
+        (
+            "covered",
+            "It was rehearsed",
+            said(report, |it| it.rehearsed.iter().map(String::as_str).collect()),
+        ),
     ];
     out.push_str("<div class=\"columns\">\n");
     for (class, title, sentences) in lists {

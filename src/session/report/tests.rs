@@ -65,6 +65,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),
+        rehearsed: None,
         model: None,
     })
     .unwrap();

@@ -62,7 +62,7 @@ fn launch(_: &mut PlanScreen, context: &mut Context) {
         plan.target.epsilon,
         plan.target.delta,
         plan.private,
-        lost.map_or(String::new(), |lost| format!(" But {lost}."))
+        lost.map_or(String::new(), |lost| format!(" But mind: {lost}"))
     );
     context.confirm(text, "launch", |context| {
         if let Some(plan) = context.shown_plan().cloned() {
