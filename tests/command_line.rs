@@ -83,7 +83,7 @@ fn a_rehearsal_advises_and_writes_the_plan() {
     let directory = tempfile::tempdir().unwrap();
     let row = |row: usize| {
         let (a, b) = ((row * 37 % 101) as f64 / 50.0, (row * 53 % 97) as f64 / 48.0);
-        let slope = if row % 2 == 0 { 1.0 } else { -1.0 };
+        let slope = if row.is_multiple_of(2) { 1.0 } else { -1.0 };
         format!("{a},{b},{},{}\n", ["north", "south"][row % 2], slope * a + b)
     };
     let file = |rows: usize| "a,b,region,y\n".to_owned() + &(0..rows).map(row).collect::<String>();
