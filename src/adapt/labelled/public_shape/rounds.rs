@@ -3,7 +3,7 @@
 use super::clipping;
 use super::features::{Ground, Tier};
 use super::query::Question;
-use super::solve::{Evidence, Round, curvature};
+use super::solve::{Evidence, Round, curvature, raised};
 use crate::adapt::Series;
 use crate::model::shape::{Answer, Shape};
 use crate::model::trees::boosting::softmax;
@@ -136,6 +136,7 @@ impl Rounds {
             _ => (1.0, 1.0),
         };
         let factors = factors(&self.ground);
+        let moment = raised(moment, &self.asked, &factors);
         let evidence = Evidence {
             rounds: &self.asked,
             curvature: &moment,

@@ -46,6 +46,10 @@ const GRID: [f64; 9] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
 /// The logarithm of a part is this uncertain beforehand.
 const DOUBT: f64 = 1.0;
 const SWEEPS: usize = 3;
+/// Slopes contradict the curvature where they are so many standard deviations from it.
+const SURE: f64 = 3.0;
+/// An excess that is nearly across the step says little about the curvature along it.
+const STEEPEST: f64 = 0.2;
 
 /// The private second moment as far as noise lets it be told from the public one: between each
 /// two tiers, the difference is shrunk by what of it must be noise (σ on the diagonal, σ/√2 off).
@@ -71,6 +75,30 @@ pub fn curvature(released: &Matrix, public: &Matrix, tiers: &[Tier], noise: f64)
         }
     }
     positive(&moment)
+}
+
+/// The curvature, raised where slopes fell by more from one round to the next than it says. Along
+/// features that are rare in public records and common in private ones the moment is believed to
+/// be small, and steps would overshoot further each time. What noise alone does raises nothing.
+pub fn raised(mut moment: Matrix, rounds: &[Round], factors: &[f64]) -> Matrix {
+    for pair in rounds.windows(2) {
+        let (before, after) = (&pair[0], &pair[1]);
+        let variance = before.noise.powi(2) + after.noise.powi(2);
+        for (output, factor) in factors.iter().enumerate() {
+            let step = after.at.column(output) - before.at.column(output);
+            let fall = before.slope.column(output) - after.slope.column(output);
+            let excess = fall - *factor * &moment * &step;
+            let numbers = excess.len() as f64;
+            let (energy, along) = (excess.norm_squared(), excess.dot(&step));
+            let by_chance = variance * (numbers + SURE * (2.0 * numbers).sqrt());
+            if energy > by_chance && along > SURE * (variance * step.norm_squared()).sqrt() {
+                let kept = 1.0 - variance * numbers / energy;
+                let along = along.max(STEEPEST * excess.norm() * step.norm());
+                moment += kept / (along * factor) * &excess * excess.transpose();
+            }
+        }
+    }
+    moment
 }
 
 /// The matrix with its eigenvalues cut at almost 0.
@@ -311,6 +339,71 @@ mod tests {
             let noise = 1.0;
             let plain = 5.0 * noise * 12_f64.sqrt();
             assert!(found(&nothing, noise, seed).norm() < 0.1 * plain);
+        }
+    }
+
+    /// How far ten rounds end from the truth, where the second feature's curvature is believed
+    /// to be a hundredth of what it is.
+    fn after_ten_rounds(believes_slopes: bool) -> f64 {
+        let truth = Vector::from_vec(vec![0.5, -0.3]);
+        let curvature = Matrix::from_diagonal(&Vector::from_vec(vec![0.3, 0.2]));
+        let believed = Matrix::from_diagonal(&Vector::from_vec(vec![0.3, 0.002]));
+        let (mut rounds, mut at) = (Vec::new(), Matrix::zeros(2, 1));
+        for seed in 0..10 {
+            let noise = 1e-3;
+            let slope =
+                &curvature * (&truth - at.column(0)) + noise * normals(&mut generator(seed), 2);
+            rounds.push(Round {
+                slope: Matrix::from_column_slice(2, 1, slope.as_slice()),
+                at,
+                noise,
+            });
+            let moment = if believes_slopes {
+                raised(believed.clone(), &rounds, &[1.0])
+            } else {
+                believed.clone()
+            };
+            let evidence = Evidence {
+                rounds: &rounds,
+                curvature: &moment,
+                factors: &[1.0],
+                curvature_noise: 0.0,
+                sampling: 0.0,
+                tiers: &tiers(&[1, 1]),
+                unit: 1.0,
+                moment: &believed,
+            };
+            at = evidence.correction();
+        }
+        (at.column(0) - truth).norm()
+    }
+
+    #[test]
+    fn a_curvature_that_is_believed_too_small_does_not_lead_away() {
+        let (with, without) = (after_ten_rounds(true), after_ten_rounds(false));
+        assert!(with < 0.05, "{with}");
+        assert!(without > 10.0, "{without}");
+    }
+
+    #[test]
+    fn noise_raises_no_curvature() {
+        for seed in 0..50 {
+            let features = 40;
+            let curvature = Matrix::identity(features, features) * 0.2;
+            let draw = &mut generator(seed);
+            let (truth, elsewhere) = (normals(draw, features), normals(draw, features));
+            let round = |at: Vector, noise: Vector| Round {
+                slope: Matrix::from_column_slice(
+                    features,
+                    1,
+                    (&curvature * (&truth - &at) + 0.5 * noise).as_slice(),
+                ),
+                at: Matrix::from_column_slice(features, 1, at.as_slice()),
+                noise: 0.5,
+            };
+            let noises = (normals(draw, features), normals(draw, features));
+            let rounds = [round(Vector::zeros(features), noises.0), round(elsewhere, noises.1)];
+            assert_eq!(raised(curvature.clone(), &rounds, &[1.0]), curvature, "{seed}");
         }
     }
 
