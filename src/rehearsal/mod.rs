@@ -1,4 +1,17 @@
 //! Public data in the private role: what to expect before anything is spent.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`scene`] | which public rows play the private ones, and which are left to be public |
+//! | [`player`] | what is tried on them: every method that fits, and what costs nothing |
+//! | [`stage`] | the public records of a plan, and what is declared of the private ones |
+//! | `trial` | one method on one pair of datasets, with seeded noise or none |
+//! | `split` | public, acting and judging records, prepared alike; losses |
+//! | [`advice`] | what all trials together say to do |
+//!
+//! Private records have no way in: a [`Stage`] is made of public tables and of [`Declared`],
+//! which is their number and the definition in the session. Files and threads are the business
+//! of [`crate::engine::rehearse`].
 
 pub mod advice;
 pub mod player;

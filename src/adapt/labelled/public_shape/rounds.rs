@@ -136,7 +136,11 @@ impl Rounds {
             _ => (1.0, 1.0),
         };
         let factors = factors(&self.ground);
-        let moment = raised(moment, &self.asked, &factors);
+        // Of numbers slopes differ by the clip of their round, too.
+        let moment = match self.query.answer {
+            Answer::Number => moment,
+            _ => raised(moment, &self.asked, &factors),
+        };
         let evidence = Evidence {
             rounds: &self.asked,
             curvature: &moment,

@@ -76,7 +76,8 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
-        .legend(true);
+        .legend(true)
+        .empty("no method has been played yet");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.series(SeriesView {
             name,
