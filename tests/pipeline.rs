@@ -184,6 +184,11 @@ fn what_a_command_prints_as_json_is_as_its_schema_says() {
     assert!(table["released"][0]["energy"]["mean"].is_number());
     place.json("ledger", &["ledger", "--json"]);
     place.json("ledger verify", &["ledger", "verify", "--json"]);
+    let plan = runs["runs"][0]["plan"].as_str().unwrap();
+    let few = ["--methods", "target_only", "--repetitions", "1", "--over", "epsilon=2", "--json"];
+    let rehearse = [&["rehearse", "session.ron", "--plan", plan], few.as_slice()].concat();
+    let rehearsed = place.json("rehearse", &rehearse);
+    assert_eq!(rehearsed["rehearsals"].as_array().unwrap().len(), 3);
     let inspect = ["data", "inspect", "bikes.csv", "bikes.csv", "--json"];
     place.json("data inspect", &inspect);
     // Every schema that there is was used here or above, but for these, whose commands take long.
