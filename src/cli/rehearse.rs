@@ -97,7 +97,7 @@ impl Rehearse {
             epsilons,
             methods: self.methods.clone(),
             repetitions: self.repetitions,
-            part: self.part.unwrap_or((0, 1)),
+            part: self.part.unwrap_or(rehearse::WHOLE),
             stop,
         };
         let mut progress = None;
@@ -111,7 +111,7 @@ impl Rehearse {
         if self.json {
             print_json(&as_json(&found.advice, &job.plan))?;
         } else {
-            print_line(&as_text(&found.advice, &job.plan))?;
+            print_line(&as_text(&found, &job.plan))?;
         }
         if let Some(path) = &self.out {
             job.advised(&found.advice)?.save(path)?;
@@ -152,7 +152,8 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
     })
 }
 
-fn as_text(advice: &Advice, plan: &PlanDefinition) -> String {
+fn as_text(found: &rehearse::Progress, plan: &PlanDefinition) -> String {
+    let advice = &found.advice;
     let mut lines = vec![format!(
         "{} · {} rehearsals: {}",
         plan.name,
@@ -188,7 +189,8 @@ fn as_text(advice: &Advice, plan: &PlanDefinition) -> String {
     }
     lines.push("* to be used at this ε".to_owned());
     lines.push(String::new());
-    lines.extend(advice.sentences());
+    let whole = found.done == found.total;
+    lines.extend(if whole { advice.sentences() } else { advice.so_far() });
     lines.join("\n")
 }
 

@@ -272,15 +272,11 @@ impl<'a> Parts<'a> {
         private.private()?.try_map(|table| {
             Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
         })?;
-        // Incomplete public rows are gone already where they are to be dropped.
-        let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
-        definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
+        definition.missing = missing_of(publics);
         if *foreign {
             definition.classes = private_classes(&private.definition)?;
-        } else if definition.task == Task::Classification {
-            let all: Vec<_> =
-                publics.iter().chain([private]).map(|loaded| &loaded.definition).collect();
-            definition.classes = shared_classes(&pooled, &all)?;
+        } else {
+            definition.classes = classes_of_pool(&definition, &pooled, private, publics)?;
         }
         let (train, test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
         let mut preparation = Preparation::fit(&train, &definition, &plan.preparation)?;
@@ -393,6 +389,27 @@ pub(super) fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
             .check_for(|name| used.iter().any(|used| used == name))?;
     }
     Table::concat_columns(publics, used)
+}
+
+/// What becomes of gaps in pooled public rows: incomplete ones are gone already where they are to
+/// be dropped.
+pub(super) fn missing_of(publics: &[&Loaded]) -> Missing {
+    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
+    if filled { Missing::PublicMean } else { Missing::Refuse }
+}
+
+/// The classes of private and pooled public records with the same label; none of a regression.
+pub(super) fn classes_of_pool(
+    definition: &DatasetDefinition,
+    pooled: &Table,
+    private: &Loaded,
+    publics: &[&Loaded],
+) -> Result<Vec<String>> {
+    if definition.task != Task::Classification {
+        return Ok(definition.classes.clone());
+    }
+    let all: Vec<_> = publics.iter().copied().chain([private]).map(|it| &it.definition).collect();
+    shared_classes(pooled, &all)
 }
 
 /// The classes that the datasets declare, or else those of all public records,

@@ -452,7 +452,7 @@ impl Clerk {
                     epsilons: Vec::new(),
                     methods: Vec::new(),
                     repetitions: REPETITIONS,
-                    part: (0, 1),
+                    part: rehearse::WHOLE,
                     stop,
                 };
                 self.rehearse(id, job);

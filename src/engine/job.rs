@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::assembly::{Assembly, assemble, refuse_overlap};
+use super::assembly::{Assembly, assemble};
 use super::cautions;
 use super::control::Control;
 use super::judge::{Judge, Scores};
@@ -184,9 +184,7 @@ impl Job {
         let private = private(&self.plan, &self.datasets)?;
         let publics: Vec<&Loaded> =
             self.loaded().into_iter().filter(|loaded| loaded.record.is_none()).collect();
-        let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
-        refuse_overlap(private, &tables, &self.plan.private)?;
-        overlap::check(private, &publics, &self.workspace, &self.watch)
+        overlap::refuse_private_rows(private, &publics, &self.workspace, &self.watch)
     }
 
     /// That the plan lost to public data alone in its rehearsals.

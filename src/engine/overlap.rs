@@ -4,11 +4,25 @@
 //! What is refused is refused for every view: nothing else keeps the promise that was made to
 //! these people. How many rows it is about is exact, so it is told under an open watch alone.
 
+use super::assembly::refuse_overlap;
 use crate::data::overlap::{Overlap, SHARED};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{Secret, Watch};
 use crate::session::{Loaded, Workspace};
+
+/// Refuses public data in which a private row stands, by the place that it comes from or by what
+/// it says. Returns what [`check`] does.
+pub(super) fn refuse_private_rows(
+    private: &Loaded,
+    publics: &[&Loaded],
+    workspace: &Workspace,
+    watch: &Watch,
+) -> Result<Vec<String>> {
+    let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
+    refuse_overlap(private, &tables, &private.definition.name)?;
+    check(private, publics, workspace, watch)
+}
 
 /// Refuses public data that hold rows of an account of this workspace, or of `private`.
 /// Returns what the curator should know before it starts, if the watch is open.

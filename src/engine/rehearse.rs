@@ -12,23 +12,32 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::assembly::{pool, shared_classes};
+use super::assembly::{classes_of_pool, missing_of, pool};
+use super::overlap;
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
-use crate::data::{DatasetDefinition, Missing, Source, Table, Task};
+use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
+use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Entry, Results};
 use crate::rehearsal::{Declared, Player, Stage, Terms, player};
 use crate::session::notebook::{self, Key, Notebook};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
+
+/// Raised whenever other public rows play, or losses are reckoned otherwise: what was kept before is
+/// not looked at then.
+const VERSION: u32 = 1;
 
 /// How often a signal is looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// ε beside the plan's own, in its terms.
 const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// The share of who does it all.
+pub const WHOLE: (usize, usize) = (0, 1);
 
 /// Repetitions, each with other records and other noise.
 pub const REPETITIONS: u64 = 3;
@@ -78,6 +87,16 @@ pub struct Progress {
 /// Rehearses until all is done or `stop` is set; `tell` hears after every trial.
 pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<Progress> {
     let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
+    if job.plan.start.is_some() {
+        return Err(Error::usage(
+            "a plan that starts from an earlier model cannot be rehearsed: its \
+             model has not seen the parts that would play the private records",
+        )
+        .cure("rehearse the plan without `start`"));
+    }
+    // A private row among the public ones would play with them.
+    let (private, publics) = roles(&job.plan, &loaded)?;
+    overlap::refuse_private_rows(private, &publics, &job.workspace, &Watch::sealed())?;
     let stage = Arc::new(stage_of(job, &loaded)?);
     let players = players(job, &loaded)?;
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
@@ -86,13 +105,16 @@ pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<P
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // What is advised may do better with other settings: for who knows all of it.
-    if job.part == (0, 1) && !job.stop.load(Ordering::Relaxed) {
+    if job.part == WHOLE && !job.stop.load(Ordering::Relaxed) {
         let more = work.results.vary(job.plan.target.epsilon, job.repetitions);
         progress = work.play(more, tell)?;
     }
-    let summary = serde_json::to_string(&progress.advice)
-        .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
-    work.notebook.sum_up(&summary)?;
+    // Who has only some of the methods or of the trials has no advice for others.
+    if job.methods.is_empty() && job.part == WHOLE {
+        let summary = serde_json::to_string(&progress.advice)
+            .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;
+        work.notebook.sum_up(&summary)?;
+    }
     Ok(progress)
 }
 
@@ -192,13 +214,8 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     let others = tables[0].names.iter().filter(|name| !used.contains(name)).filter(everywhere);
     columns.extend(others.filter(|name| same_kind(&tables, name)).cloned());
     let table = pool(&tables, &columns)?;
-    let filled = publics.iter().any(|public| public.definition.missing == Missing::PublicMean);
-    definition.missing = if filled { Missing::PublicMean } else { Missing::Refuse };
-    if definition.task == Task::Classification {
-        let all: Vec<_> =
-            publics.iter().chain([&private]).map(|loaded| &loaded.definition).collect();
-        definition.classes = shared_classes(&table, &all)?;
-    }
+    definition.missing = missing_of(&publics);
+    definition.classes = classes_of_pool(&definition, &table, private, &publics)?;
     let owners: Vec<usize> =
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
     let shifted = shifted(publics.iter().chain([&private]).map(|loaded| &loaded.definition))?;
@@ -252,7 +269,7 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
         ..loaded.definition.clone()
     };
     let facts = (
-        STEPS_VERSION,
+        (VERSION, STEPS_VERSION),
         (nowhere(private), private.rows),
         publics.into_iter().map(nowhere).collect::<Vec<_>>(),
         (plan.target.delta, &plan.preparation, plan.holdout, plan.seed),
@@ -266,8 +283,13 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
 
 /// What the last rehearsal of a plan's data advised, where there was one.
 pub fn known(plan: &PlanDefinition, loaded: &[&Loaded], workspace: &Workspace) -> Option<Advice> {
+    if plan.start.is_some() {
+        return None;
+    }
     let name = name_of(plan, loaded).ok()?;
-    serde_json::from_str(&notebook::summary(workspace, &name)?).ok()
+    let advice: Advice = serde_json::from_str(&notebook::summary(workspace, &name)?).ok()?;
+    // Somebody may have written there.
+    advice.is_sound().then_some(advice)
 }
 
 /// Whether all tables have numbers there, or all have text: who plays must be told apart alike.
@@ -300,7 +322,7 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
         player::chosen(&job.methods, task)?
     };
     adapt::method(&job.plan.method)?.spec().check(&job.plan.settings)?;
-    let plan = Player::Method { id: job.plan.method.clone(), settings: job.plan.settings.clone() };
+    let plan = Player::of_plan(&job.plan.method, &job.plan.settings);
     if job.methods.is_empty() && !players.contains(&plan) {
         players.push(plan);
     }
@@ -309,7 +331,7 @@ fn players(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Vec<Player>> {
 
 fn key_of(entry: &Entry, stage: &Stage, players: &[Player]) -> Key {
     Key {
-        scene: stage.scenes()[entry.scene].title.clone(),
+        scene: stage.scenes()[entry.scene].name(),
         player: players[entry.player].id(),
         repetition: entry.repetition,
         epsilon: entry.epsilon,
@@ -384,18 +406,20 @@ mod tests {
     /// A job on 2000 public rows in two regions and 800 private ones, whose labels are `turn`
     /// times what the public ones would be.
     fn job(directory: &std::path::Path, turn: f64, more: &str) -> RehearsalJob {
-        let row = |row: usize, turn: f64| {
-            let (a, b) =
-                ((row * 37 % 101) as f64 / 50.0 - 1.0, (row * 53 % 97) as f64 / 48.0 - 1.0);
+        let row = |row: usize, turn: f64, by: f64| {
+            let a = (row * 37 % 101) as f64 / 50.0 - 1.0 + by;
+            let b = (row * 53 % 97) as f64 / 48.0 - 1.0 + by;
             // The south is the other way round.
             let (region, slope) = [("north", 1.0), ("south", -1.0)][row % 2];
             format!("{a},{b},{region},{}\n", turn * (slope * a + 0.5 * b))
         };
-        let text = |rows: usize, turn: f64| {
-            "a,b,region,y\n".to_owned() + &(0..rows).map(|at| row(at, turn)).collect::<String>()
+        let text = |rows: usize, turn: f64, by: f64| {
+            let rows: Vec<String> = (0..rows).map(|at| row(at, turn, by)).collect();
+            "a,b,region,y\n".to_owned() + &rows.concat()
         };
-        std::fs::write(directory.join("public.csv"), text(ROWS, 1.0)).unwrap();
-        std::fs::write(directory.join("private.csv"), text(800, turn)).unwrap();
+        std::fs::write(directory.join("public.csv"), text(ROWS, 1.0, 0.0)).unwrap();
+        // A little aside: the same rows would be refused.
+        std::fs::write(directory.join("private.csv"), text(800, turn, 0.003)).unwrap();
         let session = format!(
             r#"(version: 1, name: "s", datasets: [
                 (name: "ours", role: private, source: file("private.csv"), label: "y",
@@ -472,6 +496,54 @@ mod tests {
         assert!(refused(&unlabelled).contains("needs the label"));
         let few = job(directory.path(), 1.0, ", sample: (rows: 70, seed: 1)");
         assert!(refused(&few).contains("cannot play the private role"));
+    }
+
+    #[test]
+    fn private_rows_among_the_public_ones_do_not_play() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut copied = job(directory.path(), 1.0, "");
+        let public = std::fs::read_to_string(directory.path().join("public.csv")).unwrap();
+        let some: Vec<&str> = public.lines().take(801).collect();
+        std::fs::write(directory.path().join("private.csv"), some.join("\n")).unwrap();
+        let private = &copied.session.datasets[0];
+        copied.datasets[0] = Arc::new(dataset::load(private, &copied.workspace).unwrap());
+        let refused = rehearse(&copied, &mut |_| {}).unwrap_err();
+        assert!(refused.to_string().contains("rows that are private"), "{refused}");
+        assert!(!directory.path().join(".halflight/rehearsals").exists());
+    }
+
+    #[test]
+    fn what_is_kept_is_the_owners_and_damage_to_it_is_no_advice() {
+        let directory = tempfile::tempdir().unwrap();
+        let job = RehearsalJob { methods: Vec::new(), ..job(directory.path(), 1.0, "") };
+        let advice = |job: &RehearsalJob| {
+            let loaded: Vec<&Loaded> = job.datasets.iter().map(Arc::as_ref).collect();
+            known(&job.plan, &loaded, &job.workspace)
+        };
+        assert_eq!(advice(&job), None);
+        let found = run(&job);
+        assert_eq!(advice(&job), Some(found.advice.clone()));
+        let plan = Player::of_plan("target_only", &BTreeMap::new());
+        assert!(found.advice.expectation(&plan, 1.2).unwrap().contains("at ε 1, Target only had"));
+        assert_eq!(found.advice.expectation(&plan, 8.0), None, "too far from what was rehearsed");
+
+        let folder = directory.path().join(".halflight/rehearsals");
+        let folder = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        #[cfg(unix)]
+        for file in std::fs::read_dir(&folder).unwrap() {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = file.unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{mode:o}");
+        }
+        for (from, to) in [("\"at\":", "\"at\":7"), ("\"choice\":[", "\"choice\":[99,"), ("{", "")]
+        {
+            let whole = serde_json::to_string(&found.advice).unwrap();
+            std::fs::write(folder.join("advice.json"), whole.replacen(from, to, 1)).unwrap();
+            assert_eq!(advice(&job), None, "{from}");
+        }
+        let started = PlanDefinition { start: Some("run".to_owned()), ..job.plan.clone() };
+        let started = RehearsalJob { plan: started, ..job };
+        assert!(rehearse(&started, &mut |_| {}).unwrap_err().to_string().contains("starts from"));
     }
 
     #[test]

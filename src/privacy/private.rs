@@ -133,13 +133,13 @@
 //! passing an exact number off as released,
 //!
 //! ```compile_fail,E0308
-//! # fn noisy() -> halflight::privacy::Released<f64> { todo!() }
+//! # fn noisy() -> halflight::privacy::Released<f64> { loop {} }
 //! let exact = 61.0;
 //! let laundered = noisy().transform(|_| exact);
 //! ```
 //!
 //! ```compile_fail,E0624
-//! # fn noisy() -> halflight::privacy::Released<f64> { todo!() }
+//! # fn noisy() -> halflight::privacy::Released<f64> { loop {} }
 //! let laundered = noisy().map(|_| 61.0);
 //! ```
 //!
@@ -159,14 +159,14 @@
 //!
 //! ```compile_fail,E0624
 //! # use halflight::privacy::{Calibrated, Spender, Transcript};
-//! # fn given() -> (Calibrated, Transcript) { todo!() }
+//! # fn given() -> (Calibrated, Transcript) { loop {} }
 //! # use halflight::privacy::mechanism::NoiseGenerator;
 //! let (noise, transcript) = given();
 //! let spender = Spender::carried(&noise, transcript, NoiseGenerator::from_os().unwrap());
 //! ```
 //!
 //! ```compile_fail,E0616
-//! # fn given() -> halflight::privacy::Calibrated { todo!() }
+//! # fn given() -> halflight::privacy::Calibrated { loop {} }
 //! let mut noise = given();
 //! noise.events.clear();
 //! ```
@@ -174,7 +174,7 @@
 //! or giving a method records that nobody clipped:
 //!
 //! ```compile_fail,E0423
-//! # fn records() -> halflight::data::Dataset { todo!() }
+//! # fn records() -> halflight::data::Dataset { loop {} }
 //! let wild = halflight::data::Bounded(records());
 //! ```
 //!

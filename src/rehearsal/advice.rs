@@ -16,6 +16,9 @@ use crate::plot::number::compact;
 /// No loss counts as more than so many times another one: a player that fails is bad enough.
 const WORST: f64 = 100.0;
 
+/// What was rehearsed at an ε that is at most so many times the plan's is said of the plan.
+const NEAR: f64 = 1.5;
+
 /// What is better by less is called as good.
 const NOTICEABLE: f64 = 0.02;
 
@@ -96,8 +99,7 @@ pub struct Advice {
     pub lines: Vec<Line>,
     /// The line to follow at each ε; `None` where nothing is known yet.
     pub choice: Vec<Option<usize>>,
-    /// The advised method with other settings, at the plan's ε: each with how it did beside
-    /// public data alone, and beside the same method as it is.
+    /// The advised method with other settings, at the plan's ε.
     #[serde(default)]
     pub settings: Vec<Variant>,
 }
@@ -106,11 +108,10 @@ pub struct Advice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     pub player: Player,
+    /// Beside public data alone; best where it was better than the method as it is.
+    pub standing: Standing,
     /// Its error over that of the method as it is, the mean over scenes.
     pub ratio: f64,
-    /// Scenes in which it was better, of how many.
-    pub better_in: usize,
-    pub scenes: usize,
 }
 
 impl Results {
@@ -200,17 +201,8 @@ impl Results {
             let winners: Vec<Option<usize>> = (0..self.scenes.len()).map(best).collect();
             for (player, line) in lines.iter_mut().enumerate() {
                 let logs: Vec<f64> = found[player].iter().flatten().copied().collect();
-                let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
-                let standing = || {
-                    Some(Standing {
-                        ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
-                        least: of(f64::min)?.exp(),
-                        most: of(f64::max)?.exp(),
-                        best_in: winners.iter().filter(|winner| **winner == Some(player)).count(),
-                        scenes: logs.len(),
-                    })
-                };
-                line.standings.push(standing());
+                let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
+                line.standings.push(Standing::of(&logs, best_in));
             }
             let able = (0..count).filter(|player| can_be_chosen(*player));
             let known = able.filter_map(|player| {
@@ -219,36 +211,57 @@ impl Results {
             });
             choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
         }
-        let near = |k: &usize| (self.epsilons[*k].ln() - epsilon.ln()).abs();
-        let at = (0..self.epsilons.len()).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0);
+        let at = nearest(&self.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
         let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
         Advice { epsilons, at, scenes, lines, choice, settings }
     }
-}
 
-impl Results {
     /// How variants of the chosen player did beside it.
     fn varied(&self, chosen: usize, k: usize) -> Vec<Variant> {
         let variants = (self.variants..self.players.len()).filter_map(|player| {
-            let scenes = 0..self.scenes.len();
-            let beside: Vec<f64> = scenes
-                .filter_map(|scene| {
-                    Some(self.logarithm(scene, player, k)? - self.logarithm(scene, chosen, k)?)
-                })
-                .collect();
-            (!beside.is_empty()).then(|| Variant {
-                player: self.players[player].clone(),
-                ratio: (beside.iter().sum::<f64>() / beside.len() as f64).exp(),
-                better_in: beside.iter().filter(|log| **log < 0.0).count(),
-                scenes: beside.len(),
-            })
+            let both = |scene| {
+                Some((self.logarithm(scene, player, k)?, self.logarithm(scene, chosen, k)?))
+            };
+            let (own, as_it_is): (Vec<f64>, Vec<f64>) =
+                (0..self.scenes.len()).filter_map(both).unzip();
+            let better = own.iter().zip(&as_it_is).filter(|(own, other)| own < other).count();
+            let standing = Standing::of(&own, better)?;
+            let ratio = standing.ratio / Standing::of(&as_it_is, 0)?.ratio;
+            Some(Variant { player: self.players[player].clone(), standing, ratio })
         });
         variants.collect()
     }
 }
 
+impl Standing {
+    /// Of the logarithms of the ratios, one for each scene.
+    fn of(logs: &[f64], best_in: usize) -> Option<Self> {
+        let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
+        let ratio = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
+        Some(Self { ratio, least, most, best_in, scenes: logs.len() })
+    }
+}
+
+/// The place of the ε that is the fewest times larger or smaller.
+fn nearest(epsilons: &[f64], epsilon: f64) -> usize {
+    let far = |k: &usize| (epsilons[*k].ln() - epsilon.ln()).abs();
+    (0..epsilons.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
+}
+
 impl Advice {
+    /// Whether its parts fit together: it may come from a file.
+    pub fn is_sound(&self) -> bool {
+        let count = self.epsilons.len();
+        let within = |line: &Option<usize>| line.is_none_or(|line| line < self.lines.len());
+        self.at < count
+            && self.choice.len() == count
+            && self.choice.iter().all(within)
+            && self.lines.iter().all(|line| line.standings.len() == count)
+            && self.epsilons.iter().all(|epsilon| epsilon.is_finite() && *epsilon > 0.0)
+    }
+
     /// The lines from the least error at the plan's ε to the largest; those without any last.
     pub fn sorted(&self) -> impl Iterator<Item = &Line> {
         let ratio = |line: &Line| line.standings[self.at].map_or(f64::INFINITY, |s| s.ratio);
@@ -265,7 +278,9 @@ impl Advice {
     /// only where these are clearly better, and in most scenes.
     pub fn to_take(&self) -> Option<&Player> {
         let (player, _) = self.chosen(self.at)?;
-        let clearly = |it: &&Variant| it.ratio < 1.0 - NOTICEABLE && 2 * it.better_in > it.scenes;
+        let clearly = |it: &&Variant| {
+            it.ratio < 1.0 - NOTICEABLE && 2 * it.standing.best_in > it.standing.scenes
+        };
         let best = self.settings.iter().filter(clearly);
         let best = best.min_by(|one, other| one.ratio.total_cmp(&other.ratio));
         Some(best.map_or(player, |variant| &variant.player))
@@ -288,8 +303,8 @@ impl Advice {
             format!(
                 "Change its settings: {} than as it is, better in {} of {} rehearsals.",
                 words(best),
-                best.better_in,
-                best.scenes
+                best.standing.best_in,
+                best.standing.scenes
             )
         })
     }
@@ -300,19 +315,31 @@ impl Advice {
         Some((&line.player, line.standings[k]?))
     }
 
-    /// How a plan's own method and settings did at the ε next to the plan's.
-    pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<Standing> {
-        let near = |k: &usize| (self.epsilons[*k].ln() - epsilon.ln()).abs();
-        let k = (0..self.epsilons.len()).min_by(|a, b| near(a).total_cmp(&near(b)))?;
-        self.lines.iter().find(|line| line.player == *plan)?.standings[k]
+    /// How a plan's own method and settings did at an ε near the plan's, and that ε.
+    pub fn of_plan(&self, plan: &Player, epsilon: f64) -> Option<(Standing, f64)> {
+        let k = nearest(&self.epsilons, epsilon);
+        let rehearsed = *self.epsilons.get(k)?;
+        if !(1.0 / NEAR..=NEAR).contains(&(rehearsed / epsilon)) {
+            return None;
+        }
+        let line = self.lines.iter().find(|line| line.player == *plan);
+        let variant = || self.settings.iter().find(|it| it.player == *plan && k == self.at);
+        let standing = match line {
+            Some(line) => line.standings[k]?,
+            None => variant()?.standing,
+        };
+        Some((standing, rehearsed))
     }
 
     /// What to expect of a plan, in a sentence.
     pub fn expectation(&self, plan: &Player, epsilon: f64) -> Option<String> {
-        let standing = self.of_plan(plan, epsilon)?;
+        let (standing, rehearsed) = self.of_plan(plan, epsilon)?;
+        let s = if standing.scenes == 1 { "" } else { "s" };
         Some(format!(
-            "In {} rehearsals on public data {} had {} than public data alone, which cost nothing.",
+            "In {} rehearsal{s} on public data at ε {}, {} had {} than public data alone, which \
+             cost nothing.",
             standing.scenes,
+            compact(rehearsed),
             plan.title(),
             better(standing)
         ))
@@ -320,25 +347,19 @@ impl Advice {
 
     /// The same of a plan that lost to public data alone.
     pub fn warning(&self, plan: &Player, epsilon: f64) -> Option<String> {
-        let lost = self.of_plan(plan, epsilon)?.ratio > 1.0 + NOTICEABLE;
+        let lost = self.of_plan(plan, epsilon)?.0.ratio > 1.0 + NOTICEABLE;
         self.expectation(plan, epsilon).filter(|_| lost)
     }
 
     /// What to do, in sentences.
     pub fn sentences(&self) -> Vec<String> {
-        let waiting = self.waiting();
-        let Some((player, standing)) = self.chosen(self.at).filter(|_| waiting < self.lines.len())
-        else {
-            return vec!["Nothing is known yet.".to_owned()];
+        let Some((player, standing)) = self.chosen(self.at) else {
+            let failed = self.lines.first().and_then(|line| line.failed.as_ref());
+            return vec![failed.map_or("Nothing is known yet.".to_owned(), |why| {
+                format!("Nothing can be said, because public data alone give no model: {why}.")
+            })];
         };
         let epsilon = compact(self.epsilons[self.at]);
-        if waiting > 0 {
-            let others = if waiting == 1 { "one method has" } else { "some methods have" };
-            return vec![format!(
-                "So far, at ε {epsilon}: {} is best, and {others} not been played.",
-                player.title(),
-            )];
-        }
         let mut said = vec![if *player == Player::PublicOnly {
             format!(
                 "At ε {epsilon} use public data alone and spend nothing: {}.",
@@ -360,12 +381,16 @@ impl Advice {
         said
     }
 
-    /// Methods of which nothing is known yet.
-    fn waiting(&self) -> usize {
-        let open = |line: &&Line| {
-            line.player.spends() && line.failed.is_none() && line.standings[self.at].is_none()
-        };
-        self.lines.iter().filter(open).count()
+    /// The same while trials are still to come: not more than who is ahead.
+    pub fn so_far(&self) -> Vec<String> {
+        let Some((player, standing)) = self.chosen(self.at) else { return self.sentences() };
+        let s = if standing.scenes == 1 { "" } else { "s" };
+        let epsilon = compact(self.epsilons[self.at]);
+        vec![format!(
+            "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}.",
+            standing.scenes,
+            player.title()
+        )]
     }
 
     /// That every method loses to public data alone.
@@ -406,7 +431,7 @@ impl Advice {
 
     /// What privacy costs: how near the choice is to private data without any.
     fn near_no_privacy(&self) -> Option<String> {
-        const NEAR: f64 = 1.05;
+        const CLOSE: f64 = 1.05;
         let line = self.lines.iter().find(|line| line.player == Player::NoPrivacy)?;
         let excess: Vec<f64> = (0..self.epsilons.len())
             .map(|k| Some(self.chosen(k)?.1.ratio / line.standings[k]?.ratio))
@@ -417,14 +442,14 @@ impl Advice {
             let more = 100.0 * (1.0 / here - 1.0);
             return Some(format!("For comparison: {other}, had {more:.0} % more error than it."));
         }
-        Some(match excess.iter().position(|excess| *excess <= NEAR) {
+        Some(match excess.iter().position(|excess| *excess <= CLOSE) {
             Some(0) => {
                 let least = compact(self.epsilons[0]);
                 format!("From ε {least} on it is within 5 % of {other}.")
             }
             Some(k) => {
                 // On a line between the two, in the logarithm of ε.
-                let share = (excess[k - 1] - NEAR) / (excess[k - 1] - excess[k]);
+                let share = (excess[k - 1] - CLOSE) / (excess[k - 1] - excess[k]);
                 let (from, to) = (self.epsilons[k - 1].ln(), self.epsilons[k].ln());
                 let epsilon = (from + share * (to - from)).exp();
                 format!("To be within 5 % of {other}: ε ≈ {epsilon:.2}.")

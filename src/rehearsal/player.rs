@@ -22,9 +22,14 @@ pub enum Player {
 }
 
 impl Player {
-    /// What a plan would do.
+    /// What a plan would do. A setting that says what the method does anyway is left out.
     pub fn of_plan(method: &str, settings: &BTreeMap<String, Value>) -> Self {
-        Self::Method { id: method.to_owned(), settings: settings.clone() }
+        let mut settings = settings.clone();
+        if let Ok(method) = adapt::method(method) {
+            let usual = |key: &str| method.spec().field(key).map(|it| it.kind.default_value());
+            settings.retain(|key, value| usual(key).as_ref() != Some(value));
+        }
+        Self::Method { id: method.to_owned(), settings }
     }
 
     pub fn method(id: &str) -> Self {

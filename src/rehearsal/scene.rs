@@ -48,6 +48,13 @@ pub enum Kind {
     Slice,
 }
 
+impl Scene {
+    /// Unlike any other scene's, where a dataset is called like a part of one.
+    pub fn name(&self) -> String {
+        format!("{:?}: {}", self.kind, self.title)
+    }
+}
+
 impl Kind {
     pub fn words(self) -> &'static str {
         match self {

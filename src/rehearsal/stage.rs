@@ -179,8 +179,8 @@ impl Stage {
 
     /// A hash of all that tells trials apart, so that no two share their noise.
     fn noise_seed(&self, scene: usize, player: &Player, repetition: u64, epsilon: f64) -> u64 {
-        let title = &self.scenes[scene].title;
-        let words = format!("{title}\n{}\n{repetition}\n{epsilon}", player.id());
+        let name = self.scenes[scene].name();
+        let words = format!("{name}\n{}\n{repetition}\n{epsilon}", player.id());
         let digest = Sha256::digest(words);
         digest
             .iter()

@@ -5,7 +5,7 @@
 //! was cut short is a trial that is made again.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -65,9 +65,9 @@ impl Notebook {
 
     /// Keeps what follows from all of it, for who has no time to read it.
     pub fn sum_up(&self, summary: &str) -> Result<()> {
-        std::fs::create_dir_all(&self.folder)
+        files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
-        files::write(&self.folder.join(SUMMARY), summary.as_bytes())
+        files::write_private(&self.folder.join(SUMMARY), summary.as_bytes())
     }
 
     pub fn find(&self, key: &Key) -> Option<f64> {
@@ -100,10 +100,10 @@ pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
 /// A file that no other process writes.
 fn own_file(folder: &PathBuf) -> Result<File> {
     let failed = |error: &std::io::Error| Error::io("write the rehearsal", folder, error);
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    files::create_private_folder(folder).map_err(|error| failed(&error))?;
     let time = jiff::Timestamp::now().as_nanosecond();
     let path = folder.join(format!("{time}-{}.{ENDING}", std::process::id()));
-    OpenOptions::new().create_new(true).append(true).open(path).map_err(|error| failed(&error))
+    files::private().create_new(true).append(true).open(path).map_err(|error| failed(&error))
 }
 
 impl Key {
@@ -133,7 +133,8 @@ mod tests {
         other.note(key(2), 3.0).unwrap();
         let folder = directory.path().join(".halflight/rehearsals/abc");
         for file in std::fs::read_dir(&folder).unwrap() {
-            let mut file = OpenOptions::new().append(true).open(file.unwrap().path()).unwrap();
+            let mut file =
+                std::fs::OpenOptions::new().append(true).open(file.unwrap().path()).unwrap();
             file.write_all(b"{\"scene\":\"season 2\",\"pla").unwrap();
         }
         let again = Notebook::open(&workspace, "abc").unwrap();

@@ -39,7 +39,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
         (false, false) => format!("What to expect · stopped at {done} of {total}: R goes on"),
     };
     let inner = canvas.boxed(area, &title);
-    let said = advice.sentences();
+    let said = if done < total { advice.so_far() } else { advice.sentences() };
     let lines = said.iter().map(|text| wrapped_lines(text, inner.width)).sum::<u16>();
     let table = advice.lines.len() as u16 + 2;
     let spare = inner.height.saturating_sub(lines + table + 1);

@@ -204,8 +204,9 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     }];
     let plan = &preview.plan;
     let player = Player::of_plan(&plan.method, &plan.settings);
-    let advice = context.advice(plan);
-    lines.push(match advice.map(|advice| advice.warning(&player, plan.target.epsilon)) {
+    let (advice, epsilon) = (context.advice(plan), plan.target.epsilon);
+    let rehearsed = advice.filter(|advice| advice.of_plan(&player, epsilon).is_some());
+    lines.push(match rehearsed.map(|advice| advice.warning(&player, epsilon)) {
         None => Line::styled("not rehearsed: r does, on public data, for free", theme.muted),
         Some(None) => Line::styled("rehearsed on public data: r shows it", theme.good),
         Some(Some(lost)) => Line::styled(format!("note: {lost}"), theme.warning),
