@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
 }
 
 /// A file that no other process writes.
-fn own_file(folder: &PathBuf) -> Result<File> {
+fn own_file(folder: &Path) -> Result<File> {
     let failed = |error: &std::io::Error| Error::io("write the rehearsal", folder, error);
     files::create_private_folder(folder).map_err(|error| failed(&error))?;
     let time = jiff::Timestamp::now().as_nanosecond();
