@@ -154,12 +154,10 @@ fn epsilons(text: &str) -> Result<Vec<f64>> {
 
 fn as_text(found: &rehearse::Progress, plan: &PlanDefinition) -> String {
     let advice = &found.advice;
-    let mut lines = vec![format!(
-        "{} · {} rehearsals: {}",
-        plan.name,
-        advice.scenes.len(),
-        advice.scenes.join(", ")
-    )];
+    let count = advice.scenes.len();
+    let s = if count == 1 { "" } else { "s" };
+    let mut lines =
+        vec![format!("{} · {count} rehearsal{s}: {}", plan.name, advice.scenes.join(", "))];
     lines.push("Error relative to public data alone (below 1 is better):".to_owned());
     let rows: Vec<&Line> = advice.sorted().collect();
     let width = rows.iter().map(|line| line.player.title().chars().count()).max().unwrap_or(0);

@@ -376,7 +376,9 @@ impl Advice {
         }];
         said.extend(self.on_settings());
         said.extend(self.ends());
-        said.extend(self.near_no_privacy());
+        if player.spends() {
+            said.extend(self.near_no_privacy());
+        }
         said.extend(doubt(standing));
         said
     }

@@ -64,15 +64,14 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
 /// Error beside public data alone, over ε.
 fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let shown = advice.sorted().filter(|line| line.player.spends()).take(CURVES);
-    let curves: Vec<(String, Vec<Point>)> = shown
-        .map(|line| {
-            let points = advice.epsilons.iter().zip(&line.standings);
-            let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
-            let points = points.filter(|(_, ratio)| *ratio <= HIGHEST);
-            (line.player.title(), points.collect())
-        })
-        .collect();
+    let spending = advice.sorted().filter(|line| line.player.spends());
+    let curve = |line: &Found| {
+        let points = advice.epsilons.iter().zip(&line.standings);
+        let points = points.filter_map(|(epsilon, found)| Some((*epsilon, (*found)?.ratio)));
+        let points: Vec<Point> = points.filter(|(_, ratio)| *ratio <= HIGHEST).collect();
+        (!points.is_empty()).then(|| (line.player.title(), points))
+    };
+    let curves: Vec<(String, Vec<Point>)> = spending.filter_map(curve).take(CURVES).collect();
     let mut chart = Chart::new("error, beside public data alone", theme, glyphs)
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
