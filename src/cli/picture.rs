@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{messages, print_json};
 use crate::engine::desk::News;
-use crate::engine::pictured::rehearse;
+use crate::engine::pictured::run_for_pictures;
 use crate::engine::{Control, Desk, Job, PreparedStore};
 use crate::error::{Error, Result};
 use crate::files;
@@ -71,7 +71,7 @@ impl Picture {
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
     let pictures = Stage::open(&workspace)?.play(&workspace);
-    // It held nothing but these rehearsals.
+    // It held nothing but these runs.
     let _ = std::fs::remove_dir_all(workspace.base());
     pictures
 }
@@ -152,7 +152,7 @@ impl Stage {
         let mut tell = |moment| {
             run.hear(News::Moment(moment));
         };
-        let summary = rehearse(&job, &id, SEED + number, &mut tell)?;
+        let summary = run_for_pictures(&job, &id, SEED + number, &mut tell)?;
         run.hear(News::Ended(Box::new(Ok(summary))));
         self.app.context.runs.push(run);
         Ok(())

@@ -21,7 +21,7 @@ use crate::session::{Loaded, RunDirectory};
 /// What a step is said to have taken: a clock would differ every time.
 const EACH: Duration = Duration::from_millis(4);
 
-pub(crate) fn rehearse(
+pub(crate) fn run_for_pictures(
     job: &Job,
     run: &RunId,
     seed: u64,
@@ -32,7 +32,7 @@ pub(crate) fn rehearse(
         matches!(loaded.definition.source, Source::Builtin(_) | Source::Synthetic { .. })
     };
     if !loaded.iter().all(built_in) {
-        return Err(Error::refused("only built-in data may be rehearsed on")
+        return Err(Error::refused("only built-in data may be shown in pictures")
             .cure("run the plan: its noise is real and the ledger knows of it"));
     }
     let assembly = job.assemble()?;
@@ -67,7 +67,7 @@ pub(crate) fn rehearse(
     let peeked = job.watch.has_peeked();
     let certificate = Certificate::of(Facts {
         run: run.clone(),
-        account: AccountId("rehearsal".to_owned()),
+        account: AccountId("pictures".to_owned()),
         method: job.plan.method.clone(),
         outcome: Outcome::Finished,
         records: private_records,
