@@ -4,11 +4,10 @@
 The epsilon of the listed mechanisms is computed anew, by closed forms, Renyi divergences and a contour integral. What
 is more than 0.1 % too small does not hold; the exit code is then 1. Of a ledger the hash of every line is checked, too."""
 import hashlib, json, math, sys, numpy as np
-TOLERANCE, LOOSE = 1e-3, 0.02
+TOLERANCE, LOOSE, NORMAL = 1e-3, 0.02, ("gaussian", "sampled", "repeated")
 # 1/x of an order x + 1 is a (sqrt(1 + e) - 1) + b e + c with e = epsilon/Lambda; its part.
 ORDERS = ((1, 0, 0, .3), (1.5, 0, 0, .2), (2, 0, 0, .15), (0, 1, 1 / 64, .1), (0, 1, 1 / 16, .1), (0, 1, .166666, .15))
-def kind(event):
-    """(name, size, sampling rate, replace-one) of an event."""
+def kind(event):  # (name, size, sampling rate, replace-one)
     (name, it), = event["mechanism"].items()
     replaced = {"replace_one": True, "zero_out": False}[event["adjacency"]]
     if name in ("gaussian", "subsampled_gaussian"):
@@ -16,18 +15,28 @@ def kind(event):
         if name == "gaussian" or rate == 1:
             return "gaussian", mu * (2 if replaced and name != "gaussian" else 1), 1.0, replaced
         return "sampled", mu, rate, replaced
+    if name == "repeated_gaussian":  # The best of many repeats: epsilon rises by c, delta by a factor.
+        mu, eta, stop = it["sensitivity"] / it["sigma"], it["shape"], it["stop"]
+        mean = (1 - stop) / stop / (-math.log(stop) if eta == 0 else (1 - stop ** eta) / eta)
+        c = (1 + eta) * solve(lambda rho: (1 - stop) * gaussian_delta(mu, rho) <= stop * math.expm1(rho))
+        return "repeated", mu, (c, math.log(mean)), replaced
     if name in ("laplace", "noisy_selection"):
         return "laplace", it["sensitivity"] / it["scale"] * (2 if name != "laplace" else 1), 1.0, False
     size = it["epsilon"] if name == "pure" else it["range"] / it["scale"]
     return "range" if name in ("selection", "direction") else "pure", size, 1.0, False
 def draws(events, counts=None):
-    """Every mechanism once, and how often it was drawn."""
-    total = {}
+    """Every mechanism of one run, and how often it was drawn. A record is in training or held out, so Gaussian noise on
+    held-out records counts for what that of training does not cover."""
+    parts, square = [], {True: 0, False: 0}
     for event, count in zip(events, counts or [event["count"] for event in events]):
-        if not (isinstance(count, int) and count >= 0 and math.isfinite(kind(event)[1])):
-            raise ValueError("a mechanism has an odd count or noise")
-        if count and kind(event)[1] > 0: total[kind(event)] = total.get(kind(event), 0) + count
-    return list(total.items())
+        it, apart, gaussian = kind(event), event.get("held_out", False), "gaussian" in event["mechanism"]
+        if not (isinstance(count, int) and count >= 0 and math.isfinite(it[1])): raise ValueError("odd count or noise")
+        if gaussian: square[apart] += count * it[1] ** 2
+        if count and it[1] > 0 and not (apart and gaussian): parts.append((it, count))
+    rest = square[True] - square[False]
+    return parts + ([(("gaussian", math.sqrt(rest), 1.0, True), 1)] if rest > 1e-9 * square[False] else [])
+def together(runs):  # every mechanism once
+    return list({it: sum(n for other, n in sum(runs, []) if other == it) for it, _ in sum(runs, [])}.items())
 def integral(size, rate, replaced, x, frequency, there):
     """Losses, weights and log E e^{xL} of a Gaussian mechanism on a sample, by trapezoids."""
     step = min(.2, .3 / size / (1 + .3 * size * math.sqrt(x)), 1.5 / (frequency * size + 1))
@@ -44,17 +53,18 @@ def integral(size, rate, replaced, x, frequency, there):
 def moment(it, x, there=True, proven=False):
     """log E e^{xL} of one draw; of selections as much as is proven, or as their pair says."""
     name, size, rate, replaced = it
-    if name == "sampled":
-        return (integral(size, rate, replaced, x, 0, there) or [0, 0, math.inf])[2]
+    if name == "sampled": return (integral(size, rate, replaced, x, 0, there) or [0, 0, math.inf])[2]
     if name == "gaussian": return x * (x + 1) * size * size / 2
+    if name == "repeated":
+        order = max(x, math.sqrt(2 * rate[1]) / size) if proven else x  # Divergences never fall with the order.
+        return x * ((order + 1) * size * size / 2 + rate[0] + rate[1] / order)
     rest = math.exp(-(2 * x + 1) * size)
     if name == "laplace": return x * size + math.log((x + 1 + x * rest) / (2 * x + 1))
     if name == "range":
         pair = x * size + math.log((1 - rest) / ((2 * x + 1) * -math.expm1(-size)))
         return min(x * (x + 1) * size * size / 8, x * size) if proven else pair
     return x * size + math.log((1 + rest) / (1 + math.exp(-size)))
-def along(it, x, t, there):
-    """E e^{(x + it)L} / E e^{xL} on the line."""
+def along(it, x, t, there):  # E e^{(x + it)L} / E e^{xL} on the line
     name, size, rate, replaced = it
     if name == "sampled":
         found = integral(size, rate, replaced, x, t[-1], there)
@@ -62,25 +72,23 @@ def along(it, x, t, there):
         parts = np.array_split(t, len(t) // 100 + 1)
         return np.concatenate([np.exp(1j * np.outer(part, found[0])) @ found[1] for part in parts])
     z, power = x + 1j * t, lambda a: np.exp(a - moment(it, x))
-    up, down = power(z * size), power(-(z + 1) * size)
     if name == "gaussian": return power(z * (z + 1) * size * size / 2)
+    if name == "repeated": return power(z * (z + 1) * size * size / 2 + z * rate[0] + rate[1])
+    up, down = power(z * size), power(-(z + 1) * size)
     if name == "laplace": return ((z + 1) * up + z * down) / (2 * z + 1)
     if name == "range": return (up - down) / ((2 * z + 1) * -math.expm1(-size))
     return (up + down) / (1 + math.exp(-size))
-def gaussian_delta(mu, epsilon):
-    """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), both as tails."""
+def gaussian_delta(mu, epsilon):  # Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), both as tails
     first, second = (math.erfc((epsilon / mu + side * mu / 2) / math.sqrt(2)) / 2 for side in (-1, 1))
     return max(first - (math.exp(epsilon + math.log(second)) if second else 0), 0)
-def solve(holds, high=1e-3, low=0):
-    """The least epsilon >= 0 of a condition that stays true."""
+def solve(holds, high=1e-3, low=0):  # The least epsilon >= 0 of a condition that stays true
     if holds(0): return 0.0
     while not holds(high): high *= 2
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-def lowest(value):
-    """x and value at the least of a function with one valley."""
+def lowest(value):  # x and value at the least of a function with one valley
     at = lambda place: value(math.exp(place))
     best, width = min(np.arange(-4, 14, .35), key=at), .35
     while width > 1e-4:
@@ -126,8 +134,7 @@ def selections(size, count, delta, most, cells=12):
         now[cells:-cells] = (below * p + above * (1 - p)).max(axis=1)
     k = np.nonzero(now <= delta)[0][0]
     return max(math.log(np.interp(delta, now[[k, k - 1]], np.exp(at[[k, k - 1]]))), 0)
-def epsilon(parts, delta):
-    """(least, most) of the epsilon that the list guarantees, fixed in advance."""
+def epsilon(parts, delta):  # (least, most) of the epsilon that the list guarantees, fixed in advance
     if not parts: return 0.0, 0.0
     if all(it[0] == "gaussian" for it, _ in parts):
         mu = math.sqrt(sum(count * it[1] ** 2 for it, count in parts))
@@ -149,17 +156,14 @@ def epsilon(parts, delta):
     if worst is not None and differ and sum(largest) > worst and renyi(False) > worst:
         worst = max(worst, contour(parts, delta, most, False) or math.inf)
     return (least, most) if worst in (None, math.inf) else (max(min(worst, most), least),) * 2
-def sum_of_pure(parts):
-    return sum(math.inf if it[0] in ("gaussian", "sampled") else count * it[1] for it, count in parts)
-def admits(parts, e, delta):
-    """Whether a budget admits the list, whatever choice its events came in: see gate.rs."""
+def sum_of_pure(parts): return sum(math.inf if it[0] in NORMAL else count * it[1] for it, count in parts)
+def admits(parts, e, delta):  # Whether a budget admits the list, whatever choice its events came in: see gate.rs
     if e <= 0 or sum_of_pure(parts) <= e: return e > 0 or not parts
     rest, scaled = .1 * delta, e / -math.log(.01 * delta)
     mu = math.sqrt(sum(count * (it[1] * (1 + (it[0] == "sampled" and it[3]))) ** 2 for it, count in parts))
     if all(it[0] in ("gaussian", "sampled") for it, _ in parts) and gaussian_delta(mu, e) <= .9 * delta: return True
     order = lambda a, b, c: 1 / (a * (math.sqrt(1 + scaled) - 1) + b * scaled + c)
-    log_room = lambda a, b, c, part: min(math.log(part * rest) - log_renyi(parts, order(a, b, c), e), 700)
-    return sum(math.exp(log_room(*line)) for line in ORDERS) >= 1
+    return sum(math.exp(min(math.log(part * rest) - log_renyi(parts, order(*it), e), 700)) for *it, part in ORDERS) >= 1
 def claim(name, says, delta, parts, choices=False):
     """Prints what a number says and what its mechanisms give; whether it holds."""
     (least, most), room = epsilon(parts, max(delta, 1e-300)), says * (1 + TOLERANCE) + 1e-9
@@ -170,11 +174,11 @@ def claim(name, says, delta, parts, choices=False):
     return not wrong
 def certificate(it):
     runs = (it.get("start") or {}).get("runs", [])
-    stated = [(f"start.runs[{i}].guarantee", run["guarantee"], run["mechanisms"]) for i, run in enumerate(runs)]
+    stated = [(f"start.runs[{i}].guarantee", run["guarantee"], together([draws(run["mechanisms"])])) for i, run in enumerate(runs)]
     same = [run for run in runs if run["account"] == it["account"]] or (runs if it.get("of_this_run") else [])
-    stated.append(("of_this_run", it.get("of_this_run"), it["mechanisms"]))
-    stated.append(("guarantee", it["guarantee"], sum((run["mechanisms"] for run in same), []) + it["mechanisms"]))
-    return all([claim(n, g["epsilon"], g["delta"], draws(m), g.get("covers") == "adaptive") for n, g, m in stated if g])
+    stated.append(("of_this_run", it.get("of_this_run"), together([draws(it["mechanisms"])])))
+    stated.append(("guarantee", it["guarantee"], together([draws(run["mechanisms"]) for run in same + [it]])))
+    return all([claim(n, g["epsilon"], g["delta"], m, g.get("covers") == "adaptive") for n, g, m in stated if g])
 def ledger(text):
     last, runs, budgets, tied = "0" * 64, {}, {}, {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -188,13 +192,9 @@ def ledger(text):
         if it["kind"] == "budget": budgets[it["account"]] = it["budget"]
         if it["kind"] == "tie": tied[it["from"]] = it["into"]
     home = lambda name: home(tied[name]) if name in tied else name
-    claims = []
-    for name, budget in budgets.items():
-        held = [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
-        total, spending = {}, sum(map(bool, held))
-        for it, count in sum(held, []): total[it] = total.get(it, 0) + count
-        claims.append((f"budget of {name}", budget["epsilon"], budget["delta"], list(total.items()), spending > 1))
-    return all([claim(*one) for one in claims])
+    held = lambda name: [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
+    claims = [(f"budget of {name}", it["epsilon"], it["delta"], held(name)) for name, it in budgets.items()]
+    return all([claim(name, says, delta, together(runs), sum(map(bool, runs)) > 1) for name, says, delta, runs in claims])
 if __name__ == "__main__":
     text = open(sys.argv[1], "rb").read()
     sys.exit(0 if (ledger(text) if text.startswith(b'{"seq":') else certificate(json.loads(text))) else 1)

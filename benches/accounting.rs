@@ -45,6 +45,7 @@ fn main() {
             mechanism: QueryKind::SampledSum { rate }.query(1.0, 1).with(Noise::ideal(sigma)),
             count,
             adjacency: Adjacency::ZeroOut,
+            held_out: false,
         };
         let sum = Composition::of([&event]).unwrap();
         let (guarantee, bound) = best(|| sum.guarantee(delta).unwrap());
@@ -74,6 +75,7 @@ fn calibrations() {
         count,
         noise: Allotment::Share(1.0),
         adjacency,
+        held_out: false,
     };
     let moment = QueryKind::Gaussian.query(0.01, 100);
     let vertex = QueryKind::Selection(Rule::Exponential).query(0.01, 1000);
@@ -156,6 +158,7 @@ fn wasted(rate: f64, count: u64, target: Target) -> Row {
         count,
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
+        held_out: false,
     }];
     let start = Instant::now();
     let calibrated = calibrate(&plan, target).unwrap();

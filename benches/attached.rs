@@ -5,8 +5,6 @@
 //! certificate.
 #![allow(clippy::unwrap_used)]
 
-// A part of what the tests use.
-#[allow(dead_code)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 

@@ -68,6 +68,31 @@ pub fn close_to_others(folder: &Path) {
     let _ = folder;
 }
 
+/// Moves a folder to where none is yet, also to another disk.
+pub fn move_folder(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            copy_folder(from, to)?;
+            fs::remove_dir_all(from)
+        }
+        moved => moved,
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    create_private_folder(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy_folder(&source, &target)?;
+        } else {
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
 /// A temporary file beside `path`, written under `options`, synced, then renamed.
 pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Result<()> {
     let temporary = sibling(path, &format!("new-{}", std::process::id()));
@@ -102,6 +127,19 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_copied_with_all_that_is_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+        create_private_folder(&from.join("deep")).unwrap();
+        fs::write(from.join("deep/file"), "words").unwrap();
+        copy_folder(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("deep/file")).unwrap(), "words");
+        let moved = directory.path().join("moved");
+        move_folder(&from, &moved).unwrap();
+        assert!(moved.join("deep/file").exists() && !from.exists());
+    }
 
     #[test]
     fn saving_replaces_the_file_and_keeps_the_previous_copy() {

@@ -15,10 +15,12 @@
 //! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
+//! | [`glossary`] | what the words mean that people read |
+//! | [`verdict`] | is the model good: its errors beside others, in words |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
 //! | [`bibliography`] | the papers that modules cite by name |
-//! | [`files`] | files that are whole or not there, and who may read them |
+//! | [`files`] · [`memory`] · [`clock`] | files that are whole or not there, and who may read them · how much a table may take · the time |
 
 // The texts of public modules name the private ones that they are made of.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -27,11 +29,15 @@ pub mod adapt;
 pub mod audit;
 pub mod bibliography;
 pub mod cli;
+pub mod clock;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod evaluation;
 pub mod faults;
 pub mod files;
+pub mod glossary;
+pub mod memory;
 pub mod model;
 pub mod numeric;
 pub mod plot;
@@ -41,6 +47,7 @@ pub mod rehearsal;
 pub mod session;
 pub mod study;
 pub mod tui;
+pub mod verdict;
 pub mod verify;
 
 pub use error::{Error, Result};

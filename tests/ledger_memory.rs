@@ -340,6 +340,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
             mechanism,
             count,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }],
         allow_large_delta: false,
         noise: NoiseSource::Secret,

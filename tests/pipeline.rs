@@ -261,7 +261,7 @@ fn a_score_and_a_look_at_values_of_private_rows_are_in_the_ledger_and_in_json_on
     assert_eq!(looks(), 6);
     // Predictions alone, and what is public, are no looks.
     place.text(&winter);
-    let summer = ["predict", &run, "session.ron", "--dataset", "other seasons", "--score"];
+    let summer = ["predict", &run, "session.ron", "--dataset", "summer", "--score"];
     let output = place.halflight(&summer);
     assert!(output.status.success() && !stderr(&output).contains('◆'), "{}", stderr(&output));
     assert_eq!(looks(), 6);

@@ -98,7 +98,7 @@ fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
 
     let ledger = text(&halflight(directory.path(), &["ledger"]).stdout);
     assert!(ledger.contains("spent ε 0") || ledger.contains("no budget"), "{ledger}");
-    assert!(ledger.contains("outside every guarantee, ε unstated"), "{ledger}");
+    assert!(ledger.contains("by exact numbers, which no ε covers"), "{ledger}");
     assert!(ledger.contains("unprotected selection"), "{ledger}");
     let again = halflight(directory.path(), &["rank", "session.ron", "--json"]);
     let value = json(&again);

@@ -16,7 +16,17 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Draws of the demo's plan, one in each step.
+/// Winter rides, from a few of the other seasons'.
+const SESSION: &str = r#"(version: 1, datasets: [
+  (name: "winter", role: private, source: builtin("bikeshare"), label: "bikers",
+   filter: "season == 1", columns: only(["hr", "workingday", "temp", "hum"])),
+  (name: "rest", role: public, source: builtin("bikeshare"), label: "bikers",
+   filter: "season != 1", columns: only(["hr", "workingday", "temp", "hum"]), sample: (rows: 500))],
+  budgets: {"winter": (epsilon: 4.0, delta: 1e-5)},
+  plans: [(name: "winter", method: "profiled_cnvx_adap", private: "winter", public: ["rest"],
+    target: (epsilon: 1.0, delta: 1e-6), seed: 1)])"#;
+
+/// Draws of its plan, one in each step.
 const PLANNED: u64 = 60;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
@@ -66,13 +76,13 @@ fn run_directory(directory: &Path) -> PathBuf {
 
 /// Starts a run of the demo here, or goes on with it, and kills it after a while.
 fn kill_after(directory: &Path, resume: Option<&Path>, delay: Duration) {
-    let mut command = match resume {
-        Some(run) => {
-            let mut command = command(directory, &["run", "--pace", "200", "--resume"]);
-            command.arg(run);
-            command
-        }
-        None => command(directory, &["demo", "--plain", "--pace", "200", "--workspace", "."]),
+    let mut command = if let Some(run) = resume {
+        let mut command = command(directory, &["run", "--pace", "200", "--resume"]);
+        command.arg(run);
+        command
+    } else {
+        std::fs::write(directory.join("s.ron"), SESSION).unwrap();
+        command(directory, &["run", "s.ron", "--pace", "200"])
     };
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.unwrap();
@@ -128,7 +138,9 @@ fn check_ended(directory: &Path, run: &Path) -> u64 {
     let lost = PLANNED - frames.len() as u64;
     let expected: Vec<u64> = (1..=frames.len() as u64).collect();
     assert_eq!(steps(&run.join("events.jsonl")), expected, "every step once");
-    assert_eq!(steps(&run.join("curator.jsonl")), expected, "every exact number once");
+    // The last line is about the end.
+    let exact = steps(&run.join("curator.jsonl"));
+    assert_eq!(exact[..exact.len() - 1], expected, "every exact number once");
     for file in ["model.ron", "model.safetensors", "certificate.json"] {
         assert!(run.join(file).is_file(), "{file} is missing");
     }
@@ -556,4 +568,92 @@ fn write_session(directory: &Path) {
         )"#,
     )
     .unwrap();
+}
+
+/// Wherever files run out, a grant that is in the ledger has a directory and can go on.
+#[cfg(unix)]
+#[test]
+fn a_run_that_failed_between_grant_and_first_step_goes_on_later() {
+    for files in 9..=18 {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path();
+        std::fs::write(here.join("s.ron"), SESSION).unwrap();
+        let mut few = Command::new("sh");
+        few.args(["-c", &format!("ulimit -n {files}; exec \"$0\" run s.ron")]);
+        few.arg(env!("CARGO_BIN_EXE_halflight")).current_dir(here);
+        of_its_own_user(&mut few, here);
+        let done = program::apart(&mut few).output().unwrap();
+        if done.status.success() {
+            break;
+        }
+        let Some(run) = ledger(here).pop() else { continue };
+        let name = run["run"].as_str().unwrap();
+        let folder = format!(".halflight/runs/{name}");
+        let resumed = halflight(here, &["run", "--resume", &folder]);
+        assert!(resumed.status.success(), "{files}: {}{}", text(&done), text(&resumed));
+    }
+}
+
+#[test]
+fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    std::fs::write(here.join("s.ron"), SESSION).unwrap();
+    let done = halflight(here, &["run", "s.ron"]);
+    assert!(done.status.success(), "{}", text(&done));
+    let run = run_directory(here);
+    let runs = run.parent().unwrap();
+    let begun = |name: &str| {
+        let folder = runs.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(run.join("run.ron"), folder.join("run.ron")).unwrap();
+        std::fs::write(folder.join("events.jsonl"), "").unwrap();
+        std::fs::write(folder.join("certificate.json.new-77"), "{").unwrap();
+        folder
+    };
+    let [orphan, young] = ["orphan", "young"].map(begun);
+    let half = here.join(".halflight/ledger.head.new-4711");
+    std::fs::write(&half, "half").unwrap();
+    for old in [&orphan, &half, &run] {
+        let touched = Command::new("touch").args(["-d", "3 hours ago"]).arg(old).status().unwrap();
+        assert!(touched.success());
+    }
+    let again = halflight(here, &["run", "s.ron"]);
+    assert!(again.status.success(), "{}", text(&again));
+    assert!(!orphan.exists() && !half.exists());
+    assert!(young.exists() && run.exists());
+}
+
+/// A step before the grant that takes minutes: the square of 6000 columns is taken apart.
+#[cfg(unix)]
+#[test]
+fn a_program_that_is_told_to_end_ends_in_the_middle_of_a_long_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let table = |rows: usize, by: usize| {
+        let names: Vec<String> = (0..4000).map(|k| format!("x{k}")).collect();
+        let row = |row: usize| {
+            let cells = (0..4000).map(|k| ((row * 31 + k * by) % 97).to_string());
+            cells.collect::<Vec<_>>().join(",") + &format!(",{}\n", row % 7)
+        };
+        names.join(",") + ",y\n" + &(0..rows).map(row).collect::<String>()
+    };
+    std::fs::write(here.join("p.csv"), table(60, 17)).unwrap();
+    std::fs::write(here.join("q.csv"), table(90, 13)).unwrap();
+    let session = r#"(version: 1, datasets: [
+        (name: "p", role: private, source: file("p.csv"), label: "y"),
+        (name: "q", role: public, source: file("q.csv"), label: "y")],
+        budgets: {"p": (epsilon: 4.0, delta: 1e-5)},
+        plans: [(name: "p", method: "profiled_cnvx_adap", private: "p", public: ["q"],
+            target: (epsilon: 1.0, delta: 1e-5))])"#;
+    std::fs::write(here.join("s.ron"), session).unwrap();
+    let mut run = command(here, &["run", "s.ron"]);
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    assert!(child.try_wait().unwrap().is_none(), "the step is not long enough for this test");
+    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let begun = std::time::Instant::now();
+    child.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }

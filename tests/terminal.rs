@@ -19,9 +19,9 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &[], 80, 24);
     screen.wait_for("Data");
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     assert!(screen.text().contains("2068"), "{}", screen.text());
-    assert!(screen.text().contains("6577"), "{}", screen.text());
+    assert!(screen.text().contains("2203"), "{}", screen.text());
 
     screen.press("?");
     screen.wait_for("add a data file");
@@ -32,7 +32,7 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     // Configure: a smaller ε, typed.
     screen.press("3");
     screen.wait_for("can be launched");
-    for _ in 0..4 {
+    for _ in 0..3 {
         screen.press(DOWN);
     }
     screen.press(ENTER);
@@ -58,14 +58,14 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 
     // The ledger knows what it cost, and that it was stopped.
     screen.press("6");
-    screen.wait_for("of 60");
+    screen.wait_for("of 61");
     assert!(screen.text().contains("stopped"), "{}", screen.text());
 
     // A ranking by exact numbers, which the ledger notes.
     screen.press("2");
     screen.wait_for("Which public dataset can stand in");
     screen.press("r");
-    screen.wait_for("use other seasons");
+    screen.wait_for("use autumn");
     screen.wait_for("10 repeats, m 500");
     screen.press("6");
     screen.wait_for("unprotected");
@@ -116,10 +116,54 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
 }
 
 #[test]
+fn a_saved_demo_keeps_its_runs_and_an_unsaved_one_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let left_behind = || {
+        let entries = std::fs::read_dir(directory.path()).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("halflight-demo")).count()
+    };
+    for save in [false, true] {
+        let mut screen = demo_run_under_way_in(directory.path(), &["demo"]);
+        assert_eq!(left_behind(), 1);
+        screen.press("\x13");
+        screen.wait_for("save when nothing is under way");
+        screen.press("sy");
+        screen.wait_for("stopped");
+        if save {
+            screen.press("\x13");
+            screen.wait_for("Save the session");
+            screen.press(ENTER);
+            screen.wait_for("with the demo's runs and ledger");
+        }
+        screen.press("q");
+        assert_eq!(screen.wait_for_end(), 0);
+        assert_eq!(left_behind(), 0);
+    }
+    let mut screen = Screen::start(directory.path(), &["session.ron"], 80, 24);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    screen.press("5");
+    screen.wait_for("Runs · 1 of 1");
+    screen.press("6");
+    screen.wait_for("of 61");
+    // Somebody else changes the file meanwhile.
+    let path = directory.path().join("session.ron");
+    let changed = std::fs::read_to_string(&path).unwrap().replace("epsilon: 1.0", "epsilon: 0.7");
+    std::fs::write(&path, changed).unwrap();
+    screen.press("\x13");
+    screen.wait_for("was changed by somebody else");
+    screen.press(ENTER);
+    screen.wait_until("the question to go", |text| !text.contains("somebody else"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("epsilon: 0.7"));
+    screen.press("q");
+    screen.wait_for_end();
+}
+
+#[test]
 fn the_saved_session_runs_again_headless() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("\x13");
     screen.wait_for("Save the session");
     screen.press(ENTER);
@@ -186,7 +230,7 @@ fn the_file_browser_shows_cells_of_public_files_and_others_only_to_an_open_look(
     }
     screen.press("q");
     screen.wait_until("an end or a question", |text| {
-        !text.contains("Datasets") || text.contains("eave")
+        !text.contains("Datasets") || text.contains("Quit without")
     });
     screen.press("y");
     screen.wait_for_end();
@@ -211,7 +255,7 @@ fn a_terminal_that_is_too_small_gets_a_message_and_a_larger_one_the_screen() {
 fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
     screen.press("ly");
@@ -246,14 +290,14 @@ fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
 fn the_whole_story_with_the_mouse_alone() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 120, 34);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
-    screen.click("other seasons");
-    screen.wait_for("Rows · 1 of 6577");
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    screen.click("spring");
+    screen.wait_for("Rows · 1 of 2203");
     screen.click("3 Plan");
     screen.wait_for("can be launched");
-    screen.click("l launch");
+    screen.click("l launch  ");
     screen.wait_for("It reserves ε 1");
-    screen.click("or Enter: launch");
+    screen.click("y: launch");
     screen.wait_for("running");
     // Slowly, so that a busy machine sees all of it.
     screen.click("< slower");
@@ -270,16 +314,16 @@ fn the_whole_story_with_the_mouse_alone() {
     screen.wait_for("paused");
     screen.click("Space pause");
     screen.wait_for("running");
-    screen.click("s stop");
+    screen.click("s stop  ");
     screen.wait_for("Stop this run?");
-    screen.click("or Enter: stop");
+    screen.click("y: stop");
     screen.wait_for("stopped");
     screen.click("5 Compare");
     screen.wait_for("Runs · 1 of 1");
     screen.click("Space pin");
     screen.wait_for("Pin a second run");
     screen.click("6 Ledger");
-    screen.wait_for("of 60");
+    screen.wait_for("of 61");
     screen.click("q quit");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
@@ -290,7 +334,7 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     let directory = tempfile::tempdir().unwrap();
     let crash = [("HALFLIGHT_TEST_CRASH", "1")];
     let mut screen = Screen::start_with(directory.path(), &["demo"], 80, 24, &crash);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
     screen.press("ly");
@@ -301,7 +345,7 @@ fn a_crash_in_a_run_is_a_failed_run_on_a_living_screen() {
     screen.press("\x1b");
     screen.wait_until("the message to go", |text| !text.contains("error:"));
     screen.press("6");
-    screen.wait_for("of 60");
+    screen.wait_for("of 61");
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
@@ -324,7 +368,7 @@ fn wake_ups(pid: u32) -> u64 {
 fn an_idle_screen_wakes_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
     let pid = screen.child.process_id().unwrap();
@@ -346,8 +390,12 @@ fn an_idle_screen_wakes_nobody() {
 
 /// The demo, in the midst of its run.
 fn demo_run_under_way(workspace: &std::path::Path) -> Screen {
-    let mut screen = Screen::start(workspace, &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    demo_run_under_way_in(workspace, &["demo", "--workspace", "kept"])
+}
+
+fn demo_run_under_way_in(directory: &std::path::Path, arguments: &[&str]) -> Screen {
+    let mut screen = Screen::start(directory, arguments, 80, 24);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
     screen.press("ly");
@@ -372,6 +420,219 @@ fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
     }
 }
 
+/// Letter of a process's state: S sleeps, T is stopped.
+#[cfg(target_os = "linux")]
+fn state_of(pid: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim().chars().next().unwrap().to_string()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_z_gives_the_terminal_back_and_fg_brings_the_screen_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    let pid = screen.child.process_id().unwrap();
+    screen.press("\x1a");
+    screen.wait_until("the program to stop", |_| state_of(pid) == "T");
+    screen.assert_restored();
+    Command::new("kill").args(["-CONT", &pid.to_string()]).status().unwrap();
+    screen.wait_until("the screen to come back", |text| text.contains("winter"));
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+}
+
+#[test]
+fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = demo_run_under_way(directory.path());
+    let mut other = Screen::start(directory.path(), &["demo", "--workspace", "kept"], 100, 30);
+    other.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    other.press("5");
+    other.wait_for("running");
+    other.press("d");
+    other.wait_for("Delete ");
+    other.press("y");
+    let pid = screen.child.process_id().unwrap();
+    other.wait_for(&format!("under way in process {pid}"));
+    Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
+    screen.wait_for_end();
+    other.press("\x1b");
+    other.wait_until("the message to go", |text| !text.contains("error:"));
+    other.press("r");
+    other.wait_for("died");
+    other.press("o");
+    other.wait_for("Go on with");
+    other.press("y");
+    other.wait_for("guarantee: ε");
+    assert!(other.text().contains("finished"), "{}", other.text());
+    other.press("5");
+    other.wait_for("than public data alone");
+    other.press("R");
+    other.wait_for("Write a report");
+    other.press(ENTER);
+    other.wait_for("wrote");
+    let page = std::fs::read_to_string(directory.path().join("kept/report.html")).unwrap();
+    assert!(page.contains("Privacy report") && !page.contains('◆'), "{page}");
+    other.press("i");
+    other.wait_for("What does this mean?");
+    other.press("zero-shot");
+    other.wait_for("How well a model of this public dataset alone");
+    other.press(ESC);
+    other.wait_until("the window to close", |text| !text.contains("What does this mean?"));
+    other.press("q");
+    other.wait_for_end();
+}
+
+/// Two columns and a label: a private table, a public one and a session with one plan.
+fn small_workspace() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let table = |from: u32, rows: u32, slope: f64| {
+        let row = |i: u32| {
+            let (x, z) = ((f64::from(i) * 0.37).sin(), (f64::from(i) * 0.11).cos());
+            format!("{x},{z},{}\n", slope * x - 0.5 * z + 0.1 * f64::from(i).sin())
+        };
+        std::iter::once("x,z,y\n".to_owned())
+            .chain((from..from + rows).map(row))
+            .collect::<String>()
+    };
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write("private.csv", &table(0, 400, 1.5));
+    write("public.csv", &table(5000, 600, 1.0));
+    write(
+        "session.ron",
+        r#"(version: 1, datasets: [
+            (name: "ours", role: private, source: file("private.csv"), label: "y"),
+            (name: "theirs", role: public, source: file("public.csv"), label: "y")],
+          budgets: {"ours": (epsilon: 40.0, delta: 1e-5)},
+          plans: [(name: "first", method: "profiled_cnvx_adap", private: "ours",
+            public: ["theirs"], target: (epsilon: 1.0, delta: 1e-6), settings: {"steps": 8})])"#,
+    );
+    directory
+}
+
+/// `halflight ARGUMENTS` there; what it prints.
+fn halflight(directory: &std::path::Path, arguments: &[&str]) -> String {
+    let output = program::halflight().args(arguments).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn predictions_are_written_from_compare_and_a_file_that_does_not_fit_is_refused_by_name() {
+    let directory = small_workspace();
+    let here = directory.path();
+    halflight(here, &["run", "session.ron"]);
+    std::fs::write(here.join("new.csv"), "z,x,other\n0.5,0.25,a\n-0.5,1.0,b\n0,0,c\n").unwrap();
+    std::fs::write(here.join("lacking.csv"), "x\n0.5\n").unwrap();
+    let mut screen = Screen::start(here, &["session.ron"], 100, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("5");
+    screen.wait_for("Runs · 1 of 1");
+    let mut predict = |file: &str, wanted: &str| {
+        screen.press("P");
+        screen.wait_for("Predict the rows of which file?");
+        screen.press(file);
+        screen.press(ENTER);
+        screen.wait_for("Write the predictions");
+        screen.press(ENTER);
+        screen.wait_for(wanted);
+    };
+    predict("lacking.csv", "'z'");
+    assert!(!here.join("predictions.csv").exists());
+    predict("new.csv", "predictions of 3 rows");
+    let written = std::fs::read_to_string(here.join("predictions.csv")).unwrap();
+    assert_eq!(written.lines().count(), 4, "{written}");
+    for line in written.lines().skip(1) {
+        assert!(line.rsplit(',').next().unwrap().parse::<f64>().unwrap().is_finite(), "{written}");
+    }
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
+#[test]
+fn a_sweep_is_collected_from_the_ledger_screen() {
+    let directory = small_workspace();
+    let here = directory.path();
+    let sweep = ["--on", "list", "--into", "sweep", "--sealed", "--over", "seed=0..2"];
+    let commands = halflight(here, &[&["sweep", "session.ron"], &sweep[..]].concat());
+    let commands: Vec<&str> = commands.lines().collect();
+    assert_eq!(commands.len(), 3);
+    for command in &commands[..2] {
+        assert!(program::shell().args(["-c", command]).status().unwrap().success());
+    }
+    let mut screen = Screen::start(here, &["session.ron"], 110, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.press("6");
+    screen.wait_for("What ours has spent");
+    let mut collect = |wanted: &str| {
+        screen.press("c");
+        screen.wait_for("sweep");
+        screen.press("\x15sweep");
+        screen.press(ENTER);
+        screen.wait_for(wanted);
+    };
+    collect("2 of 3 runs of the sweep have ended");
+    assert!(program::shell().args(["-c", commands[2]]).status().unwrap().success());
+    collect("3 of 3 runs of the sweep have ended");
+    screen.press("5");
+    screen.wait_for("Runs · 3 of 3");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
+#[test]
+fn private_records_choose_among_plans_from_the_plan_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["demo"], 110, 34);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
+    screen.press("3");
+    screen.wait_for("can be launched");
+    screen.press("b");
+    screen.wait_for("Let private records choose");
+    screen.wait_for("which cost nothing");
+    screen.press("y");
+    screen.wait_for("Candidates");
+    screen.wait_for("Chosen: ");
+    screen.wait_for("for all candidates together");
+    assert!(screen.text().contains("finished"), "{}", screen.text());
+    assert!(!screen.text().contains('◆'), "{}", screen.text());
+    screen.press("5");
+    screen.wait_for("chosen: ");
+    screen.press("6");
+    screen.wait_for("choice");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
+#[test]
+fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
+    let directory = small_workspace();
+    let here = directory.path();
+    let whole = std::fs::read_to_string(here.join("private.csv")).unwrap();
+    let mut screen = Screen::start(here, &["session.ron"], 110, 30);
+    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    assert!(!screen.text().contains("cut off"), "{}", screen.text());
+    for cut in [4, 30] {
+        std::fs::write(here.join("private.csv"), &whole[..whole.len() - cut]).unwrap();
+        screen.press("r");
+        screen.wait_for("cut off");
+        screen.press("v");
+        screen.wait_until("the sign to be sealed", |text| !text.contains("cut off"));
+        screen.press("v");
+        screen.wait_for("cut off");
+    }
+    std::fs::write(here.join("private.csv"), &whole).unwrap();
+    screen.press("r");
+    screen.wait_until("a whole file", |text| !text.contains("cut off"));
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
 #[test]
 fn a_terminal_that_vanishes_ends_the_program_cleanly_and_settles_the_run() {
     let directory = tempfile::tempdir().unwrap();
@@ -393,7 +654,7 @@ fn a_terminal_that_vanishes_ends_the_program_cleanly_and_settles_the_run() {
 fn ctrl_c_asks_while_a_run_is_under_way_and_then_leaves() {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     screen.press("3");
     screen.wait_for("can be launched");
     screen.press("ly");
@@ -410,7 +671,7 @@ fn without_colours_the_selection_is_still_reversed() {
     let directory = tempfile::tempdir().unwrap();
     let no_color = [("NO_COLOR", "1")];
     let mut screen = Screen::start_with(directory.path(), &["demo"], 80, 24, &no_color);
-    screen.wait_until("both datasets to be ready", |text| text.matches("ready").count() == 2);
+    screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
     let raw = screen.raw();
     assert!(raw.contains("\x1b[7m"), "nothing is reversed");
     for colour in ["\x1b[38;", "\x1b[48;", "\x1b[31m", "\x1b[32m", "\x1b[33m"] {

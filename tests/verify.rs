@@ -52,6 +52,30 @@ fn golden() -> Vec<(String, Vec<Value>, f64, f64)> {
     cases.iter().map(case).collect()
 }
 
+/// The best of many repeats, by itself and beside others.
+fn repeated() -> Vec<(String, Vec<Value>, f64, f64)> {
+    let event = |mechanism: Value, count: u64| {
+        json!({"label": "release", "what": "", "mechanism": mechanism, "count": count,
+               "adjacency": "replace_one"})
+    };
+    let best = |sigma: f64, shape: u32, stop: f64| {
+        let mechanism = json!({"repeated_gaussian": {"sensitivity": 1.0, "sigma": sigma,
+            "grid": 0.0, "coordinates": 1, "shape": shape, "stop": stop}});
+        event(mechanism, 1)
+    };
+    let gaussian = json!({"gaussian":
+        {"sensitivity": 1.0, "sigma": 5.0, "grid": 0.0, "coordinates": 1}});
+    let sampled = json!({"subsampled_gaussian":
+        {"sensitivity": 1.0, "sigma": 2.0, "grid": 0.0, "coordinates": 1, "rate": 0.01}});
+    vec![
+        ("best".into(), vec![best(8.0, 1, 0.0625)], 1e-5, f64::NAN),
+        ("logarithmic".into(), vec![best(3.0, 0, 0.015_625)], 1e-6, f64::NAN),
+        ("two choices".into(), vec![best(8.0, 2, 0.25), best(9.0, 0, 0.25)], 1e-6, f64::NAN),
+        ("and a run".into(), vec![best(8.0, 1, 0.125), event(gaussian, 3)], 1e-6, f64::NAN),
+        ("and samples".into(), vec![best(8.0, 1, 0.125), event(sampled, 200)], 1e-6, f64::NAN),
+    ]
+}
+
 fn certificate(events: &[Value], epsilon: f64, delta: f64, covers: &str) -> Value {
     json!({
         "halflight": "0.1.0", "run": "r", "account": "a", "method": "dp_sgd", "outcome": "finished",
@@ -105,7 +129,7 @@ fn the_second_path_agrees_with_all_golden_cases() {
 #[test]
 fn the_second_path_bears_out_the_accountant() {
     let place = TempDir::new().unwrap();
-    for (id, events, delta, _) in golden().into_iter().step_by(3) {
+    for (id, events, delta, _) in golden().into_iter().step_by(3).chain(repeated()) {
         let list: Vec<Event> =
             events.iter().map(|event| serde_json::from_value(event.clone()).unwrap()).collect();
         let sum = Composition::of(&list).unwrap();
@@ -133,6 +157,7 @@ fn selections_and_directions_are_known() {
         mechanism,
         count: 40,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     };
     for mechanism in [
         QueryKind::Selection(Rule::Exponential).query(0.2, 9).with(Noise::ideal(1.0)),
@@ -419,6 +444,7 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
         mechanism: QueryKind::Selection(Rule::Exponential).query(0.2, 9).with(Noise::ideal(1.0)),
         count: 40,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     };
     let proven = Composition::of([&selection]).unwrap().guarantee(1e-6).unwrap().epsilon;
     let selection = serde_json::to_value(&selection).unwrap();
@@ -427,6 +453,20 @@ fn python_checks_certificates_and_ledgers_as_the_program_does() {
         let path = written(&place, "certificate.json", &text.to_string());
         assert_eq!(said(&path), Some(code), "{part} of {proven}");
         assert_eq!(verify(&path, &[]).status.code(), Some(code), "{part} of {proven}");
+    }
+    for (id, events, delta, _) in repeated() {
+        let list: Vec<Event> =
+            events.iter().map(|event| serde_json::from_value(event.clone()).unwrap()).collect();
+        let sum = Composition::of(&list).unwrap();
+        for (guarantee, covers) in
+            [(sum.guarantee(delta).unwrap(), "fixed_plan"), (sum.gate(delta).unwrap(), "adaptive")]
+        {
+            for (part, code) in [(1.0, 0), (0.99, 1)] {
+                let text = certificate(&events, part * guarantee.epsilon, delta, covers);
+                let path = written(&place, "certificate.json", &text.to_string());
+                assert_eq!(said(&path), Some(code), "{id} {covers} {part}");
+            }
+        }
     }
     let entries = [
         json!({"kind": "budget", "account": "a", "budget": {"epsilon": 0.5, "delta": 1e-6}}),

@@ -37,6 +37,12 @@ pub trait Method: Sync {
         false
     }
 
+    /// Its noise covers a score of held-out records: with default settings it draws Gaussian
+    /// noise from all training records.
+    fn covers_scores(&self) -> bool {
+        true
+    }
+
     /// Whether a plan may name a model to start from.
     fn starts_from_a_model(&self) -> bool {
         false

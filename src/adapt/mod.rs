@@ -42,7 +42,7 @@ pub mod baselines;
 pub mod classes;
 mod contract;
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 pub mod labelled;
 mod measure;
 mod mode;
@@ -60,5 +60,5 @@ use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;
 pub use plan::{Explained, Plan};
 pub use problem::{Problem, ProblemShape, StartingModel};
-pub use registry::{method, methods};
+pub use registry::{method, methods, name_of};
 pub use spec::{Field, FieldKind, Settings, Spec, Value};

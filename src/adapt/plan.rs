@@ -107,6 +107,7 @@ mod tests {
             count: 10,
             noise: Allotment::Share(1.0),
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         };
         Plan {
             releases: vec![release],
@@ -124,6 +125,7 @@ mod tests {
             mechanism: QueryKind::Gaussian.query(sensitivity, 4).with(Noise::ideal(6.0)),
             count,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         };
         let guarantee = Guarantee {
             epsilon: 1.0,

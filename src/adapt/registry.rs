@@ -31,6 +31,11 @@ pub fn methods() -> &'static [&'static dyn Method] {
 }
 
 /// The method called `id`.
+/// What a method is called; what is no method keeps its name.
+pub fn name_of(id: &str) -> &str {
+    method(id).map_or(id, |method| method.spec().name)
+}
+
 pub fn method(id: &str) -> Result<&'static dyn Method> {
     methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();

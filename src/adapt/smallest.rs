@@ -24,7 +24,8 @@ settings! {
 
 static SPEC: Spec = Spec {
     id: "one_step",
-    name: "One step",
+    name: "one step",
+    paper: "One step",
     summary: "Linear regression by one noisy gradient step from zero.",
     task: Task::Regression,
     needs_private_labels: true,

@@ -16,8 +16,10 @@ const AUTOMATIC: &str = "automatic";
 pub struct Spec {
     /// Name in session files, such as `moment_release`.
     pub id: &'static str,
-    /// Name on screens.
+    /// Name in plain words, for all who read.
     pub name: &'static str,
+    /// Name in papers.
+    pub paper: &'static str,
     /// One sentence.
     pub summary: &'static str,
     pub task: Task,
@@ -330,7 +332,8 @@ mod tests {
 
     static SPEC: Spec = Spec {
         id: "test",
-        name: "Test",
+        name: "test",
+        paper: "Test",
         summary: "",
         task: Task::Regression,
         needs_private_labels: false,

@@ -121,7 +121,7 @@ fn change(event: &Event, one: &[f64], other: &[f64]) -> f64 {
             let matrix = Matrix::from_iterator(side, side, differences());
             spread(matrix.symmetric_eigenvalues().as_slice())
         }
-        QueryKind::Pure => f64::NAN,
+        QueryKind::Pure | QueryKind::Repeated(_) => f64::NAN,
     };
     moved / sensitivity
 }

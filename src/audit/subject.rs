@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use crate::adapt::labelled::public_shape::public_model;
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
-use crate::data::{Bounded, Classes, Dataset, Task};
+use crate::data::{Bounded, Classes, Dataset, DatasetDefinition, Role, Source, Task};
 use crate::error::{Error, Result};
+use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::privacy::accountant::{Mechanism, Noise, QueryKind, Rule};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::tape::{Draw, History};
-use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
+use crate::privacy::{Allotment, Calibrated, Private, Spender, Target, Watch};
 
 /// Enough ε that noise does not hide what is looked for, and not so much that nothing is hard.
 const TARGET: Target = Target { epsilon: 4.0, delta: 1e-3 };
@@ -18,6 +21,8 @@ const ROUGH: f64 = 0.5;
 const PUBLIC_RECORDS: usize = 40;
 const PRIVATE_RECORDS: usize = 60;
 const FEATURES: usize = 4;
+/// Of the private records, where a score is audited.
+const HELD_OUT: usize = 20;
 /// Steps that an audit takes of methods that let it choose.
 const STEPS: u64 = 6;
 
@@ -32,6 +37,26 @@ pub struct Subject {
     /// In the private role.
     pub(super) private: Dataset,
     pub(super) calibrated: Calibrated,
+    /// A score of the first of the private records that do not train, or of the last.
+    score: Option<(Scoring, End)>,
+}
+
+/// Where the records stand that are held out of training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    First,
+    Last,
+}
+
+impl End {
+    /// Those that train, and those that are held out.
+    fn split(self, data: &Dataset) -> (Dataset, Dataset) {
+        let others = data.len() - HELD_OUT;
+        match self {
+            Self::First => (data.records(HELD_OUT, others), data.records(0, HELD_OUT)),
+            Self::Last => (data.records(0, others), data.records(others, HELD_OUT)),
+        }
+    }
 }
 
 /// What one rehearsal did.
@@ -80,14 +105,43 @@ impl Subject {
             Some(target) => prepared.plan().calibrate(target)?,
             None => rough(Calibrated::noiseless(&prepared.plan().releases, TARGET.delta))?,
         };
-        Ok(Self { name: name.to_owned(), method, settings, problem, aim, private, calibrated })
+        let (name, score) = (name.to_owned(), None);
+        Ok(Self { name, method, settings, problem, aim, private, calibrated, score })
+    }
+
+    /// The same with a score of records that are held out of training.
+    fn scored(mut self, asked: Evaluation, end: End, target: Option<Target>) -> Result<Self> {
+        let classes = self.problem.shape.classes.len();
+        let labelled = DatasetDefinition {
+            label: Some("label".to_owned()),
+            ..DatasetDefinition::new("made", Role::Private, Source::Builtin("bikeshare".to_owned()))
+        };
+        let scoring = Scoring::of(asked, &labelled, HELD_OUT, classes, true)?;
+        self.problem.shape.private_records -= HELD_OUT;
+        let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
+        self.calibrated = if let Some(target) = target {
+            scoring.calibrate(&prepared.plan().releases, target)?
+        } else {
+            let mut releases = prepared.plan().releases.clone();
+            releases.push(scoring.announced(Allotment::Share(1.0)));
+            rough(Calibrated::noiseless(&releases, TARGET.delta))?
+        };
+        self.score = Some((scoring, end));
+        Ok(self)
     }
 
     /// The whole run on these records in the private role.
     pub(super) fn play(&self, private: Bounded, seed: u64, history: History) -> Result<Played> {
         let mut spender = Spender::audited(&self.calibrated, seed, history);
         let prepared = self.method.prepare(&self.settings, self.problem.clone(), self.aim)?;
-        let mut run = prepared.start(Private::new(private), &self.calibrated)?;
+        let (training, score) = match &self.score {
+            Some((scoring, end)) => {
+                let (training, held_out) = end.split(&private);
+                (self.bounded(training), Some((scoring, held_out)))
+            }
+            None => (private, None),
+        };
+        let mut run = prepared.start(Private::new(training), &self.calibrated)?;
         let mut told = Vec::new();
         run.drive(&mut spender, &Watch::sealed(), |_, _, step| {
             let open = |measure: &adapt::Measure| {
@@ -97,7 +151,20 @@ impl Subject {
             Ok(())
         })?;
         told.extend(run.weights().map(|weights| format!("{:?}", weights.get())));
-        told.push(format!("{:?}", run.finish()?.get()));
+        let model = run.finish()?;
+        told.push(format!("{:?}", model.get()));
+        if let Some((scoring, holdout)) = score {
+            let alone = public_model(&self.problem).ok();
+            let scene = Scene {
+                public_alone: alone.as_ref(),
+                public_holdout: Some(&self.problem.public),
+                classes: &self.problem.shape.classes,
+                label: &|raw| raw,
+            };
+            let holdout = Private::new(holdout);
+            let scored = scoring.draw(&holdout, model.get(), &scene, &mut spender)?;
+            told.push(format!("{:?}", scored.get()));
+        }
         let exceeds = spender.exceeds_its_plan();
         Ok(Played { draws: spender.into_draws(), told, exceeds })
     }
@@ -128,7 +195,10 @@ fn rough(mut calibrated: Calibrated) -> Result<Calibrated> {
             QueryKind::Selection(Rule::NoisyMaximum) => {
                 Noise::ideal(NoisyMaximum::at_least(scale)?.scale())
             }
-            QueryKind::Selection(_) | QueryKind::Direction | QueryKind::Pure => Noise::ideal(scale),
+            QueryKind::Selection(_)
+            | QueryKind::Direction
+            | QueryKind::Repeated(_)
+            | QueryKind::Pure => Noise::ideal(scale),
         };
     }
     Ok(calibrated)
@@ -175,8 +245,34 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
             all.push(Subject::new(&name, id, &settings, made(method.spec().task)?, target)?);
         }
+        // A record in training, and one that is held out.
+        for (variant, asked, end) in scores_of(id) {
+            let data = made(method.spec().task)?;
+            let subject =
+                Subject::new(&format!("{id}, {variant}"), id, &small(method.spec()), data, target)?;
+            all.push(subject.scored(asked, end, target)?);
+        }
     }
     Ok(all)
+}
+
+/// The scores that are audited with a method.
+fn scores_of(method: &str) -> Vec<(&'static str, Evaluation, End)> {
+    let plain = Evaluation::default();
+    let own = Evaluation { pay: Pay::Epsilon(1.0), loss: Loss::Squared, ..plain };
+    let detailed = Evaluation { per_class: true, auc: true, ..plain };
+    match method {
+        "target_only" => vec![
+            ("scored, in training", plain, End::Last),
+            ("scored, held out", plain, End::First),
+            ("scored at a price, held out", own, End::First),
+        ],
+        "target_only_logistic" => vec![
+            ("scored, held out", plain, End::First),
+            ("scored in detail, held out", detailed, End::First),
+        ],
+        _ => Vec::new(),
+    }
 }
 
 /// Settings for few steps on few records.

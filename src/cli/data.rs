@@ -11,6 +11,7 @@ use super::reading::Watched;
 use super::{look, print_json, print_line};
 use crate::data::csv::Dialect;
 use crate::data::inspect::{Inspection, remarks_on_columns};
+use crate::data::names::shortened;
 use crate::data::read::{self, Reading, Unwatched};
 use crate::data::{Compatibility, DatasetDefinition, Role, Source, Table};
 use crate::engine::PreparedStore;
@@ -37,11 +38,12 @@ pub struct Data {
 enum DataCommand {
     /// What files hold, what could be their label, what is wrong with them, and how to use them.
     Inspect(Inspect),
-    /// Release how many records a private dataset has, where that may not be said.
+    /// Release how many records a private dataset has, with noise, where the number is private
+    /// too.
     Count(Count),
 }
 
-/// Release how many records a private dataset has, where that may not be said.
+/// Release how many records a private dataset has, with noise, where the number is private too.
 ///
 /// Otherwise the number of private records counts as public. The count gets noise (discrete
 /// Laplace, ε as given) and stands in the ledger. With `records: N` on the dataset, N as proposed
@@ -108,11 +110,11 @@ impl Count {
 
 /// What files hold, what could be their label, what is wrong with them, and how to use them.
 ///
-/// Nothing is written but, with --show-values, a line in the ledger that knows a private
-/// dataset. The counts are exact: of a private file they are for your eyes (◆), and in the
-/// JSON only with --include-curator. Whether a file is private, nobody knows who is not
-/// told: --public names those that are not. Of several files it says, too, whether their columns agree; of
-/// a session, what becomes of each of its datasets.
+/// Nothing is written, except with --show-values a line in the ledger that knows a private
+/// dataset. The counts are exact: those of a private file are for your eyes (◆), and stand in the
+/// JSON only with --include-curator. The program cannot know whether a file is private: name the
+/// public ones with --public. For several files it also says whether their columns agree; for a
+/// session, what becomes of each of its datasets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight data inspect private.csv --public public.parquet
@@ -392,8 +394,9 @@ impl Report {
         let private = self.tables.iter().any(|table| table.role == Some(Role::Private));
         if unknown {
             print_line(
-                "◆ These numbers are exact. Nobody has said whether the files are private: if one \
-                 is, they are for your eyes only. --public FILE names one that is not.",
+                "◆ These numbers are exact. The program cannot know whether the files are \
+                                        private: if one is, they are for your eyes only. Name \
+                                        the public ones with --public FILE.",
             )?;
         }
         if private {
@@ -444,7 +447,8 @@ impl Inspected {
         let title = if self.suggested { origin } else { &self.definition.name };
         print_line(&format!("{title}: {rows} rows, {} columns", columns.len()))?;
         let remarks = remarks_on_columns(&self.definition);
-        let width = columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+        let names = columns.iter().map(|column| shortened(&column.name).chars().count());
+        let width = names.max().unwrap_or(0);
         for column in columns.iter().take(MOST_COLUMNS) {
             let distinct = column.distinct.map(|distinct| format!("{distinct} different"));
             let missing = (column.missing > 0).then(|| format!("{} missing", column.missing));
@@ -453,7 +457,8 @@ impl Inspected {
             let facts = exact(&facts.into_iter().flatten().collect::<Vec<_>>().join("  "));
             let facts = [facts, remark.unwrap_or_default()];
             let facts = facts.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>();
-            let line = format!("  {:width$}  {:8}  {}", column.name, column.kind, facts.join("  "));
+            let name = shortened(&column.name);
+            let line = format!("  {name:width$}  {:8}  {}", column.kind, facts.join("  "));
             print_line(line.trim_end())?;
         }
         if columns.len() > MOST_COLUMNS {

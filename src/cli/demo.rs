@@ -1,5 +1,7 @@
 //! `halflight demo`: the built-in demo, in the interface or as text.
 
+use std::path::Path;
+
 use clap::Args;
 
 use super::run::{Options, run_plans};
@@ -41,14 +43,11 @@ impl Demo {
     pub fn execute(&self) -> Result<()> {
         if !self.plain && !self.json {
             super::open::need_terminal()?;
-            return interface(&self.name);
+            return interface(&self.name, self.workspace.as_deref());
         }
         let session = demo::session(&self.name)?;
         let workspace = match &self.workspace {
-            Some(directory) => Workspace::fresh(
-                &std::path::absolute(directory)
-                    .map_err(|error| Error::io("find the directory", directory, &error))?,
-            ),
+            Some(directory) => kept(directory)?,
             None => demo::workspace()?,
         };
         let options = Options {
@@ -64,11 +63,23 @@ impl Demo {
     }
 }
 
-/// The interface on a demo session.
-pub fn interface(name: &str) -> Result<()> {
-    let workspace = demo::workspace()?;
+fn kept(directory: &Path) -> Result<Workspace> {
+    let directory = std::path::absolute(directory)
+        .map_err(|error| Error::io("find the directory", directory, &error))?;
+    Ok(Workspace::fresh(&directory))
+}
+
+/// The interface on a demo session, in a workspace that is removed afterwards unless it is named.
+pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
+    let workspace = directory.map_or_else(demo::workspace, kept)?;
+    let base = workspace.base().to_path_buf();
     let mut app = super::open::app(demo::session(name)?, None)?;
-    app.context.demo = Some(workspace.base().to_path_buf());
+    app.context.demo = Some(base.clone());
     app.context.pace = Some(DEMO_PACE);
-    tui::run(app, workspace)
+    let ran = tui::run(app, workspace);
+    if directory.is_none() && base.is_dir() {
+        std::fs::remove_dir_all(&base)
+            .map_err(|error| Error::io("remove the demo's workspace", &base, &error))?;
+    }
+    ran
 }

@@ -47,20 +47,20 @@ enum What {
         account: String,
         epsilon: f64,
         delta: f64,
-        /// Allow δ of 1/n and more, at which publishing single records would satisfy the
-        /// budget; ledger and certificates repeat it for ever.
+        /// Allow a δ of 1/n or more, which publishing single records would satisfy; ledger and
+        /// certificates will always say so.
         #[arg(long)]
         allow_large_delta: bool,
     },
-    /// Settle a run whose process is gone at what it had announced.
+    /// Close a run whose process is gone: what it had entered in the ledger is charged.
     #[command(after_help = "Example:\n  halflight ledger settle 20260131-235959-moment_release-00")]
     Settle { run: String },
-    /// Set a damaged ledger aside and go on with its good lines. That lines are missing is
-    /// remembered for ever; what certificates of lost runs prove is charged.
+    /// Set a damaged ledger aside and go on with the lines that can be read. It will always be
+    /// said that lines are missing; what certificates of lost runs prove is charged.
     #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
-    /// Accept that an account has no total (lines or a secret were lost, or noise came from a
-    /// known seed) and grant further runs; it is repeated beside every number for ever.
+    /// Allow further runs although the total of an account is not known: lines or a secret were
+    /// lost, or noise came from a known seed. It will always be said beside its numbers.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
     Accept { account: String },
 }

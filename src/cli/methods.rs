@@ -38,7 +38,7 @@ impl Methods {
                     })
                 });
                 json!({
-                    "id": spec.id, "name": spec.name, "summary": spec.summary,
+                    "id": spec.id, "name": spec.name, "paper": spec.paper, "summary": spec.summary,
                     "task": spec.task,
                     "needs_private_labels": spec.needs_private_labels,
                     "needs_public_labels": spec.needs_public_labels,
@@ -49,7 +49,7 @@ impl Methods {
         }
         for method in methods {
             let spec = method.spec();
-            print_line(&format!("{} · {}", spec.id, spec.name))?;
+            print_line(&format!("{} · {} (in papers: {})", spec.id, spec.name, spec.paper))?;
             print_line(&format!("  {}", spec.summary))?;
             let labels = if spec.needs_private_labels { "needs" } else { "does not need" };
             print_line(&format!("  {labels} labels on the private records"))?;

@@ -8,6 +8,7 @@
 //! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
+//! | [`explain`] | `halflight explain WORD` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
 //! | [`verify`] | `halflight verify FILE` |
@@ -33,9 +34,11 @@
 
 mod account;
 mod audit;
+mod choose;
 mod completions;
 mod data;
 mod demo;
+mod explain;
 mod ledger;
 mod look;
 mod man;
@@ -52,6 +55,7 @@ mod report;
 mod reproduce;
 mod run;
 mod schema;
+mod score;
 mod share;
 mod signals;
 mod steps;
@@ -100,6 +104,11 @@ struct Arguments {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
 
+    /// Refuse tables that would take more memory, such as 16G; otherwise four fifths of what is
+    /// free.
+    #[arg(long, global = true, value_name = "BYTES", value_parser = crate::memory::parse)]
+    max_memory: Option<u64>,
+
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -113,6 +122,8 @@ enum Command {
     Sweep(sweep::Sweep),
     Rehearse(rehearse::Rehearse),
     Predict(predict::Predict),
+    Score(score::Score),
+    Choose(choose::Choose),
     Report(report::ReportCommand),
     Share(share::Share),
     /// Rank a session's public datasets: which can stand in for the private one?
@@ -121,6 +132,7 @@ enum Command {
     Data(data::Data),
     /// List the adaptation methods and their settings.
     Methods(methods::Methods),
+    Explain(explain::Explain),
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
     Account(account::AccountCommand),
@@ -176,6 +188,10 @@ pub fn main() -> ExitCode {
     keep_memory_to_itself();
     let arguments = Arguments::parse();
     messages::set(arguments.quiet, arguments.verbose);
+    crate::privacy::ledger::on_waiting(|text| messages::tell(text));
+    if let Some(bytes) = arguments.max_memory {
+        crate::memory::allow(bytes);
+    }
     let done = use_threads(arguments.threads).and_then(|()| match arguments.command {
         None => open::open(&arguments.files),
         Some(_) if !arguments.files.is_empty() => {
@@ -187,11 +203,14 @@ pub fn main() -> ExitCode {
         Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Rehearse(rehearse)) => rehearse.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
+        Some(Command::Score(score)) => score.execute(),
+        Some(Command::Choose(choose)) => choose.execute(),
         Some(Command::Report(report)) => report.execute(),
         Some(Command::Share(share)) => share.execute(),
         Some(Command::Rank(rank)) => rank.execute(),
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
+        Some(Command::Explain(explain)) => explain.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
         Some(Command::Verify(verify)) => verify.execute(),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::session::preferences::Places;
-use crate::session::{Session, Workspace};
+use crate::session::{Session, Workspace, family};
+use crate::tui;
 use crate::tui::app::App;
 use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
-use crate::{engine, tui};
 
 /// The session that a bare `halflight` opens.
 const USUAL_SESSION: &str = "session.ron";
@@ -18,7 +18,7 @@ pub fn open(files: &[PathBuf]) -> Result<()> {
     let is_session = |path: &Path| path.extension().is_some_and(|extension| extension == "ron");
     match files {
         [] if Path::new(USUAL_SESSION).exists() => open_session(Path::new(USUAL_SESSION)),
-        [] => super::demo::interface("bikeshare"),
+        [] => super::demo::interface("bikeshare", None),
         [path] if is_session(path) => open_session(path),
         _ => open_files(files),
     }
@@ -34,17 +34,12 @@ fn open_session(path: &Path) -> Result<()> {
 /// says otherwise.
 fn open_files(files: &[PathBuf]) -> Result<()> {
     let workspace = Workspace::of(Path::new("."))?;
-    let mut session = Session::default();
-    for (index, path) in files.iter().enumerate() {
-        let role = if index == 0 { crate::data::Role::Private } else { crate::data::Role::Public };
+    let found = files.iter().map(|path| {
         let table = crate::data::read::read_for_columns(path)?;
-        let columns = crate::session::dataset::column_kinds(&table);
-        let mut definition = engine::desk::suggest(&path.display().to_string(), &columns, role);
-        while session.datasets.iter().any(|other| other.name == definition.name) {
-            definition.name.push('\'');
-        }
-        session.datasets.push(definition);
-    }
+        family::Found::of(path.display().to_string(), &table)
+    });
+    let found = found.collect::<Result<Vec<_>>>()?;
+    let session = Session { datasets: family::definitions(&found), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
     tui::run(app, workspace)
@@ -58,7 +53,10 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let no_color = set("NO_COLOR").is_some_and(|value| !value.is_empty());
     let (term, colorterm) = (set("TERM"), set("COLORTERM"));
     let depth = Theme::depth_of(no_color, colorterm.as_deref(), term.as_deref());
-    let theme = match (config.theme.as_deref().unwrap_or(BUILT_IN[0].0), &places) {
+    let state = places.as_ref().map(Places::read_state).unwrap_or_default();
+    // What was chosen last in the interface, unless its file is gone.
+    let chosen = state.theme.as_deref().filter(|name| BUILT_IN.iter().any(|it| it.0 == *name));
+    let theme = match (chosen.or(config.theme.as_deref()).unwrap_or(BUILT_IN[0].0), &places) {
         (name, Some(places)) if BUILT_IN.iter().all(|(known, _)| *known != name) => {
             Theme::parse(&places.read_theme(name)?, name, depth)?
         }
@@ -73,7 +71,9 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
     let mut app = App::new(session, path, theme, glyphs);
     if let Some(places) = places {
         app.config_file = Some(places.config_file());
-        app.context.state = places.read_state();
+        app.context.state = state;
+        app.screens.run.viewport.log = app.context.state.log_axis;
+        app.screens.compare.viewport.log = app.context.state.log_axis;
         app.mouse = config.mouse.unwrap_or(true);
         app.screens.compare.width =
             app.context.state.run_column.unwrap_or(app.screens.compare.width);

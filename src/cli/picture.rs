@@ -105,11 +105,18 @@ impl Stage {
                 .values()
                 .all(|status| matches!(status, DatasetStatus::Ready { .. }))
         })?;
+        self.press('2');
+        self.press('r');
+        self.wait(|app| app.context.ranking.work.is_none() && !app.context.ranking.is_empty())?;
+        let mut pictures = vec![("rank", self.picture()?)];
+
+        // The best one is taken into the plan.
+        self.press_key(KeyCode::Enter);
         self.press('3');
         self.wait(|app| {
             !app.context.plan.waiting && matches!(app.context.plan.preview, Some(Ok(_)))
         })?;
-        let mut pictures = vec![("plan", self.picture()?)];
+        pictures.push(("plan", self.picture()?));
 
         for (number, epsilon) in (1..).zip(SWEEP) {
             self.rehearse(workspace, number, epsilon)?;
@@ -172,7 +179,11 @@ impl Stage {
     }
 
     fn press(&mut self, key: char) {
-        let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+        self.press_key(KeyCode::Char(key));
+    }
+
+    fn press_key(&mut self, code: KeyCode) {
+        let key = KeyEvent::new(code, KeyModifiers::NONE);
         for effect in update(&mut self.app, Message::Key(key), &Hits::default()) {
             ask(&self.desk, effect);
         }

@@ -23,7 +23,7 @@ use crate::session::{LoadedRecords, Predictions, SavedModel, Session, Workspace,
 /// `halflight data inspect` reads. Columns are found by name; others may be there. Where
 /// a column of the model is missing or has another shape, nothing is predicted.
 ///
-/// A prediction tells about its row: of private rows it is as private as they are. Counts and
+/// A prediction says something about its row: those of private rows are as private as the rows. Counts and
 /// scores of rows that may be private are marked ◆, and a score of a dataset that a ledger
 /// knows is written into it.
 #[derive(Debug, Args)]

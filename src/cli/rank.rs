@@ -14,7 +14,7 @@ use crate::engine::Control;
 use crate::engine::PreparedStore;
 use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, RankingSummary, rank};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
 use crate::rank::comparison::{Comparison, Line, Mean, Place, Summary};
 use crate::rank::{Disclosed, ReleasedLine, Selector};
@@ -42,8 +42,8 @@ pub struct Rank {
     #[arg(long, requires = "private")]
     delta: Option<f64>,
 
-    /// Allow δ of 1/n and more, at which publishing single records would satisfy the guarantee;
-    /// the ledger says so for ever.
+    /// Allow a δ of 1/n or more, which publishing single records would satisfy; the ledger will
+    /// always say so.
     #[arg(long, requires = "private")]
     allow_large_delta: bool,
 
@@ -141,7 +141,7 @@ impl Rank {
         }
         let mut summary = summary?;
         if let Some(error) = &summary.unkept {
-            messages::tell(format_args!("note: reports will not have it: {error}"));
+            messages::tell(format_args!("note: it will be missing in reports: {error}"));
         }
         summary.left_out.extend(unread);
         if self.json {
@@ -201,9 +201,9 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
 
 fn guaranteed(guarantee: &Guarantee) -> String {
     format!(
-        "ε = {}, δ = {:e} ({}, {})",
+        "ε = {}, δ = {} ({}, {})",
         round_up(guarantee.epsilon, 4),
-        guarantee.delta,
+        delta_words(guarantee.delta),
         guarantee.adjacency.words(),
         guarantee.bound
     )
@@ -221,15 +221,15 @@ pub fn table(comparison: &Comparison) -> String {
         ),
         String::new(),
         format!(
-            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>9} {:>9} {:>9}  verdict",
+            "  {:>4} {:<22} {:>15} {:>15} {:>16} {:>13} {:>13} {:>13}  verdict",
             "rank",
             "dataset",
-            "energy",
-            "distance",
+            "energy ↑",
+            "distance ↓",
             "behind the best",
-            "discrep.",
-            "labelled",
-            "zero-shot"
+            "discrepancy ↓",
+            "with labels ↓",
+            "public model"
         ),
     ];
     let reference = |name: &str, summary: &Summary| {
@@ -247,13 +247,14 @@ pub fn table(comparison: &Comparison) -> String {
     lines.push(reference("· noise", &comparison.ceiling));
     lines.push(String::new());
     lines.push(format!("  {}", comparison.verdict));
+    lines.push("  ↑ more is better, ↓ less is better; public model: how a model of this dataset alone does".to_owned());
     lines.extend(comparison.remarks.iter().map(|remark| format!("  note: {remark}")));
     lines.join("\n")
 }
 
 fn row(rank: usize, line: &Line) -> String {
     let number = |number: Option<f64>| {
-        number.map_or_else(|| format!("{:>9}", "–"), |number| format!("{number:>9.4}"))
+        number.map_or_else(|| format!("{:>13}", "–"), |number| format!("{number:>13.4}"))
     };
     let alongside = line.alongside.clone().unwrap_or_default();
     let (energy, distance) = match &line.summary {
@@ -285,7 +286,7 @@ fn with_deviation(mean: &Mean) -> String {
 
 fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     let mut text = vec![format!(
-        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± what the noise makes of it)",
+        "  {:>4} {:<22} {:>15} {:>15}   (released{of}; ± shows the noise)",
         "rank", "dataset", "energy", "distance"
     )];
     for (index, line) in lines.iter().enumerate() {

@@ -28,6 +28,7 @@ use crate::session::{PlanDefinition, Session, Workspace, dataset};
   halflight rehearse session.ron
   halflight rehearse session.ron --over epsilon=0.1,0.5,1,5 --methods public_shape,target_only
   halflight rehearse session.ron --out advised.ron
+  halflight rehearse session.ron --out candidates.ron --best 3
   sbatch --array=1-8 --wrap 'halflight rehearse session.ron --part $SLURM_ARRAY_TASK_ID/8'")]
 pub struct Rehearse {
     /// Session file (.ron).
@@ -56,6 +57,11 @@ pub struct Rehearse {
     /// Write the session with the advised method in this plan's place.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// With --out: write the best so many methods, each as a plan of its own, for
+    /// `halflight choose`.
+    #[arg(long, value_name = "COUNT", requires = "out", value_parser = clap::value_parser!(u8).range(2..=20))]
+    best: Option<u8>,
 
     /// Print JSON.
     #[arg(long)]
@@ -114,7 +120,11 @@ impl Rehearse {
             print_line(&as_text(&found, &job.plan))?;
         }
         if let Some(path) = &self.out {
-            job.advised(&found.advice)?.save(path)?;
+            let session = match self.best {
+                Some(count) => job.candidates(&found.advice, count.into())?,
+                None => job.advised(&found.advice)?,
+            };
+            session.save(path)?;
             messages::tell(format_args!("wrote {}", path.display()));
         }
         if interrupted.load(std::sync::atomic::Ordering::Relaxed) {

@@ -22,6 +22,7 @@ use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, Problem};
 use crate::study::ranking::{self, utility::Trials};
 use crate::study::rehearsal;
+use crate::study::scores;
 use crate::study::{Grid, Harvest, Place, Table};
 
 /// Repeat the papers' experiments on public data.
@@ -48,6 +49,8 @@ enum Which {
     Labelled(Labelled),
     /// Which public images can stand in: orders, their certainty, private selection.
     Ranking(Ranking),
+    /// Scores that may be told: how often their intervals hold the truth.
+    Scores(Scores),
     /// Classes on the principal directions of public records, over k, ε and public sets.
     Pillar(Classification),
     /// Classes by gradients in a public subspace, over its dimension, ε and public sets.
@@ -62,6 +65,7 @@ impl Reproduce {
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
+            Which::Scores(study) => study.execute(),
             Which::Pillar(study) => study.execute(Subject::Pillar),
             Which::Gep(study) => study.execute(Subject::Gep),
         }
@@ -352,6 +356,26 @@ fn table(case: &Case, directory: Option<&Path>) -> Result<Option<data::Table>> {
     let name = case.file.split('/').next().unwrap_or_default();
     let Ok(bytes) = demo::builtin(name) else { return Ok(None) };
     data::read::csv::read_bytes(&format!("builtin:{name}"), bytes).map(Some)
+}
+
+/// Intervals of released scores, over the number of records, ε and the share of wrong answers.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce scores --quick")]
+struct Scores {
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Scores {
+    fn execute(&self) -> Result<()> {
+        let study = scores::Study::new(self.manner.quick, self.manner.seeds);
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (header, tables) = (study.header(&harvest), scores::Study::tables(&harvest));
+        let findings = Findings { name: "scores", header, tables, figures: Vec::new() };
+        self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
+    }
 }
 
 /// Which image sets can stand in for half of Fashion-MNIST.

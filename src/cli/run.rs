@@ -18,6 +18,7 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{Session, Workspace, dataset};
+use crate::verdict::Standing;
 
 /// Run the plans of a session without the interface.
 ///
@@ -182,6 +183,13 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             results.push(result);
         } else {
             print_line(&as_text(&summary, &watch))?;
+            if plan.evaluation.is_some() && summary.told.is_none() && summary.trouble.is_none() {
+                let why = match options.insecure_noise_seed {
+                    Some(_) => "the noise was no secret",
+                    None => "the run ended early; `halflight score` releases one for some ε",
+                };
+                print_line(&format!("  no released score: {why}"))?;
+            }
             if let Some(seed) = options.insecure_noise_seed {
                 print_line(&format!(
                     "  NO GUARANTEE: the noise came from the seed {seed} and is no secret; the ε \
@@ -223,29 +231,33 @@ fn as_text(summary: &Summary, watch: &Watch) -> String {
         summary.steps,
         summary.worked.as_secs_f64()
     )];
+    if let Some(told) = &summary.told {
+        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+    }
     let scores = &summary.scores;
     let error = scores.error_words();
-    let exact = |score: &Option<CuratorOnly<f64>>| {
-        score.as_ref().and_then(|score| score.reveal(watch)).copied()
-    };
-    let rows = [
-        ("source-only, no private data", exact(&scores.source_only)),
-        ("target-only, no privacy at all", exact(&scores.target_only)),
-        ("private model", exact(&scores.model)),
-    ];
-    if rows.iter().any(|(_, score)| score.is_some()) {
+    let model = format!("this private model (ε {})", round_up(summary.guarantee.epsilon, 3));
+    if let Some(errors) = scores.exact(watch) {
+        let sentences = errors.verdict(Standing::Exact).sentences;
+        lines.splice(1..1, sentences.into_iter().map(|sentence| format!("  {sentence}")));
         lines.push(format!("  {error} on private records held out (◆ exact, for the curator)"));
-        for (name, score) in rows {
+        for (name, score) in [
+            ("public data only", errors.public_alone),
+            ("private data, no privacy", errors.no_privacy),
+            (model.as_str(), Some(errors.model)),
+        ] {
             match score {
                 Some(score) => lines.push(format!("    {name:<34} {score:>12.4} ◆")),
                 None => lines.push(format!("    {name:<34} {:>12}", "–")),
             }
         }
     }
-    if let (Some(model), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
-        lines.push(format!("  {error} on public records held out"));
-        lines.push(format!("    {:<34} {source:>12.4}", "source-only, no private data"));
-        lines.push(format!("    {:<34} {model:>12.4}", "private model"));
+    if let (Some(score), Some(source)) = (scores.model_on_public, scores.source_only_on_public) {
+        lines.push(format!(
+            "  {error} on public records held out; it may rise as the model adapts to private ones"
+        ));
+        lines.push(format!("    {:<34} {source:>12.4}", "public data only"));
+        lines.push(format!("    {model:<34} {score:>12.4}"));
     }
     lines.push(format!(
         "  {}: ε = {}, δ = {:e} ({}, {}){}",
@@ -299,6 +311,9 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
             "source_only": summary.scores.source_only_on_public,
         },
     });
+    if let Some(told) = &summary.told {
+        value["score"] = json!(told);
+    }
     if let Some(watch) = curator {
         let exact = |score: &Option<CuratorOnly<f64>>| {
             score.as_ref().and_then(|score| score.reveal(watch)).copied()

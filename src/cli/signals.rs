@@ -1,14 +1,23 @@
 //! Ctrl-C and friends.
+//!
+//! The first signal asks the work to stop, which it does between two steps, and settles what was
+//! drawn. Some steps are long: what does not stop by itself is ended, by SIGTERM and SIGHUP after a
+//! while and by Ctrl-C the second time. Nothing is lost then, as by any death: what was announced is charged, and the run can go on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::messages;
 use crate::error::{Error, Result};
+use crate::privacy::spender;
 
-/// Calls `stop` at the first signal and sets the returned flag; the next one ends the
-/// process.
+/// So long the work may take to stop where nothing is granted, and where something is.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(1500), Duration::from_secs(10));
+
+/// Calls `stop` at the first signal and sets the returned flag. The next one ends the process.
 pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
@@ -20,7 +29,24 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
             stop();
+            // Who presses Ctrl-C may wait, or press it again.
+            if signal != SIGINT {
+                std::thread::spawn(move || end_in_a_while(signal));
+            }
         }
     });
     Ok(interrupted)
+}
+
+fn end_in_a_while(signal: i32) {
+    let (idle, at_stake) = PATIENCE;
+    std::thread::sleep(idle);
+    if spender::is_at_stake() {
+        std::thread::sleep(at_stake.saturating_sub(idle));
+        messages::tell(
+            "it did not stop in time and is ended: what it announced is charged; \
+             `halflight ledger` lists the run, which can go on or be settled",
+        );
+    }
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

@@ -10,15 +10,18 @@ use serde_json::{Value, json};
 
 use super::progress::Progress;
 use super::{messages, print_json, print_line, signals};
+use crate::adapt::Series;
 use crate::engine::sweep::axes::{self, Axis};
 use crate::engine::sweep::{self, Order, Planned};
 use crate::engine::{Control, PreparedStore, Summary};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
+use crate::plot::number::five_digits;
+use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
-use crate::session::{Loaded, PlanDefinition, Session, Workspace, dataset};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset};
 
 /// Run a plan for many values, here, on a cluster, or as a list of commands.
 ///
@@ -321,12 +324,14 @@ impl Sweep {
             }))?;
         } else {
             print_line(&format!("{} of {} tasks are done", tally.done, states.len()))?;
+            let watch = if self.sealed { Watch::sealed() } else { Watch::open() };
             for (index, state) in states.iter().enumerate() {
                 let why = match state {
                     TaskState::Ended(result)
                         if matches!(result.outcome, Outcome::Finished | Outcome::Stopped) =>
                     {
-                        continue;
+                        let run = &sweep.manifest.tasks[index].run.0;
+                        result_of(&sweep.manifest.workspace.join("runs").join(run), &watch)
                     }
                     TaskState::Ended(result) => result.trouble.clone().unwrap_or_default(),
                     TaskState::Missing { claim } => format!("taken by {claim}, without a result"),
@@ -355,6 +360,19 @@ impl Sweep {
         ))
         .cure(cure))
     }
+}
+
+/// What a run has come to: `ε 0.4998, score 31.2 (27–36), public error 118.21, private error 91.302 ◆`.
+fn result_of(directory: &Path, watch: &Watch) -> String {
+    let run = archive::read_run(directory);
+    let spent = run.guarantee.map(|spent| format!("ε {}", round_up(spent.epsilon, 4)));
+    let score = run.told.as_ref().map(|told| format!("score {}", told.brief()));
+    let errors = [(Series::PublicError, ""), (Series::PrivateError, " ◆")];
+    let errors = errors.into_iter().filter_map(|(series, mark)| {
+        let error = archive::last(&run, series, watch)?;
+        Some(format!("{} {}{mark}", series.words(), five_digits(error)))
+    });
+    spent.into_iter().chain(score).chain(errors).collect::<Vec<_>>().join(", ")
 }
 
 fn tell_planned(planned: &[Planned]) {
@@ -447,13 +465,13 @@ fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
         messages::tell(format_args!("{}: {} steps", summary.plan, summary.steps));
     }
     if summary.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) {
-        return Err(Error::interrupted("stopped by a signal; it delivered what it had"));
+        return Err(Error::interrupted("stopped by a signal; the model so far was kept"));
     }
     Ok(())
 }
 
 fn default_directory(workspace: &Workspace) -> PathBuf {
-    let time = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    let time = crate::clock::now().strftime("%Y%m%d-%H%M%S");
     workspace.folder().join("sweeps").join(format!("{time}-{:04x}", std::process::id() & 0xffff))
 }
 

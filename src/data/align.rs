@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::names;
+use super::names::{self, shortened};
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
 
@@ -186,7 +186,7 @@ impl fmt::Display for Compatibility {
             .map(|column| {
                 let kinds = [&column.in_first, &column.in_second];
                 let [first, second] = kinds.map(|kind| kind.clone().unwrap_or_else(none));
-                [column.name.clone(), first, second]
+                [shortened(&column.name).into_owned(), first, second]
             })
             .collect();
         let header = ["column", &self.first, &self.second].map(str::to_owned);

@@ -26,6 +26,9 @@ const EXAMPLE_ROWS: usize = 100;
 /// Fewer cells than this have been looked at before another thread has started.
 const WORTH_A_THREAD: u64 = 1 << 18;
 
+/// What is wrong with a column of one value.
+const CONSTANT: &str = "constant";
+
 /// How many values of a column are shown.
 const EXAMPLES: usize = 5;
 
@@ -145,16 +148,39 @@ impl Inspection {
     /// A definition to start from: the best label, and what cannot be a feature
     /// left out. Private, until somebody says otherwise.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
+        Self::definition_of_all(&[self], name, source)
+    }
+
+    /// The same for tables with the same columns, of which there is one at least.
+    pub fn definition_of_all(all: &[&Self], name: &str, source: Source) -> DatasetDefinition {
         let mut definition = DatasetDefinition::new(name, Role::Private, source);
-        let label = self.label_candidates.first();
-        definition.label = label.map(|label| label.column.clone());
-        definition.task = label.map_or(Task::default(), |label| label.task);
-        let useless = self.problems.iter().filter(|problem| problem.unusable);
-        let useless: Vec<_> = useless.filter_map(|problem| problem.column.clone()).collect();
+        let candidates = all.first().map_or(&[][..], |first| &first.label_candidates[..]);
+        let in_table = |table: &Self, wanted: &LabelCandidate| {
+            table.label_candidates.iter().any(|other| other.column == wanted.column)
+        };
+        let mut in_all = candidates.iter().filter(|it| all.iter().all(|table| in_table(table, it)));
+        if let Some(label) = in_all.next().or(candidates.first()) {
+            definition.label = Some(label.column.clone());
+            let mut found = all.iter().flat_map(|table| &table.label_candidates);
+            // More values in one table than classes have make a number of it in all.
+            let is_number =
+                found.any(|other| other.column == label.column && other.task == Task::Regression);
+            definition.task = if is_number { Task::Regression } else { label.task };
+        }
+        let mut useless: Vec<String> = Vec::new();
+        for problem in all.iter().flat_map(|table| &table.problems).filter(|it| it.unusable) {
+            let same = |other: &Problem| other.column == problem.column && other.what == CONSTANT;
+            let constant = |table: &&Self| table.problems.iter().any(same);
+            // What is constant in one table may tell it from the others.
+            let is_useless = problem.what != CONSTANT || all.iter().all(constant);
+            let column = problem.column.iter().filter(|_| is_useless);
+            useless
+                .extend(column.filter(|name| !useless.contains(name)).cloned().collect::<Vec<_>>());
+        }
         if !useless.is_empty() {
             definition.columns = Columns::Except(useless);
         }
-        if self.columns.iter().any(|column| column.missing > 0) {
+        if all.iter().flat_map(|table| &table.columns).any(|column| column.missing > 0) {
             definition.missing = Missing::PublicMean;
         }
         definition
@@ -227,7 +253,7 @@ impl Counts {
         let is_text = matches!(column, Column::Text(_));
         match distinct {
             Some(0) => Some(("no cell has a value".to_owned(), true)),
-            Some(1) if missing == 0 => Some(("constant".to_owned(), true)),
+            Some(1) if missing == 0 => Some((CONSTANT.to_owned(), true)),
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
                 Some((what.to_owned(), true))

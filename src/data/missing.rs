@@ -41,7 +41,7 @@ pub enum Missing {
 }
 
 /// Whether a cell has no value; a vector, where any of its numbers has none.
-pub(super) fn lacks_value(cell: Cell<'_>) -> bool {
+pub(crate) fn lacks_value(cell: Cell<'_>) -> bool {
     match cell {
         Cell::Number(_) => false,
         Cell::Text(text) => is_missing(text),

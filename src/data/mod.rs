@@ -14,6 +14,7 @@
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
 //! | [`images`] | images of one size made into another |
+//! | [`leaking`] | columns that give the label away |
 //! | [`inspect`] | what a table is, before anybody has said what it is for |
 //! | [`bounded`] | records that cannot exceed their bounds: what methods are given |
 //! | [`align`] | two tables side by side, by column name |
@@ -33,6 +34,7 @@ pub mod filter;
 pub mod fingerprint;
 pub mod images;
 pub mod inspect;
+pub mod leaking;
 pub mod missing;
 pub(crate) mod names;
 pub mod overlap;

@@ -5,6 +5,17 @@ use super::table::finite;
 /// How many names a message lists before it says "and … more".
 const LISTED: usize = 12;
 
+/// At most this many letters of a name are shown.
+const LONGEST: usize = 64;
+
+/// The name as far as it fits into a line.
+pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
+    match name.char_indices().nth(LONGEST) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+    }
+}
+
 /// A hint about what `wanted` may have meant: the nearest of the `known` names,
 /// or else all of them. `kind` is what they are called, such as "columns".
 pub(crate) fn hint(kind: &str, wanted: &str, known: &[String]) -> String {
@@ -37,7 +48,8 @@ pub(super) fn list(kind: &str, known: &[String]) -> String {
             known.len()
         );
     }
-    let shown = known.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown =
+        known.iter().take(LISTED).map(|name| shortened(name)).collect::<Vec<_>>().join(", ");
     match known.len().saturating_sub(LISTED) {
         0 => format!("the {kind} are: {shown}"),
         more => format!("the {kind} are: {shown} and {more} more"),
@@ -46,7 +58,11 @@ pub(super) fn list(kind: &str, known: &[String]) -> String {
 
 /// "'a', 'b'".
 pub(super) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| format!("'{}'", name.as_ref())).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("'{}'", shortened(name.as_ref())))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// "'a', 'b' and 98 more": the first few.

@@ -281,6 +281,18 @@ struct FileOfRows {
     content: Fingerprint,
 }
 
+/// How a private text file ends, which is for the curator's eyes: one that was cut off reads
+/// like any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Ending {
+    #[default]
+    Whole,
+    /// No line end stands behind its last line.
+    Line,
+    /// Nothing can be made of its last row.
+    Row,
+}
+
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
@@ -298,6 +310,7 @@ pub struct Table {
     pub view: Fingerprint,
     /// What its reader wants the user to know; nothing about single cells.
     pub remarks: Vec<String>,
+    pub ending: Ending,
     counted: Counted,
     /// The files that were put together, where there are several.
     files: Vec<FileOfRows>,
@@ -358,6 +371,7 @@ impl Table {
             content,
             view: content,
             remarks: Vec::new(),
+            ending: Ending::Whole,
             counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
@@ -421,6 +435,7 @@ impl Table {
             lines: rows.iter().map(|&row| self.lines[row]).collect(),
             content: self.content,
             remarks: self.remarks.clone(),
+            ending: self.ending,
             counted: self.counted,
             files: self.files.clone(),
             file_of_row,
@@ -493,6 +508,7 @@ impl Table {
             lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
             content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
             remarks: tables.iter().flat_map(|table| &table.remarks).cloned().collect(),
+            ending: tables.iter().map(|table| table.ending).max().unwrap_or_default(),
             counted: first.counted,
             files,
             file_of_row,
@@ -538,6 +554,9 @@ impl Table {
 
     /// How many of `rows` rows a share `holdout` holds out: a matter of numbers alone.
     pub fn holdout_rows(rows: usize, holdout: f64) -> usize {
+        if holdout == 0.0 {
+            return 0;
+        }
         ((rows as f64 * holdout).round() as usize).clamp(1, rows.saturating_sub(1).max(1))
     }
 
@@ -553,11 +572,11 @@ impl Table {
     /// The numbers of the rows that [`Self::split`] makes its tables of, of a table with so
     /// many.
     pub fn split_rows(rows: usize, holdout: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
-        if !(holdout > 0.0 && holdout < 1.0) {
+        if !(0.0..1.0).contains(&holdout) {
             return Err(Error::usage(format!("a share of {holdout} cannot be held out"))
-                .cure("give a share between 0 and 1, such as 0.2"));
+                .cure("give a share below 1, such as 0.2, or 0 for none"));
         }
-        if rows < 2 {
+        if rows < 2 && holdout > 0.0 {
             return Err(Error::failed("one row cannot be split in two"));
         }
         let held = Self::holdout_rows(rows, holdout);
@@ -929,8 +948,8 @@ mod tests {
     #[test]
     fn impossible_shares_are_refused() {
         let table = table("t", &[("x", numbers(&[1.0, 2.0]))]);
-        for share in [0.0, 1.0, -0.1, f64::NAN] {
-            assert!(error(table.split(share, 0)).contains("between 0 and 1"));
+        for share in [1.0, -0.1, f64::NAN] {
+            assert!(error(table.split(share, 0)).contains("cannot be held out"));
         }
         assert!(error(table.select(&[0]).split(0.5, 0)).contains("cannot be split"));
     }

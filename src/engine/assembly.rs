@@ -4,7 +4,9 @@
 
 use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
+use super::public_alone::is_comparable;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
+use crate::data::leaking;
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -13,6 +15,7 @@ use crate::data::{
     Bounded, Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
 };
 use crate::error::{Error, Result};
+use crate::evaluation::scoring::Scoring;
 use crate::model::Model;
 use crate::privacy::ledger::delta;
 use crate::privacy::{Calibrated, Private};
@@ -28,6 +31,8 @@ pub struct Proposal {
     pub problem: Problem,
     pub prepared: Prepared,
     pub calibrated: Calibrated,
+    /// The score that the run will release.
+    pub scoring: Option<Scoring>,
     /// What the model depends on that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -44,6 +49,7 @@ pub struct Assembly {
     pub problem: Problem,
     pub prepared: Prepared,
     pub calibrated: Calibrated,
+    pub scoring: Option<Scoring>,
     pub private: Private<Bounded>,
     pub public_holdout: Arc<Dataset>,
     /// Absent where the private records have no label.
@@ -77,9 +83,14 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
     Ok(())
 }
 
+const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will say how good the \
+    model is on private records; `halflight score RUN --dataset NAME` scores it on others";
+
 /// Independent streams from one public seed.
 const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
+/// The least share of public records that only shows how training goes.
+const LEAST_PUBLIC: f64 = 0.05;
 
 /// The datasets of a plan, which fit its method as far as their definitions say.
 struct Parts<'a> {
@@ -99,13 +110,14 @@ pub fn assemble(
 ) -> Result<Assembly> {
     let proposal = propose(session, plan, loaded, store)?;
     let private = find(loaded, &plan.private)?;
-    let Proposal { method, problem, prepared, calibrated, lineage, .. } = proposal;
+    let Proposal { method, problem, prepared, calibrated, scoring, lineage, .. } = proposal;
     let with_label = problem.shape.private_labels && method.spec().needs_private_labels;
     let rows = || {
         let (train, holdout) =
             Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
                 .map_err(|error| error.at(private.definition.name.clone()))?;
-        let holdout = problem.shape.private_labels.then_some(holdout);
+        let tests = problem.shape.private_labels && !holdout.is_empty();
+        let holdout = tests.then_some(holdout);
         Ok(PrivateRows { train, holdout, with_label })
     };
     let records = &proposal.records;
@@ -114,6 +126,7 @@ pub fn assemble(
         method,
         prepared,
         calibrated,
+        scoring,
         private: own.train,
         public_holdout: Arc::clone(&records.public_holdout),
         private_holdout: own.holdout,
@@ -169,13 +182,27 @@ pub fn propose(
     };
     let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
-    let calibrated = prepared.plan().calibrate(plan.target)?;
+    let scoring = plan.evaluation.map(|asked| {
+        let rows = Table::holdout_rows(private.rows, plan.holdout);
+        let classes = problem.shape.classes.len();
+        Scoring::of(asked, &private.definition, rows, classes, is_comparable(&problem))
+    });
+    let scoring = scoring.transpose()?;
+    let calibrated = match &scoring {
+        Some(scoring) => scoring.calibrate(&prepared.plan().releases, plan.target)?,
+        None => prepared.plan().calibrate(plan.target)?,
+    };
     let mut warnings = prepared.plan().warnings.clone();
     let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
+    warnings.extend(records.leaking.iter().cloned());
     warnings.extend(clipping(public, &plan.preparation));
     warnings.extend(left_out(private, &records.used));
-    warnings.extend(lineage.as_ref().map(Lineage::note));
+    let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));
+    warnings.extend(lineage.as_ref().map(Lineage::note).into_iter().chain(paid));
+    if plan.holdout == 0.0 && labelled {
+        warnings.push(NOTHING_HELD_OUT.to_owned());
+    }
     if delta::is_large(plan.target.delta, private.rows as u64) {
         warnings.push(delta::warning(plan.target.delta, private.rows as u64));
     }
@@ -190,6 +217,7 @@ pub fn propose(
         problem,
         prepared,
         calibrated,
+        scoring,
         lineage,
         taken_as_public,
         warnings,
@@ -273,13 +301,19 @@ impl<'a> Parts<'a> {
             Compatibility::between(&pooled, table).check_for(|name| needed.contains(name))
         })?;
         definition.missing = missing_of(publics);
+        let at = |error: Error| of_what_is_left(error, publics, &pooled);
         if *foreign {
             definition.classes = private_classes(&private.definition)?;
         } else {
-            definition.classes = classes_of_pool(&definition, &pooled, private, publics)?;
+            let classes = classes_of_pool(&definition, &pooled, private, publics);
+            definition.classes = classes.map_err(at)?;
         }
-        let (train, test) = pooled.split(plan.holdout, stream(plan.seed, PUBLIC_SPLIT))?;
-        let mut preparation = Preparation::fit(&train, &definition, &plan.preparation)?;
+        // Public records show how training goes even where no private one is held out.
+        let share = plan.holdout.max(LEAST_PUBLIC);
+        let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
+        let (train, test) = parted.map_err(at)?;
+        let mut preparation =
+            Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
         if self.method.takes_wide_features() {
             preparation = preparation.wide();
         }
@@ -296,7 +330,9 @@ impl<'a> Parts<'a> {
             public.classes = Some(classes_of(&pooled, &train, own)?);
         }
         self.try_one_row(&preparation)?;
-        Ok(PreparedRecords::new(preparation, used, public, holdout))
+        let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
+        let leaking = leaking.transpose()?.unwrap_or_default();
+        Ok(PreparedRecords::new(preparation, used, public, holdout).with_leaking(leaking))
     }
 
     /// What is wrong with the private file as a whole is wrong with one row of it.
@@ -317,6 +353,22 @@ impl<'a> Parts<'a> {
         })?;
         Ok(())
     }
+}
+
+/// Where rows with gaps were left out first, that may be why the others will not do.
+fn of_what_is_left(error: Error, publics: &[&Loaded], pooled: &Table) -> Error {
+    if !publics.iter().any(|it| it.definition.missing == Missing::Drop) {
+        return error;
+    }
+    error
+        .within(&format!(
+            "rows with a gap are left out (`missing: drop`), and of the {} public rows that remain",
+            pooled.rows()
+        ))
+        .cure(
+            "leave columns with many gaps out of the features, or set `missing: public_mean`, \
+             which keeps such rows",
+        )
 }
 
 /// Whether public records have no label, or one that says something else than the private.
@@ -498,6 +550,59 @@ mod tests {
         assemble(&session, &session.plans[0], &loaded, &PreparedStore::default())
     }
 
+    /// What a plan on these public rows warns of, or the error; the private ones have no gaps.
+    fn told(public: impl Fn(usize) -> String) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, row: &dyn Fn(usize) -> String| {
+            let rows: Vec<String> = (0..60).map(row).collect();
+            let text = format!("a,b,kind\n{}\n", rows.join("\n"));
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        write("private.csv", &|i| format!("0.{i}1,{},{}", i % 7, ["cat", "dog"][i % 2]));
+        write("public.csv", &public);
+        let dataset = |name: &str, role: &str, more: &str| {
+            format!(
+                "(name: \"{name}\", role: {role}, source: file(\"{role}.csv\"), label: \"kind\",
+                  task: classification{more})"
+            )
+        };
+        let text = format!(
+            "(version: 1, datasets: [{}, {}], plans: [(name: \"first\",
+              method: \"public_shape_classes\", private: \"ours\", public: [\"theirs\"],
+              target: (epsilon: 1.0, delta: 1e-5))])",
+            dataset("ours", "private", ""),
+            dataset("theirs", "public", ", missing: drop")
+        );
+        let session = Session::parse(&text, "s.ron").unwrap();
+        let workspace = Workspace::of(directory.path()).unwrap();
+        let loaded: Vec<Loaded> =
+            session.datasets.iter().map(|it| dataset::load(it, &workspace).unwrap()).collect();
+        let loaded: Vec<_> = loaded.iter().collect();
+        match assemble(&session, &session.plans[0], &loaded, &PreparedStore::default()) {
+            Ok(assembly) => assembly.warnings.join("; "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn rows_left_out_for_their_gaps_are_named_where_the_others_will_not_do() {
+        let kind = |i: usize| ["cat", "dog"][i % 2];
+        let gaps = |i: usize| if i.is_multiple_of(2) { String::new() } else { format!("0.{i}3") };
+        let error = told(|i| format!("{},{},{}", gaps(i), i % 5, kind(i)));
+        for wanted in ["`missing: drop`", "of the 30 public rows", "label 'kind' is the same"] {
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_tells_the_public_label_is_warned_of_before_a_run() {
+        let kind = |i: usize| ["cat", "dog"][i % 2];
+        let warned = told(|i| format!("0.{i}3,{},{}", 4 + i % 2, kind(i)));
+        assert!(warned.contains("column 'b' alone tells the label 'kind'"), "{warned}");
+        let calm = told(|i| format!("0.{i}3,{},{}", i % 5, kind(i)));
+        assert!(!calm.contains("alone tells"), "{calm}");
+    }
+
     const DECLARED: &str = ", classes: [\"cat\", \"dog\", \"fish\"]";
     const COLOURS: &str = ", label: \"colour\", task: classification";
 
@@ -533,7 +638,8 @@ mod tests {
             private: found.private_holdout.as_ref(),
             watch: &watch,
         };
-        let baselines = judge.baselines(&found.problem.public, &found.private);
+        let alone = crate::engine::public_alone::public_alone(&found.problem, "pretraining");
+        let baselines = judge.baselines(alone, &found.private);
         let scores = judge.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();

@@ -18,19 +18,18 @@
 //! record) and the second is not, so N must be at least n: [`proposal`] adds so much to the
 //! noisy count that it is less than n with probability [`TOO_SMALL`] at most, by which δ grows.
 
-use super::job::{new_run_id, open_budget};
+use super::order::Order;
 use crate::data::Role;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Composition, calibrate};
-use crate::privacy::ledger::{Grant, Outcome, RunId};
-use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::accountant::calibrate;
+use crate::privacy::ledger::RunId;
 use crate::privacy::{
-    Adjacency, Allotment, Guarantee, Laplace, NoiseSource, PlannedRelease, Private, Reach, Release,
-    Released, Spender, Target,
+    Adjacency, Allotment, Guarantee, Laplace, PlannedRelease, Private, Reach, Release, Released,
+    Spender, Target,
 };
 use crate::session::{Loaded, Session, Workspace, dataset};
 
-const METHOD: &str = "count";
+pub(super) const METHOD: &str = "count";
 const RELEASE: Release<Laplace> = Release::new("count", Laplace { sensitivity: 1.0, numbers: 1 });
 
 /// How likely the proposed size may be less than the number of records.
@@ -81,29 +80,15 @@ pub fn count(
         .cure("name a private dataset of the session"));
     }
     definition.records = None;
-    let calibrated = calibrate(&[plan()], Target { epsilon, delta: DELTA })?;
+    let target = Target { epsilon, delta: DELTA };
+    let calibrated = calibrate(&[plan()], target)?;
     let mut private = dataset::load(&definition, workspace)?;
     // The ledger hears of the number when it is released.
     private.set_rows_on_record(0);
-    let mut ledger = workspace.ledger()?;
-    let account = private.register(&mut ledger)?;
-    open_budget(&mut ledger, &account, session.budgets.get(name))?;
-    let run = new_run_id(METHOD);
-    ledger.grant(Grant {
-        run: run.clone(),
-        account,
-        method: METHOD.to_owned(),
-        target: Target { epsilon, delta: DELTA },
-        events: calibrated.events.clone(),
-        allow_large_delta: false,
-        noise: NoiseSource::Secret,
-    })?;
-    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
-    let released = noisy(&private, &mut spender);
-    let drawn = spender.drawn();
-    let outcome = if released.is_ok() { Outcome::Finished } else { Outcome::Failed };
-    spender.settle(outcome, false)?;
-    let (about, scale) = released?;
+    let budget = session.budgets.get(name).copied();
+    let order = Order { workspace, private: &private, budget, method: METHOD, target };
+    let paid = order.pay(&calibrated, |spender| noisy(&private, spender))?;
+    let (about, scale) = paid.value;
     let proposal = proposal(*about.get(), scale);
     private.set_rows_on_record(proposal as u64);
     private.register(&mut workspace.ledger()?)?;
@@ -112,8 +97,8 @@ pub fn count(
         proposal,
         within: scale * 20.0_f64.ln(),
         about,
-        guarantee: Composition::of_run(&drawn, &calibrated.events, DELTA)?,
-        run,
+        guarantee: paid.guarantee,
+        run: paid.run,
     })
 }
 

@@ -10,10 +10,13 @@ use super::cautions;
 use super::control::Control;
 use super::judge::{Judge, Scores};
 use super::prepared::PreparedStore;
-use super::steps::Steps;
+use super::public_alone::public_alone;
+use super::steps::{Steps, catch};
 use super::{overlap, rehearse};
 use crate::adapt::Step;
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
+use crate::evaluation::scoring::Scene;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
@@ -21,6 +24,7 @@ use crate::privacy::{
 };
 use crate::rehearsal::Player;
 use crate::session::certificate::{self, Certificate, Facts};
+use crate::session::leftovers;
 use crate::session::resumption::{self, Origin, Recorded};
 use crate::session::signature;
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
@@ -77,6 +81,8 @@ pub struct Summary {
     /// Of the model, where it started from others on the same account.
     pub with_start: Option<Guarantee>,
     pub scores: Scores,
+    /// What was released about the model on held-out private records.
+    pub told: Option<Scored>,
     pub steps: u64,
     pub worked: Duration,
     pub peeked: bool,
@@ -125,6 +131,10 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     let mut ledger = job.workspace.ledger()?;
     let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
+    if assembly.scoring.is_some() {
+        refuse_known_records(&assembly, &ledger.book()?, &account)?;
+    }
+    leftovers::remove(&job.workspace, &ledger.book()?);
     let run = new_run_id(&job.plan.method);
     let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
     let grant = Grant {
@@ -143,9 +153,9 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         standing.line = ledger.granted(&run);
         Ok((transcript, generator, standing))
     });
-    let (transcript, generator, standing) = ready.inspect_err(|_| {
-        // Nothing was spent and nothing will be: leave no empty run behind.
-        let _ = std::fs::remove_dir_all(directory.path());
+    let (transcript, generator, standing) = ready.map_err(|error| {
+        let granted = was_perhaps_granted(&job.workspace, &run, directory.path());
+        if granted { to_be_resumed(&error, directory.path()) } else { error }
     })?;
     let notes = ledger.notice().map(str::to_owned).into_iter().collect();
     let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
@@ -162,6 +172,20 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         standing,
     };
     Ok(perform(job, assembly, opening, tell)?.summary)
+}
+
+/// Records that the starting model has learned from say nothing about how good it is.
+fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -> Result<()> {
+    let former = book.account(account).map(|it| it.former.clone()).unwrap_or_default();
+    let starts = assembly.lineage.iter().flat_map(|lineage| &lineage.runs);
+    let mut own = starts.filter(|run| run.account == *account || former.contains(&run.account));
+    let Some(run) = own.next() else { return Ok(()) };
+    Err(Error::refused(format!(
+        "the starting model learned from the same private data in run {}, so no record is held \
+         out of its training for certain",
+        run.run.0
+    ))
+    .cure("leave `evaluation` out, and score the model on other private data: `halflight score`"))
 }
 
 impl Job {
@@ -263,25 +287,49 @@ pub(super) fn perform(
         ),
     });
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
+    let (scoring, holdout) = (assembly.scoring, assembly.private_holdout);
     let judge = Judge {
         preparation: &preparation,
         public: &assembly.public_holdout,
-        private: assembly.private_holdout.as_ref(),
+        private: holdout.as_ref(),
         watch: &job.watch,
     };
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
-    let baselines = judge.baselines(&problem.public, &private);
-
     let mut steps =
         Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut *tell);
-    let start = || prepared.start(private, &calibrated);
-    let (model, ended) = steps.take(start, &mut spender);
-    let Steps { taken, worked, resumable, .. } = steps;
+    let start = || prepared.start(private.share(), &calibrated);
+    let (model, mut ended) = steps.take(start, &mut spender);
+    let Steps { taken, worked, mut resumable, .. } = steps;
+    // Comparisons take their time when everything is drawn.
+    let alone = public_alone(&problem, &job.plan.method);
+    let mut told = None;
+    // What a run that ended early did not draw covers no score; with noise that is no secret
+    // there is nothing that may be told.
+    let scoring = scoring.filter(|_| opening.noise.is_secret());
+    if let (Some(scoring), Some(holdout), Some(model), Ok(Outcome::Finished)) =
+        (&scoring, &holdout, &model, &ended)
+    {
+        let label = |raw: f64| preparation.label_from_prediction(raw);
+        let scene = Scene {
+            public_alone: alone.as_ref(),
+            public_holdout: Some(&assembly.public_holdout),
+            classes: &problem.shape.classes,
+            label: &label,
+        };
+        match catch(|| scoring.draw(holdout, model.get(), &scene, &mut spender)) {
+            Ok(scored) => told = Some(scored.into_inner()),
+            Err(error) => {
+                resumable |= spender.is_broken();
+                ended = Err(error);
+            }
+        }
+    }
 
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
     let peeked = opening.peeked || job.watch.has_peeked();
+    let baselines = judge.baselines(alone, &private);
     let scores = judge.scores(model.as_ref(), &baselines);
     let used = spender.counts().to_vec();
     let mut ending = Ending::new(ended, resumable);
@@ -301,13 +349,17 @@ pub(super) fn perform(
         taken_as_public: assembly.taken_as_public,
         standing: opening.standing,
         rehearsed: job.expected(),
+        told: told.clone(),
         model: None,
+        chosen: None,
     };
     let with_start = ending.certify(|| {
         let model = model.as_ref().map(|model| {
-            directory.write_model(model, &preparation, &renamed_columns(&job.plan, &job.loaded()))
+            let rename = renamed_columns(&job.plan, &job.loaded());
+            directory.write_model(model, &preparation, &rename, told.as_ref())
         });
         let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
+        directory.record_errors(taken, scores.exact(&job.watch))?;
         directory.write_certificate(&certificate)?;
         directory.leave_report()?;
         Ok(certificate.of_this_run.and(certificate.guarantee))
@@ -325,6 +377,7 @@ pub(super) fn perform(
         guarantee,
         with_start,
         scores,
+        told,
         steps: taken,
         worked,
         peeked,
@@ -334,15 +387,15 @@ pub(super) fn perform(
 }
 
 /// How a run ends, before and after its files are written.
-struct Ending {
-    outcome: Outcome,
-    trouble: Option<Error>,
+pub(super) struct Ending {
+    pub outcome: Outcome,
+    pub trouble: Option<Error>,
     /// It is not settled: another program can go on with it.
     resumable: bool,
 }
 
 impl Ending {
-    fn new(ended: Result<Outcome>, resumable: bool) -> Self {
+    pub fn new(ended: Result<Outcome>, resumable: bool) -> Self {
         let (outcome, trouble) = match ended {
             Ok(outcome) => (outcome, None),
             Err(error) => (Outcome::Failed, Some(error)),
@@ -351,7 +404,7 @@ impl Ending {
     }
 
     /// Writes what a settled run leaves behind; a run without it stays open.
-    fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
+    pub fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
         if self.resumable {
             return None;
         }
@@ -363,7 +416,7 @@ impl Ending {
     }
 
     /// Tells the ledger what was drawn, unless the run is to go on.
-    fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
+    pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
         if self.resumable {
             self.outcome = Outcome::Failed;
             if !spender.is_carried() {
@@ -382,6 +435,16 @@ impl Ending {
     }
 }
 
+/// Whether the ledger has a run whose start failed, a full disk being one cause: then it counts, and
+/// its directory stays. Otherwise nothing was spent and nothing will be, so no empty run is left.
+pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory: &Path) -> bool {
+    let granted = workspace.book().map_or(true, |book| book.run(run).is_some());
+    if !granted {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    granted
+}
+
 /// The run stays open in the ledger: what it drew is in its transcript.
 fn to_be_resumed(error: &Error, directory: &Path) -> Error {
     let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
@@ -397,7 +460,10 @@ fn to_be_resumed(error: &Error, directory: &Path) -> Error {
 
 /// What the columns of the plan's files are called in the model: those of the private
 /// file first, whose rows it is for.
-fn renamed_columns(plan: &PlanDefinition, loaded: &[&Loaded]) -> BTreeMap<String, String> {
+pub(super) fn renamed_columns(
+    plan: &PlanDefinition,
+    loaded: &[&Loaded],
+) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for name in std::iter::once(&plan.private).chain(&plan.public) {
         for loaded in loaded.iter().filter(|loaded| loaded.definition.name == *name) {
@@ -424,7 +490,7 @@ pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budge
 pub(super) fn new_run_id(method: &str) -> RunId {
     use std::sync::atomic::{AtomicU16, Ordering};
     static COUNTER: AtomicU16 = AtomicU16::new(0);
-    let now = jiff::Timestamp::now();
+    let now = crate::clock::now();
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let time = now.strftime("%Y%m%d-%H%M%S");
     let unique = (now.subsec_nanosecond() as u32 >> 14) & 0xffff;

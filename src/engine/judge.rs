@@ -1,10 +1,12 @@
 //! How good a model is on the records held out of training.
 
+use super::public_alone::MOST_FEATURES;
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
 use crate::adapt::{Measure, Run, Series, Standing, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
+use crate::verdict::Errors;
 
 /// Judging a network on all held-out records can cost as much as its step: of a long run, about
 /// this many steps are judged.
@@ -25,9 +27,26 @@ pub struct Scores {
     pub source_only: Option<CuratorOnly<f64>>,
     /// Of the reference model of the private training records: not private at all.
     pub target_only: Option<CuratorOnly<f64>>,
+    /// Of always answering what is usual among the private training records.
+    pub trivial: Option<CuratorOnly<f64>>,
+    /// Private records that were held out.
+    pub held_out: Option<CuratorOnly<usize>>,
 }
 
 impl Scores {
+    /// The exact errors side by side, where they may be seen.
+    pub fn exact(&self, watch: &Watch) -> Option<Errors> {
+        let seen = |score: &Option<CuratorOnly<f64>>| score.as_ref()?.reveal(watch).copied();
+        Some(Errors {
+            task: self.task?,
+            model: seen(&self.model)?,
+            public_alone: seen(&self.source_only),
+            no_privacy: seen(&self.target_only),
+            trivial: seen(&self.trivial),
+            records: self.held_out.as_ref().and_then(|count| count.reveal(watch).copied()),
+        })
+    }
+
     pub fn error_words(&self) -> &'static str {
         match self.task {
             Some(Task::Classification) => "share of wrong classes",
@@ -48,16 +67,41 @@ pub(super) struct Baselines {
     /// `None` where public records have no labels, or others than the private ones.
     source_only: Option<Model>,
     target_only: Option<CuratorOnly<Model>>,
+    usual: Option<CuratorOnly<Usual>>,
+}
+
+/// What is usual among the private training records.
+#[derive(Debug, Clone, Copy)]
+enum Usual {
+    /// The mean of the labels, as models see them.
+    Mean(f64),
+    Class(u32),
+}
+
+impl Usual {
+    fn among(data: &Dataset) -> Option<Self> {
+        if let Some(classes) = &data.classes {
+            let count = |class: u32| classes.of.iter().filter(|it| **it == class).count();
+            let all = 0..classes.names.len() as u32;
+            return all.max_by_key(|class| count(*class)).map(Self::Class);
+        }
+        let labels = data.target.as_ref().filter(|labels| !labels.is_empty())?;
+        Some(Self::Mean(labels.iter().sum::<f64>() / labels.len() as f64))
+    }
 }
 
 impl Judge<'_> {
-    pub fn baselines(&self, public: &Dataset, private: &Private<Bounded>) -> Baselines {
-        let ridge = DEFAULT_RIDGE;
-        let names = self.preparation.class_names();
-        let foreign = public.classes.as_ref().is_some_and(|classes| classes.names != names);
-        let source_only = (!foreign).then(|| reference::reference(public, ridge).ok());
-        let target_only = reference::target_only(private, ridge, self.watch);
-        Baselines { source_only: source_only.flatten(), target_only: target_only.ok().flatten() }
+    /// `public_alone` is what public data alone answer, where that can be compared.
+    pub fn baselines(&self, public_alone: Option<Model>, private: &Private<Bounded>) -> Baselines {
+        let narrow = self.public.dimension() <= MOST_FEATURES;
+        let target_only =
+            narrow.then(|| reference::target_only(private, DEFAULT_RIDGE, self.watch).ok());
+        let usual = private.curator(self.watch, |data| Usual::among(data));
+        Baselines {
+            source_only: public_alone,
+            target_only: target_only.flatten().flatten(),
+            usual: usual.and_then(CuratorOnly::transpose),
+        }
     }
 
     /// Adds the evaluation of the current model to a step.
@@ -113,12 +157,36 @@ impl Judge<'_> {
             .as_ref()
             .and_then(|model| model.reveal(self.watch))
             .and_then(|model| self.private_error(model));
+        let usual = baselines.usual.as_ref().and_then(|usual| usual.reveal(self.watch));
+        scores.trivial = usual.and_then(|usual| {
+            let error = |holdout: &Dataset| self.error_of(*usual, holdout);
+            self.private?.curator(self.watch, error)?.transpose()
+        });
+        let held_out = self.private.and_then(|it| it.curator(self.watch, Dataset::len));
+        scores.held_out = held_out;
         scores
     }
 
     fn private_error(&self, model: &Model) -> Option<CuratorOnly<f64>> {
         let error = self.private?.curator(self.watch, |holdout| self.error(model, holdout));
         error?.transpose()
+    }
+
+    /// The error of always giving the same answer.
+    fn error_of(&self, usual: Usual, holdout: &Dataset) -> Option<f64> {
+        match usual {
+            Usual::Class(class) => {
+                let classes = holdout.classes.as_ref().filter(|it| !it.of.is_empty())?;
+                let wrong = classes.of.iter().filter(|it| **it != class).count();
+                Some(wrong as f64 / classes.of.len() as f64)
+            }
+            Usual::Mean(raw) => {
+                let target = holdout.target.as_ref().filter(|target| !target.is_empty())?;
+                let mean = self.preparation.label_from_prediction(raw);
+                let squares = target.iter().map(|label| (mean - label).powi(2)).sum::<f64>();
+                Some((squares / target.len() as f64).sqrt())
+            }
+        }
     }
 
     /// Root mean squared error in label units, or the share of wrong classes.

@@ -1,8 +1,6 @@
 //! What an interface looks at before it decides: directories, the first rows of
 //! a file, how much still fits into a budget, what an account may tell outside.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -12,7 +10,8 @@ use crate::data::{Role, Table};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{Adjacency, Event, round_up};
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing, Total};
-use crate::privacy::{CuratorOnly, NoiseSource, Private, Watch};
+use crate::privacy::{CuratorOnly, Ledger, NoiseSource, Private, Watch};
+use crate::session::Workspace;
 use crate::session::dataset::{ColumnKind, column_kinds};
 
 /// Rows of a private dataset that the curator is shown at once.
@@ -123,11 +122,9 @@ impl Schema {
 /// A quick look at the beginning of a text file that has this role, if it has one.
 pub fn glance(path: &Path, role: Option<Role>, look: Option<&Watch>) -> Result<Schema> {
     let failed = |error: std::io::Error| Error::io("read the file", path, &error);
-    let file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let mut bytes = Vec::new();
-    file.take(GLANCE).read_to_end(&mut bytes).map_err(failed)?;
-    let whole = bytes.len() as u64 >= size;
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    let (bytes, whole) = read::beginning(path, GLANCE)?;
+    let mut bytes = bytes;
     let format = read::format(path)?;
     if !whole && format != Format::Csv {
         if size > WHOLE {
@@ -187,8 +184,38 @@ pub struct Digest {
     pub entries: Vec<EntryDigest>,
 }
 
+/// What has become of a run that the ledger granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// A program carries it out now.
+    Running,
+    /// Its program is gone; what it drew is in its directory.
+    Died,
+    /// All its draws were announced for a sweep, whose results are to be collected.
+    Reserved,
+    Over,
+}
+
+impl Life {
+    /// Of a run in the ledger of this workspace.
+    pub fn of(run: &RunRecord, ledger: &Ledger, workspace: &Workspace) -> Self {
+        let planned = run.grant.events.iter().map(|event| event.count);
+        let announced = planned.eq(run.reserved.iter().copied());
+        match run.state {
+            RunState::Settled { .. } | RunState::Recovered => Self::Over,
+            RunState::Open if ledger.is_alive(&run.grant.run) => Self::Running,
+            // The runs of a sweep lie in its own directory.
+            RunState::Open if announced && !workspace.run_directory(&run.grant.run).is_dir() => {
+                Self::Reserved
+            }
+            RunState::Open => Self::Died,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EntryDigest {
+    pub life: Life,
     /// ε of what this run is charged, at its own δ; `None` where unknown, or where its noise is
     /// no secret.
     pub spent: Option<f64>,
@@ -197,9 +224,10 @@ pub struct EntryDigest {
 }
 
 impl Digest {
-    pub fn of(account: &Account) -> Self {
+    pub fn of(account: &Account, life: &dyn Fn(&RunRecord) -> Life) -> Self {
         let delta = account.budget.map_or(1e-6, |budget| budget.delta);
         let entry = |run: &RunRecord| EntryDigest {
+            life: life(run),
             spent: run
                 .spent(run.grant.target.delta)
                 .ok()
@@ -311,7 +339,7 @@ mod tests {
     use super::*;
     use crate::privacy::Target;
     use crate::privacy::accountant::{Noise, QueryKind};
-    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, Ledger, RunId};
+    use crate::privacy::ledger::{Book, Budget, DatasetRecord, Grant, RunId};
 
     fn account(epsilon: f64) -> Account {
         let dataset = DatasetRecord {
@@ -334,6 +362,7 @@ mod tests {
             mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(sigma)),
             count: 1,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }
     }
 
@@ -380,11 +409,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let account = spent_from(directory.path(), NoiseSource::Secret);
         assert!(!certificate(&account).unwrap().contains("\"epsilon_at_most\": null"));
-        assert!(Digest::of(&account).gauge() > 0.0 && Digest::of(&account).largest.is_some());
+        assert!(
+            Digest::of(&account, &|_| Life::Over).gauge() > 0.0
+                && Digest::of(&account, &|_| Life::Over).largest.is_some()
+        );
 
         let directory = tempfile::tempdir().unwrap();
         let mut account = spent_from(directory.path(), NoiseSource::Seeded(7));
-        let digest = Digest::of(&account);
+        let digest = Digest::of(&account, &|_| Life::Over);
         assert!(digest.gauge().is_nan() && digest.largest.is_none());
         assert_eq!(digest.entries[0].spent, None);
         for accepted in [false, true] {
@@ -396,7 +428,10 @@ mod tests {
             let _ = ledger.accept(&account.id, "only a test");
             account = ledger.book().unwrap().account(&account.id).unwrap().clone();
         }
-        assert!(Digest::of(&account).closed.is_none(), "accepted: further runs are granted");
+        assert!(
+            Digest::of(&account, &|_| Life::Over).closed.is_none(),
+            "accepted: further runs are granted"
+        );
     }
 
     #[test]
@@ -417,6 +452,22 @@ mod tests {
             assert!(rows.reveal(&sealed).is_none());
         }
         assert!(open.has_peeked() && !sealed.has_peeked());
+    }
+
+    #[test]
+    fn a_glance_at_a_packed_file_sees_the_beginning_of_what_is_packed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("long.csv.gz");
+        let rows: Vec<String> =
+            (0..60_000).map(|row| format!("{},w{row}", row * 7919 % 60_000)).collect();
+        let file = std::fs::File::create(&path).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, format!("n,w\n{}\n", rows.join("\n")).as_bytes())
+            .unwrap();
+        packed.finish().unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() > GLANCE);
+        let schema = glance(&path, None, None).unwrap();
+        assert!(!schema.whole && schema.rows > 1000 && schema.columns.len() == 2);
     }
 
     #[test]

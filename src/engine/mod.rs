@@ -5,6 +5,7 @@
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
 //! | [`prepared`] | records that were prepared once, for previews and runs |
+//! | `predict` | what a run's model says about the rows of a file |
 //! | [`preview`] | what a plan would cost |
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
@@ -23,6 +24,7 @@
 
 pub mod assembly;
 mod cautions;
+pub mod choice;
 pub mod control;
 pub mod count;
 pub mod desk;
@@ -31,13 +33,17 @@ pub mod judge;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;
+mod order;
 pub mod overlap;
 pub(crate) mod pictured;
+mod predict;
 pub mod prepared;
 pub mod preview;
+mod public_alone;
 pub mod ranking;
 pub mod rehearse;
 pub mod resume;
+pub mod score;
 mod steps;
 pub mod sweep;
 

@@ -58,6 +58,7 @@ fn plan(method: &str) -> PlanDefinition {
         start: None,
         start_is_public: false,
         allow_large_delta: false,
+        evaluation: None,
     }
 }
 

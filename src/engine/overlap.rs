@@ -75,6 +75,16 @@ pub(super) fn between(
     )))
 }
 
+/// Whether a row of a private dataset stands in a public one, by the place that it comes from
+/// or by what it says.
+pub(super) fn holds_rows(private: &Loaded, public: &Loaded) -> bool {
+    let apart = public.public().and_then(|rows| {
+        refuse_overlap(private, &[rows], &private.definition.name)?;
+        between(private, public, None).map(|_| ())
+    });
+    apart.is_err()
+}
+
 /// The same for all accounts of the ledger.
 fn with_accounts(
     public: &Loaded,

@@ -9,12 +9,14 @@ use std::time::Duration;
 use super::assembly::Assembly;
 use super::job::{Job, Moment, Progress, Summary};
 use super::judge::Judge;
+use super::public_alone::public_alone;
 use super::steps::epsilon_of;
 use crate::data::Source;
 use crate::error::{Error, Result};
+use crate::evaluation::scoring::Scene;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Outcome, RunId};
-use crate::privacy::{NoiseSource, Spender};
+use crate::privacy::{NoiseSource, Released, Spender};
 use crate::session::certificate::{Certificate, Facts, Standing, TakenAsPublic};
 use crate::session::{Loaded, RunDirectory};
 
@@ -37,18 +39,20 @@ pub(crate) fn run_for_pictures(
     }
     let assembly = job.assemble()?;
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
+    let (scoring, holdout) = (assembly.scoring, assembly.private_holdout);
     let (warnings, cautions) = (Vec::new(), None);
     tell(Moment::Granted { run: run.clone(), steps: prepared.plan().steps, warnings, cautions });
     let mut directory = RunDirectory::create(&job.workspace, run, &job.session, &job.plan)?;
     let judge = Judge {
         preparation: &preparation,
         public: &assembly.public_holdout,
-        private: assembly.private_holdout.as_ref(),
+        private: holdout.as_ref(),
         watch: &job.watch,
     };
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
-    let baselines = judge.baselines(&problem.public, &private);
+    let alone = public_alone(&problem, &job.plan.method);
+    let baselines = judge.baselines(alone.clone(), &private);
     let delta = job.plan.target.delta;
     let mut spender = Spender::rehearsal(&calibrated, seed);
     let mut running = prepared.start(private, &calibrated)?;
@@ -62,6 +66,17 @@ pub(crate) fn run_for_pictures(
         Ok(())
     })?;
     let model = running.finish()?;
+    let label = |raw: f64| preparation.label_from_prediction(raw);
+    let scene = Scene {
+        public_alone: alone.as_ref(),
+        public_holdout: Some(&assembly.public_holdout),
+        classes: &problem.shape.classes,
+        label: &label,
+    };
+    let told = scoring.zip(holdout.as_ref()).map(|(scoring, holdout)| {
+        scoring.draw(holdout, model.get(), &scene, &mut spender).map(Released::into_inner)
+    });
+    let told = told.transpose()?;
     let mechanisms = spender.drawn();
     let guarantee = Composition::of(&mechanisms)?.guarantee(delta)?;
     let peeked = job.watch.has_peeked();
@@ -81,7 +96,9 @@ pub(crate) fn run_for_pictures(
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),
         rehearsed: None,
+        told: told.clone(),
         model: None,
+        chosen: None,
     })?;
     directory.write_certificate(&certificate)?;
     Ok(Summary {
@@ -97,6 +114,7 @@ pub(crate) fn run_for_pictures(
         guarantee,
         with_start: None,
         scores: judge.scores(Some(&model), &baselines),
+        told,
         steps,
         worked: EACH * steps as u32,
         peeked,

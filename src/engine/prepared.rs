@@ -45,6 +45,8 @@ pub(super) struct PreparedRecords {
     pub used: Vec<String>,
     pub public: PublicRecords,
     pub public_holdout: Arc<Dataset>,
+    /// Warnings of columns that tell the label almost by themselves.
+    pub leaking: Vec<String>,
     private: Mutex<Option<PrivateRecords>>,
 }
 
@@ -76,7 +78,12 @@ impl PreparedRecords {
         public_holdout: Dataset,
     ) -> Self {
         let (public, public_holdout) = (public.into(), Arc::new(public_holdout));
-        Self { preparation, used, public, public_holdout, private: Mutex::default() }
+        let (leaking, private) = (Vec::new(), Mutex::default());
+        Self { preparation, used, public, public_holdout, leaking, private }
+    }
+
+    pub fn with_leaking(self, leaking: Vec<String>) -> Self {
+        Self { leaking, ..self }
     }
 
     /// The private rows of `table` as `preparation` makes them.

@@ -38,6 +38,8 @@ pub struct Preview {
     /// Why the ledger would refuse it.
     pub refusal: Option<Error>,
     pub warnings: Vec<String>,
+    /// How precisely the run's score will be told.
+    pub score: Option<String>,
     /// What rehearsals on public data had said.
     pub rehearsed: Option<Advice>,
 }
@@ -84,6 +86,22 @@ impl Previewer {
     }
 }
 
+/// The account of a private dataset, with the budget that its first run would open it with.
+pub(super) fn account_of(
+    private: &Loaded,
+    session: &Session,
+    name: &str,
+    workspace: &Workspace,
+) -> Result<Account> {
+    let record = private.record.as_ref();
+    let record = record.ok_or_else(|| Error::usage(format!("'{name}' is not private")))?;
+    let book = workspace.book()?;
+    let known = book.find(record).cloned();
+    let mut account = known.unwrap_or_else(|| Account::unopened(record, &book));
+    account.budget = account.budget.or(session.budgets.get(name).copied());
+    Ok(account)
+}
+
 /// What `plan` would cost; what `store` holds is not prepared again.
 pub fn preview(
     session: &Session,
@@ -101,14 +119,8 @@ pub fn preview(
         overlap::check(private, &publics, workspace, &Watch::sealed())?;
     }
     let proposal = propose(session, &plan.resolved(workspace), &loaded, store)?;
-    let record = private.and_then(|private| private.record.as_ref());
-    let record = record.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
-    let book = workspace.book()?;
-    let mut account = match book.find(record) {
-        Some(account) => account.clone(),
-        None => Account::unopened(record, &book),
-    };
-    account.budget = account.budget.or(session.budgets.get(&plan.private).copied());
+    let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    let account = account_of(private, session, &plan.private, workspace)?;
     let events = &proposal.calibrated.events;
     let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
     let total = account.total(at)?;
@@ -125,6 +137,7 @@ pub fn preview(
         fits: lookup::how_many_fit(&account, events),
         after: account.spent_with(events, at).ok().flatten(),
         refusal: account.admit(events, plan.target).err(),
+        score: proposal.scoring.map(|scoring| scoring.expected(&proposal.calibrated)),
         calibrated: proposal.calibrated,
         warnings,
         rehearsed: rehearse::known(&plan, &loaded, workspace),

@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use super::assembly::{refuse_overlap, shared_classes};
 use super::control::Control;
@@ -172,38 +175,36 @@ fn curator(
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
     ledger.record_unprotected(&account, UNPROTECTED)?;
-    let mut ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
-    tell(RankingMoment::Begun { total: ranking.total(), remarks: ranking.lineup().remarks() });
-    let stopped = guarded(|| {
-        loop {
-            if !job.control.proceed() {
-                return Ok(true);
-            }
-            let step = ranking.step(&job.watch)?;
-            let done = step.done;
-            tell(RankingMoment::Stepped {
-                step,
-                comparison: ranking.comparison(&job.watch).map(Box::new),
-            });
-            if done {
-                return Ok(false);
-            }
-        }
-    })?;
-    let comparison = ranking.comparison(&job.watch);
+    let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
+    let mut about = About::of(ranking.lineup());
+    tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
+    let watch = job.watch.clone();
+    let step = move |ranking: &mut Ranking| {
+        let step = ranking.step(&watch)?;
+        let comparison = ranking.comparison(&watch).map(Box::new);
+        let done = step.done;
+        Ok(((About::of(ranking.lineup()), step, comparison), done))
+    };
+    let mut comparison = None;
+    let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
+        about = so_far;
+        comparison = table.as_deref().cloned();
+        tell(RankingMoment::Stepped { step, comparison: table });
+    })?
+    .is_none();
     let unkept = comparison.as_ref().and_then(|comparison| {
         let (id, name) = (new_run_id("ranking"), &private.definition.name);
         ranking_record::keep_exact(&job.workspace, &id, &account, name, comparison, &job.watch)
             .err()
     });
-    let about = summary(private, Findings::Curator(comparison), ranking.lineup(), stopped);
+    let about = summary(private, Findings::Curator(comparison), about, stopped);
     Ok(RankingSummary { unkept, ..about })
 }
 
 fn privately(
     job: &RankingJob,
     private: &Loaded,
-    mut work: Box<dyn PrivateRanking>,
+    mut work: Box<dyn PrivateRanking + Send>,
     target: Target,
     tell: &mut dyn FnMut(RankingMoment),
 ) -> Result<RankingSummary> {
@@ -218,6 +219,10 @@ fn privately(
     let mut outlook = outlook.concat();
     if delta::is_large(target.delta, private.rows as u64) {
         outlook.push(delta::warning(target.delta, private.rows as u64));
+    }
+    if job.control.is_stopped() {
+        let about = About::of(work.lineup());
+        return Ok(summary(private, Findings::Nothing, about, true));
     }
     let mut ledger = job.workspace.ledger()?;
     let account = private.register(&mut ledger)?;
@@ -236,25 +241,22 @@ fn privately(
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
-    let stopped = guarded(|| {
-        loop {
-            if !job.control.proceed() {
-                return Ok(true);
-            }
-            let step = work.step()?;
-            let done = step.done;
-            tell(RankingMoment::Stepped { step, comparison: None });
-            if done {
-                return Ok(false);
-            }
-        }
+    let mut about = About::of(work.lineup());
+    let step = |work: &mut Box<dyn PrivateRanking + Send>| {
+        let step = work.step()?;
+        let done = step.done;
+        Ok(((About::of(work.lineup()), step), done))
+    };
+    let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
+        about = so_far;
+        tell(RankingMoment::Stepped { step, comparison: None });
     });
-    let mut about =
-        summary(private, Findings::Nothing, work.lineup(), !matches!(stopped, Ok(false)));
+    let stopped = !matches!(stepped, Ok(Some(_)));
+    let mut about = summary(private, Findings::Nothing, about, stopped);
     about.remarks.extend(outlook);
-    let disclosed = match stopped {
-        Ok(false) => guarded(|| work.finish(&mut spender)).map(Some),
-        Ok(true) => Ok(None),
+    let disclosed = match stepped {
+        Ok(Some(work)) => guarded(|| work.finish(&mut spender)).map(Some),
+        Ok(None) => Ok(None),
         Err(error) => Err(error),
     };
     let drawn = spender.drawn();
@@ -279,20 +281,70 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|panic| Err(panic_message(panic.as_ref()).within("ranking")))
 }
 
-fn summary(private: &Loaded, findings: Findings, lineup: &Lineup, stopped: bool) -> RankingSummary {
-    let left_out = lineup.candidates().iter();
-    RankingSummary {
-        private: private.definition.name.clone(),
-        findings,
-        remarks: lineup.remarks(),
-        left_out: left_out
-            .filter_map(|candidate| {
-                Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
-            })
-            .collect(),
-        stopped,
-        unkept: None,
+/// How often a ranking that takes a long step looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Takes steps until one is the last. They are taken on a thread of their own: who stops the
+/// work does not wait for the step that is under way, which comes to nothing. `None` when it was
+/// stopped.
+fn in_steps<W: Send + 'static, S: Send + 'static>(
+    mut work: W,
+    mut step: impl FnMut(&mut W) -> Result<(S, bool)> + Send + 'static,
+    control: &Control,
+    mut tell: impl FnMut(S),
+) -> Result<Option<W>> {
+    let (sender, inbox) = sync_channel(0);
+    let worker = thread::spawn(move || {
+        loop {
+            let taken = guarded(|| step(&mut work));
+            let goes_on = matches!(taken, Ok((_, false)));
+            if sender.send(taken).is_err() || !goes_on {
+                return work;
+            }
+        }
+    });
+    loop {
+        if !control.proceed() {
+            return Ok(None);
+        }
+        match inbox.recv_timeout(LOOK) {
+            Ok(taken) => {
+                let (seen, done) = taken?;
+                tell(seen);
+                if done {
+                    break;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
     }
+    // Whoever stops it during the last step does not get its result either.
+    if control.is_stopped() {
+        return Ok(None);
+    }
+    worker.join().map(Some).map_err(|panic| panic_message(panic.as_ref()).within("ranking"))
+}
+
+/// What is known of the candidates.
+struct About {
+    remarks: Vec<String>,
+    left_out: Vec<(String, Error)>,
+}
+
+impl About {
+    fn of(lineup: &Lineup) -> Self {
+        let left_out = lineup.candidates().iter().filter_map(|candidate| {
+            Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
+        });
+        Self { remarks: lineup.remarks(), left_out: left_out.collect() }
+    }
+}
+
+fn summary(private: &Loaded, findings: Findings, about: About, stopped: bool) -> RankingSummary {
+    let About { remarks, left_out } = about;
+    let private = private.definition.name.clone();
+    RankingSummary { private, findings, remarks, left_out, stopped, unkept: None }
 }
 
 fn find<'a>(datasets: &'a [Arc<Loaded>], name: &str) -> Result<&'a Arc<Loaded>> {

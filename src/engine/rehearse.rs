@@ -21,7 +21,7 @@ use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
-use crate::rehearsal::advice::{Advice, Entry, Results};
+use crate::rehearsal::advice::{Advice, Entry, Line, Results};
 use crate::rehearsal::{Declared, Player, Stage, Terms, player};
 use crate::session::notebook::{self, Key, Notebook};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
@@ -73,6 +73,34 @@ impl RehearsalJob {
             _ => Err(Error::refused("public data alone are advised, which no plan is needed for")
                 .cure("spend nothing, or choose a larger ε")),
         }
+    }
+
+    /// The session with the best so many methods in the plan's place, for private records to
+    /// choose among.
+    pub fn candidates(&self, advice: &Advice, count: usize) -> Result<Session> {
+        let standing = |line: &&Line| line.standings[advice.at].is_some();
+        let methods = advice.sorted().filter(standing).filter_map(|line| match &line.player {
+            Player::Method { id, settings } => Some((id, settings)),
+            _ => None,
+        });
+        let plans: Vec<PlanDefinition> = methods
+            .take(count)
+            .map(|(id, settings)| PlanDefinition {
+                name: format!("{}, {id}", self.plan.name),
+                method: id.clone(),
+                settings: settings.clone(),
+                ..self.plan.clone()
+            })
+            .collect();
+        if plans.len() < 2 {
+            return Err(Error::refused("fewer than two methods could be rehearsed")
+                .cure("nothing is to be chosen: take the advised method"));
+        }
+        let mut session = self.session.clone();
+        let place = session.plans.iter().position(|plan| plan.name == self.plan.name);
+        let place = place.unwrap_or(session.plans.len());
+        session.plans.splice(place..(place + 1).min(session.plans.len()), plans);
+        Ok(session)
     }
 }
 
@@ -524,7 +552,13 @@ mod tests {
         let found = run(&job);
         assert_eq!(advice(&job), Some(found.advice.clone()));
         let plan = Player::of_plan("target_only", &BTreeMap::new());
-        assert!(found.advice.expectation(&plan, 1.2).unwrap().contains("at ε 1, Target only had"));
+        assert!(
+            found
+                .advice
+                .expectation(&plan, 1.2)
+                .unwrap()
+                .contains("at ε 1, 'private records alone' had")
+        );
         assert_eq!(found.advice.expectation(&plan, 8.0), None, "too far from what was rehearsed");
 
         let folder = directory.path().join(".halflight/rehearsals");

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::job::{self, Job, Moment, Opening, Summary};
+use super::{choice, count, score};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::RunId;
 use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
@@ -30,9 +31,21 @@ impl Resumable {
         let directory = std::path::absolute(directory)
             .map_err(|error| Error::io("find the run", directory, &error))?;
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let session = Session::open(&directory.join("run.ron"))?;
         let workspace = Workspace::of(&directory)?;
         let run = RunId(name);
+        let book = workspace.book()?;
+        if let Some(known) = book.run(&run)
+            && let Some(what) = once_only(&known.grant.method)
+        {
+            return Err(Error::refused(format!("{what} is not taken up again"))
+                .at(directory.display().to_string())
+                .cure(format!(
+                    "settle it with `halflight ledger settle {}`, which keeps what it announced \
+                     charged; then start it anew",
+                    run.0
+                )));
+        }
+        let session = Session::open(&directory.join("run.ron"))?;
         if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
             return Err(Error::usage("this is not a run's directory in a workspace")
                 .at(directory.display().to_string())
@@ -46,6 +59,17 @@ impl Resumable {
         }
         let sealed = Origin::read(&directory, &workspace.secret()?.secret)?.sealed;
         Ok(Self { run, session, workspace, sealed })
+    }
+}
+
+/// What such an entry of the ledger is, if it is no training that could go on.
+fn once_only(method: &str) -> Option<&'static str> {
+    match method {
+        choice::METHOD => Some("a choice among plans"),
+        score::METHOD => Some("a score"),
+        count::METHOD => Some("a released number of records"),
+        _ if method.starts_with("private_") => Some("a private ranking"),
+        _ => None,
     }
 }
 
@@ -151,6 +175,7 @@ mod tests {
                 start: None,
                 start_is_public: false,
                 allow_large_delta: false,
+                evaluation: None,
             });
         }
         session.check().unwrap();

@@ -66,15 +66,14 @@ impl<'a> Steps<'a> {
     }
 
     /// Takes all steps of the run that `start` makes: its model, if it came to one, and how it
-    /// ended. A panic in a method must not take the interface, the terminal or the ledger's
-    /// settlement with it.
+    /// ended.
     pub fn take(
         &mut self,
         start: impl FnOnce() -> Result<Box<dyn Run>>,
         spender: &mut Spender,
     ) -> (Option<Released<Model>>, Result<Outcome>) {
         let mut model = None;
-        let ended = catch_unwind(AssertUnwindSafe(|| {
+        let ended = catch(|| {
             let mut run = start()?;
             match run.drive_with(spender, self) {
                 Ok(true) => {
@@ -94,8 +93,8 @@ impl<'a> Steps<'a> {
                     Err(error)
                 }
             }
-        }));
-        (model, ended.unwrap_or_else(|panic| Err(panic_message(panic.as_ref()))))
+        });
+        (model, ended)
     }
 
     /// How many steps were written down before.
@@ -146,6 +145,11 @@ impl Companion for Steps<'_> {
 pub(super) fn epsilon_of(spender: &Spender, planned: &Calibrated) -> Result<f64> {
     let drawn = Composition::of(&spender.drawn())?.running(planned.target.delta)?;
     Ok(drawn.epsilon.min(planned.guarantee.epsilon))
+}
+
+/// A panic must not take the interface, the terminal or the ledger's settlement with it.
+pub(super) fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_message(panic.as_ref())))
 }
 
 pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -12,6 +12,7 @@
 //! |---|---|---|---|
 //! | [`Private::transform`], [`Private::try_transform`] | everybody | nothing: the result stays private | `fn` pointers capture nothing; a failure is a [`Fault`]: fixed words and a position |
 //! | `Private::map`, `map_usable`, `try_map` | this crate | nothing, but see below | `Fn + Sync`: no captured `Cell` or `RefCell` |
+//! | `Private::together` | this crate | nothing: the result stays private | – |
 //! | `Private::release_*`, `select` | this crate | a noisy value | the [`Spender`]: ledger first, sensitivity from the plan, the query clipped to its [`Reach`], nothing that is not finite |
 //! | `Private::curator` | this crate | an exact value, marked [`CuratorOnly`] | an open [`Watch`], which remembers that it was used; the ledger gets to know |
 //! | [`CuratorOnly::reveal`] | who holds an open [`Watch`] | the exact value | `Watch::open` is of this crate: a run issues watches, nobody else can make an open one |
@@ -212,6 +213,11 @@ impl<T> Private<T> {
     /// A further handle on the same private data; nothing is copied.
     pub fn share(&self) -> Self {
         Self(Arc::clone(&self.0))
+    }
+
+    /// Several private values as one: nothing is seen, and nothing is copied.
+    pub(crate) fn together(all: &[Self]) -> Private<Vec<Arc<T>>> {
+        Private::new(all.iter().map(|one| Arc::clone(&one.0)).collect())
     }
 
     /// Transforms without looking: the result stays private. A `fn` pointer captures nothing,

@@ -131,6 +131,6 @@ impl<K: ReleaseKind> Release<K> {
         adjacency: Adjacency,
     ) -> PlannedRelease {
         let (label, query) = (self.label, self.query());
-        PlannedRelease { label, what, query, count, noise, adjacency }
+        PlannedRelease { label, what, query, count, noise, adjacency, held_out: false }
     }
 }

@@ -86,6 +86,9 @@ struct Frames {
 }
 
 impl Transcript {
+    /// How long the file is before anything is released.
+    pub const EMPTY: u64 = MAGIC.len() as u64;
+
     /// A new, empty transcript.
     pub fn create(path: &Path, run: &RunId) -> Result<Self> {
         let fail = |error: &std::io::Error| Error::io("begin the transcript", path, error);

@@ -188,7 +188,7 @@ impl Lineup {
             .collect();
         let warning = (!close.is_empty()).then(|| {
             format!(
-                "small eigengap at k = {} ({}): the order by distance may be chance there; captured energy does not suffer from it",
+                "the directions next to number k = {} are about as strong ({}), so the order by distance may be chance there; the order by energy does not depend on it",
                 self.directions,
                 verdict::listed(&close)
             )

@@ -294,7 +294,7 @@ impl Advice {
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
             let word = if percent < 0.0 { "less" } else { "more" };
-            format!("{}: {:.0} % {word} error", it.player.title(), percent.abs())
+            format!("{}: {:.0} % {word} error", it.player.in_a_sentence(), percent.abs())
         };
         Some(if taken == player {
             let all: Vec<String> = self.settings.iter().map(words).collect();
@@ -340,7 +340,7 @@ impl Advice {
              cost nothing.",
             standing.scenes,
             compact(rehearsed),
-            plan.title(),
+            plan.in_a_sentence(),
             better(standing)
         ))
     }
@@ -368,7 +368,7 @@ impl Advice {
         } else {
             format!(
                 "At ε {epsilon} use {}: best in {} of {} rehearsals, {} than public data alone.",
-                player.title(),
+                player.in_a_sentence(),
                 standing.best_in,
                 standing.scenes,
                 better(standing)
@@ -391,7 +391,7 @@ impl Advice {
         vec![format!(
             "So far, after {} rehearsal{s}, {} has the least error at ε {epsilon}.",
             standing.scenes,
-            player.title()
+            player.in_a_sentence()
         )]
     }
 
@@ -401,7 +401,11 @@ impl Advice {
         let found = spending.filter_map(|line| Some((line, line.standings[k]?)));
         match found.min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio)) {
             Some((line, standing)) => {
-                format!("the best method, {}, had {}", line.player.title(), better(standing))
+                format!(
+                    "the best method, {}, had {}",
+                    line.player.in_a_sentence(),
+                    better(standing)
+                )
             }
             None => "no method fits".to_owned(),
         }
@@ -471,10 +475,12 @@ impl Advice {
 fn doubt(standing: Standing) -> Vec<String> {
     let mut said = Vec::new();
     if standing.scenes < 2 {
-        said.push("There is one rehearsal only: nobody knows how far it carries.".to_owned());
+        said.push(
+            "There is only one rehearsal, so nobody knows how far this can be trusted.".to_owned(),
+        );
     } else if standing.least < 1.0 - NOTICEABLE && standing.most > 1.0 + NOTICEABLE {
         said.push(
-            "The rehearsals disagree on whether it beats public data alone: expect either."
+            "The rehearsals disagree on whether it beats public data alone: either may happen."
                 .to_owned(),
         );
     }
@@ -551,7 +557,7 @@ mod tests {
         assert!((standing.ratio - 0.9).abs() < 1e-12);
         assert_eq!((standing.best_in, standing.scenes), (1, 2));
         let said = advice.sentences().join(" ");
-        assert!(said.contains("use Public shape: best in 1 of 2"), "{said}");
+        assert!(said.contains("use 'public model, corrected': best in 1 of 2"), "{said}");
         assert!(said.contains("10 % (10 to 10) less error"), "{said}");
         assert!(said.contains("still had 29 % less error than it at ε 2"), "{said}");
     }
@@ -563,7 +569,10 @@ mod tests {
         assert_eq!(advice.choice, [Some(0), Some(2)]);
         let said = advice.sentences().join(" ");
         assert!(said.contains("use public data alone and spend nothing"), "{said}");
-        assert!(said.contains("Public shape, had 20 % (20 to 20) more error"), "{said}");
+        assert!(
+            said.contains("'public model, corrected', had 20 % (20 to 20) more error"),
+            "{said}"
+        );
         assert!(said.contains("Up to ε 0.5 public data alone is as good"), "{said}");
     }
 

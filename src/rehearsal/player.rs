@@ -74,11 +74,16 @@ impl Player {
             Self::PublicOnly => "public data alone".to_owned(),
             Self::NoPrivacy => "private data alone, no privacy".to_owned(),
             Self::Method { id, settings } => {
-                let name = adapt::method(id).map_or(id.as_str(), |method| method.spec().name);
                 let given = settings.iter().map(|(key, value)| format!(", {key} {value}"));
-                name.to_owned() + &given.collect::<String>()
+                adapt::name_of(id).to_owned() + &given.collect::<String>()
             }
         }
+    }
+
+    /// The same within a sentence.
+    pub fn in_a_sentence(&self) -> String {
+        let title = self.title();
+        if matches!(self, Self::Method { .. }) { format!("'{title}'") } else { title }
     }
 }
 

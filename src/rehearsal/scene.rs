@@ -81,7 +81,12 @@ pub fn scenes(
         }
     }
     for name in shifted.iter().filter(|name| name.as_str() != label && table.has(name)) {
-        found.extend(parts(table, name, Kind::Shift)?);
+        for part in parts(table, name, Kind::Shift)? {
+            // A dataset for each value plays once, under its own name.
+            if !found.iter().any(|known: &Scene| known.acting == part.acting) {
+                found.push(part);
+            }
+        }
     }
     if found.len() < WANTED / 2 {
         found.extend(slices(table, label, shifted, preparation, WANTED - found.len())?);
@@ -279,6 +284,19 @@ mod tests {
             .collect();
         assert_eq!(shifts, ["season 0", "season 1", "season 2", "season 3"]);
         assert_eq!(found.len(), 7);
+    }
+
+    #[test]
+    fn datasets_that_are_the_values_of_that_column_play_once() {
+        let (table, _) = table();
+        let seasons = table.column("season").unwrap();
+        let owners: Vec<usize> = seasons
+            .cells()
+            .map(|cell| if let Cell::Number(season) = cell { season as usize } else { 0 })
+            .collect();
+        let found = titles(&owners, &["a", "b", "c", "d"], &["season"]);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.iter().all(|(_, kind)| *kind == Kind::Dataset), "{found:?}");
     }
 
     #[test]

@@ -10,13 +10,17 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::certificate::Chosen;
 use super::file::{PlanDefinition, Session};
+use super::run_directory::RunDirectory;
 use super::workspace::Workspace;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::files;
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{Outcome, RunId, RunState};
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::verdict::Errors;
 
 pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
 
@@ -33,10 +37,13 @@ pub struct ArchivedRun {
     pub plan: Option<PlanDefinition>,
     /// The curator's remark.
     pub tag: String,
-    /// `finished`, `stopped`, `failed`; `open` without a certificate.
+    /// `finished`, `stopped`, `failed`, `abandoned`; `running` or `died` without a certificate,
+    /// and `open` where the ledger was not asked.
     pub outcome: String,
     /// What its noise guarantees, from the certificate.
     pub guarantee: Option<Target>,
+    /// What was released about its model on held-out private records.
+    pub told: Option<Scored>,
     pub peeked: bool,
     pub steps: u64,
     pub of: u64,
@@ -46,6 +53,8 @@ pub struct ArchivedRun {
     pub epsilon: Vec<(f64, f64)>,
     /// Exact numbers, where any were computed.
     pub exact: Option<CuratorOnly<Curves>>,
+    /// Errors of the model and of others at its end, exact.
+    pub errors: Option<CuratorOnly<Errors>>,
     /// What could not be read.
     pub trouble: Option<String>,
 }
@@ -59,6 +68,9 @@ struct Line {
     epsilon: Option<f64>,
     #[serde(default)]
     values: BTreeMap<String, Value>,
+    /// The last line of the curator's file.
+    #[serde(default)]
+    errors: Option<Errors>,
 }
 
 /// ε of what was drawn; of a run without a certificate, of its last step.
@@ -90,6 +102,20 @@ pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
 }
 
+impl ArchivedRun {
+    /// Whether it has come to its end and says so.
+    pub fn is_settled(&self) -> bool {
+        !matches!(self.outcome.as_str(), OPEN | RUNNING | DIED)
+    }
+}
+
+/// Of a run without a certificate, before the ledger is asked what became of it.
+const OPEN: &str = "open";
+/// Of a run that some program carries out now.
+pub const RUNNING: &str = "running";
+/// Of a run whose program is gone: it can be resumed or settled.
+pub const DIED: &str = "died";
+
 /// All runs of the workspace, the newest first.
 pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     let folder = workspace.folder().join("runs");
@@ -100,6 +126,18 @@ pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
     };
     let directories = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
     let mut runs: Vec<ArchivedRun> = directories.map(|path| read_run(&path)).collect();
+    let mut ledger = workspace.existing_ledger().ok();
+    let book = ledger.as_mut().and_then(|ledger| ledger.book().ok()).unwrap_or_default();
+    for run in runs.iter_mut().filter(|run| !run.is_settled()) {
+        let state = book.run(&run.id).map(|record| &record.state);
+        let outcome = match (state, &ledger) {
+            (Some(RunState::Settled { outcome: Outcome::Abandoned, .. }), _) => "abandoned",
+            (Some(RunState::Settled { .. }), _) => "failed",
+            (_, Some(ledger)) if ledger.is_alive(&run.id) => RUNNING,
+            _ => DIED,
+        };
+        outcome.clone_into(&mut run.outcome);
+    }
     runs.sort_by(|a, b| b.id.cmp(&a.id));
     Ok(runs)
 }
@@ -108,20 +146,20 @@ pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
 pub fn read_run(directory: &Path) -> ArchivedRun {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut trouble = None;
-    let plan = match Session::open(&directory.join("run.ron")) {
-        Ok(session) => session.plans.into_iter().next(),
+    let plans = match Session::open(&directory.join("run.ron")) {
+        Ok(session) => session.plans,
         Err(error) => {
             trouble = Some(error.to_string());
-            None
+            Vec::new()
         }
     };
     let mut run = ArchivedRun {
         time: time_of(&name),
         id: RunId(name),
         directory: directory.to_path_buf(),
-        plan,
+        plan: plans.first().cloned(),
         tag: fs::read_to_string(directory.join(TAG)).unwrap_or_default().trim().to_owned(),
-        outcome: "open".to_owned(),
+        outcome: OPEN.to_owned(),
         guarantee: None,
         peeked: false,
         steps: 0,
@@ -129,6 +167,8 @@ pub fn read_run(directory: &Path) -> ArchivedRun {
         curves: Curves::new(),
         epsilon: Vec::new(),
         exact: None,
+        errors: None,
+        told: None,
         trouble,
     };
     for line in lines(&directory.join("events.jsonl")) {
@@ -139,12 +179,26 @@ pub fn read_run(directory: &Path) -> ArchivedRun {
         }
         add(&mut run.curves, &line, |value| value.get("value")?.as_f64());
     }
-    run.exact = exact_numbers(&directory.join("curator.jsonl"));
+    (run.exact, run.errors) = exact_numbers(&directory.join("curator.jsonl"));
     let certificate = fs::read(directory.join("certificate.json")).ok();
     if let Some(certificate) = certificate.and_then(|text| serde_json::from_slice(&text).ok()) {
         read_certificate(&mut run, &certificate);
+        if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate["chosen"].clone()) {
+            run.plan = plans.first().map(|first| chosen_plan(&chosen, &plans, first));
+        }
     }
     run
+}
+
+/// The plan that was chosen among several; of public data alone, what all of them share.
+fn chosen_plan(
+    chosen: &Chosen,
+    plans: &[PlanDefinition],
+    first: &PlanDefinition,
+) -> PlanDefinition {
+    let winner = chosen.winner.as_deref().unwrap_or("nothing");
+    let plan = plans.iter().find(|plan| plan.name == winner);
+    PlanDefinition { name: format!("chosen: {winner}"), ..plan.unwrap_or(first).clone() }
 }
 
 fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
@@ -152,6 +206,7 @@ fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
         outcome.clone_into(&mut run.outcome);
     }
     run.peeked = certificate["peeked"].as_bool().unwrap_or(true);
+    run.told = serde_json::from_value(certificate["score"].clone()).ok();
     let number = |name: &str| certificate["guarantee"][name].as_f64();
     if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
         run.guarantee = Some(Target { epsilon, delta });
@@ -160,17 +215,18 @@ fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
 
 /// The exact numbers go from the file into the type that keeps them: whoever
 /// wants to see them needs an unsealed watch.
-fn exact_numbers(path: &Path) -> Option<CuratorOnly<Curves>> {
+fn exact_numbers(path: &Path) -> (Option<CuratorOnly<Curves>>, Option<CuratorOnly<Errors>>) {
     let found = Private::new(lines(path));
-    found
-        .curator(&Watch::open(), |lines| {
-            let mut curves = Curves::new();
-            for line in lines {
-                add(&mut curves, line, Value::as_f64);
-            }
-            (!curves.is_empty()).then_some(curves)
-        })?
-        .transpose()
+    let watch = Watch::open();
+    let curves = found.curator(&watch, |lines| {
+        let mut curves = Curves::new();
+        for line in lines {
+            add(&mut curves, line, Value::as_f64);
+        }
+        (!curves.is_empty()).then_some(curves)
+    });
+    let errors = found.curator(&watch, |lines| lines.iter().rev().find_map(|line| line.errors));
+    (curves.and_then(CuratorOnly::transpose), errors.and_then(CuratorOnly::transpose))
 }
 
 fn add(curves: &mut Curves, line: &Line, number: impl Fn(&Value) -> Option<f64>) {
@@ -211,9 +267,16 @@ pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
     files::write_private(&path, format!("{}\n", text.trim()).as_bytes())
 }
 
-/// Removes a run's directory. What the ledger says about it stays.
+/// Removes a run's directory. What the ledger says about it stays. A run that is under way
+/// needs its directory: it would go on, spend, and lose its model.
 pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
     let path = existing(workspace, run)?;
+    if workspace.existing_ledger()?.is_alive(run) {
+        let process = RunDirectory::process(&path).unwrap_or_else(|| "another process".to_owned());
+        return Err(Error::refused(format!("this run is under way in {process}"))
+            .at(path.display().to_string())
+            .cure("stop it there first"));
+    }
     fs::remove_dir_all(&path).map_err(|error| Error::io("remove the run", &path, &error))
 }
 
@@ -240,6 +303,25 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         (directory, workspace)
+    }
+
+    #[test]
+    fn a_run_under_way_elsewhere_says_so_and_is_not_deleted() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) = workspace_with(&[(&format!("{name}/process"), "4711\n")]);
+        let outcome = || read(&workspace).unwrap()[0].outcome.clone();
+        assert_eq!(outcome(), DIED);
+        let open = workspace.folder().join("open");
+        fs::create_dir_all(&open).unwrap();
+        let mark = fs::File::create(open.join(format!("{name}.lock"))).unwrap();
+        mark.lock().unwrap();
+        assert_eq!(outcome(), RUNNING);
+        let refused = delete(&workspace, &RunId(name.to_owned())).unwrap_err().to_string();
+        assert!(refused.contains("under way in process 4711"), "{refused}");
+        drop(mark);
+        assert_eq!(outcome(), DIED);
+        delete(&workspace, &RunId(name.to_owned())).unwrap();
+        assert!(read(&workspace).unwrap().is_empty());
     }
 
     #[test]

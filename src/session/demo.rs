@@ -39,11 +39,8 @@ pub fn session(name: &str) -> Result<Session> {
 
 /// A new, empty workspace under the system's directory for temporary files.
 pub fn workspace() -> Result<Workspace> {
-    let unique = format!(
-        "halflight-demo-{}-{}",
-        jiff::Timestamp::now().as_millisecond(),
-        std::process::id()
-    );
+    let unique =
+        format!("halflight-demo-{}-{}", crate::clock::now().as_millisecond(), std::process::id());
     let directory: PathBuf = std::env::temp_dir().join(unique);
     Ok(Workspace::fresh(&directory))
 }

@@ -12,6 +12,7 @@ use super::workspace::Workspace;
 use crate::adapt::{self, Settings, Spec, Value};
 use crate::data::{DatasetDefinition, PreparationSettings, Role};
 use crate::error::{Error, Result};
+use crate::evaluation::{Evaluation, Pay};
 use crate::files;
 use crate::privacy::Target;
 use crate::privacy::ledger::Budget;
@@ -23,7 +24,7 @@ pub const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Session {
     pub version: u32,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     #[serde(default)]
     pub datasets: Vec<DatasetDefinition>,
@@ -56,6 +57,9 @@ pub struct PlanDefinition {
     /// Share of the records of each side that only evaluate.
     #[serde(default = "default_holdout")]
     pub holdout: f64,
+    /// The score of the model on held-out private records that the run releases; none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
     /// Seeds the hold-out split and everything else that is not noise.
     #[serde(default)]
     pub seed: u64,
@@ -73,6 +77,17 @@ pub struct PlanDefinition {
 }
 
 impl PlanDefinition {
+    /// Changes the method: settings of the one before mean nothing to it, and its noise may
+    /// cover no score.
+    pub fn take_method(&mut self, id: &str) {
+        id.clone_into(&mut self.method);
+        self.settings.clear();
+        let covers = adapt::method(id).is_ok_and(<dyn adapt::Method>::covers_scores);
+        if !covers && self.evaluation.is_some_and(|asked| asked.pay == Pay::Covered) {
+            self.evaluation = None;
+        }
+    }
+
     /// The same with the path of its starting model made absolute.
     pub fn resolved(&self, workspace: &Workspace) -> Self {
         let start = self.start.as_ref().map(|path| workspace.resolve(path).display().to_string());
@@ -192,9 +207,12 @@ impl Session {
                 .cure("choose public datasets only"));
             }
         }
-        if !(0.05..=0.9).contains(&plan.holdout) {
+        if plan.holdout != 0.0 && !(0.05..=0.9).contains(&plan.holdout) {
             return Err(Error::usage(format!("the hold-out share is {}", plan.holdout))
-                .cure("give a number from 0.05 to 0.9"));
+                .cure("give a number from 0.05 to 0.9, or 0 to train on all records"));
+        }
+        if let Some(evaluation) = &plan.evaluation {
+            evaluation.check()?;
         }
         let method = adapt::method(&plan.method)?;
         let spec = method.spec();
@@ -294,6 +312,13 @@ mod tests {
         assert!(refusal(", label: \"y\", task: classification", "").contains("'ours' is a class"));
         // Records without labels have no task.
         assert!(session(", task: classification", "").is_ok());
+    }
+
+    #[test]
+    fn a_session_without_a_name_is_written_without_one() {
+        let written = session("", "").unwrap().to_ron().unwrap();
+        assert!(!written.contains("name: \"\""), "{written}");
+        assert_eq!(Session::parse(&written, "s.ron").unwrap(), session("", "").unwrap());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::file::Session;
 use super::model_file;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
-use crate::privacy::accountant::{Composition, round_up};
+use crate::privacy::accountant::{Composition, counted, round_up};
 use crate::privacy::ledger::{AccountId, Book, RunId, RunState, sha256};
 use crate::privacy::{Event, Guarantee};
 
@@ -112,7 +112,7 @@ pub(super) fn together<'a>(
     lists: impl IntoIterator<Item = &'a [Event]>,
     delta: f64,
 ) -> Result<Guarantee> {
-    let all: Vec<Event> = lists.into_iter().flatten().cloned().collect();
+    let all: Vec<Event> = lists.into_iter().flat_map(counted).collect();
     Composition::of(&all)?.gate(delta)
 }
 

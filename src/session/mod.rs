@@ -5,7 +5,10 @@
 //! |---|---|
 //! | [`mod@file`] | the session file: versioned RON, unknown fields refused with position |
 //! | [`plan_field`] | the fields of a plan under the names that people read |
+//! | [`plan_name`] | what a plan is called until its user names it |
 //! | [`workspace`] | the directory that owns a ledger and its runs |
+//! | [`family`] | files with the same columns, the parts of one table |
+//! | [`fit`] | which methods fit a plan's data, in plain words |
 //! | [`dataset`] | a definition made into records; private ones wrapped at once |
 //! | `features` | what networks made of records, kept |
 //! | [`ranking_record`] | what a ranking leaves behind, for reports |
@@ -19,25 +22,32 @@
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`secret`] | where the user's secret lies |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
+//! | [`leftovers`] | what killed programs left behind and nobody needs |
 //! | [`lineage`] | what a starting model brings with it |
 //! | [`certificate`] | what the outside may be told about a run, in words |
 //! | [`outbox`] | what of a run may leave |
 //! | [`signature`] | a certificate's signature |
+//! | [`changes`] | what differs between two versions of a session |
 //! | [`demo`] | the embedded demo sessions |
 //!
 //! Used by `engine`, `cli`; uses everything below.
 
 pub mod archive;
 pub mod certificate;
+pub mod changes;
 pub mod dataset;
 pub mod demo;
+pub mod family;
 mod features;
 pub mod file;
+pub mod fit;
+pub mod leftovers;
 pub mod lineage;
 pub mod model_file;
 pub mod notebook;
 pub mod outbox;
 pub mod plan_field;
+pub mod plan_name;
 pub mod prediction;
 pub mod preferences;
 pub mod ranking;

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::data::{Preparation, Table};
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::files;
 use crate::model::{Architecture, Model};
 use crate::privacy::ledger::sha256;
@@ -52,6 +53,9 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     rename: BTreeMap<String, String>,
     preparation: Preparation,
+    /// How good it is on private records that were held out of training: released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<Scored>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +72,7 @@ pub(super) fn write(
     model: &Model,
     preparation: &Preparation,
     rename: &BTreeMap<String, String>,
+    score: Option<&Scored>,
 ) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::failed(format!("the model cannot be written: {error}"))
@@ -82,6 +87,7 @@ pub(super) fn write(
         tensors: tensors.collect(),
         rename: rename.clone(),
         preparation: preparation.clone(),
+        score: score.cloned(),
     };
     let pretty = ron::ser::PrettyConfig::new().compact_arrays(true);
     let text = ron::ser::to_string_pretty(&file, pretty).map_err(|error| failed(&error))?;
@@ -95,7 +101,7 @@ pub(super) fn write(
 /// The tensors for any reader. All metadata are under one name, because the order of
 /// several is left to chance and equal models shall be equal files.
 fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTensorError> {
-    let about = json!({
+    let mut about = json!({
         "version": file.version,
         "kind": file.kind,
         "architecture": file.architecture,
@@ -105,6 +111,9 @@ fn numbers(file: &ModelFile) -> std::result::Result<Vec<u8>, safetensors::SafeTe
         "rename": file.rename,
         "preparation": file.preparation,
     });
+    if let Some(score) = &file.score {
+        about["score"] = json!(score);
+    }
     let bytes: Vec<Vec<u8>> = file
         .tensors
         .values()
@@ -263,7 +272,7 @@ pub(crate) mod tests {
             Task::Classification => Model::Logistic(weights),
         };
         let rename = [("old".to_owned(), "z".to_owned())].into();
-        write(directory, &model, &preparation(task), &rename).unwrap();
+        write(directory, &model, &preparation(task), &rename, None).unwrap();
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub fn summary(workspace: &Workspace, name: &str) -> Option<String> {
 fn own_file(folder: &Path) -> Result<File> {
     let failed = |error: &std::io::Error| Error::io("write the rehearsal", folder, error);
     files::create_private_folder(folder).map_err(|error| failed(&error))?;
-    let time = jiff::Timestamp::now().as_nanosecond();
+    let time = crate::clock::now().as_nanosecond();
     let path = folder.join(format!("{time}-{}.{ENDING}", std::process::id()));
     files::private().create_new(true).append(true).open(path).map_err(|error| failed(&error))
 }

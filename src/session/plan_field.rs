@@ -6,6 +6,9 @@ use super::file::PlanDefinition;
 use crate::adapt::{self, Field};
 use crate::data::preparation::{FeatureScaling, LabelRange};
 
+/// A plan without a released score.
+pub const NO_SCORE: &str = "none";
+
 #[derive(Debug, Clone, Copy)]
 pub enum PlanField {
     Name,
@@ -19,6 +22,7 @@ pub enum PlanField {
     Labels,
     Intercept,
     Holdout,
+    Score,
     Seed,
     LargeDelta,
 }
@@ -30,7 +34,15 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     if let Ok(method) = adapt::method(&plan.method) {
         fields.extend(method.spec().fields.iter().map(F::Setting));
     }
-    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Seed, F::LargeDelta]);
+    fields.extend([
+        F::Features,
+        F::Labels,
+        F::Intercept,
+        F::Holdout,
+        F::Score,
+        F::Seed,
+        F::LargeDelta,
+    ]);
     fields
 }
 
@@ -48,6 +60,7 @@ impl PlanField {
             Self::Labels => "label range",
             Self::Intercept => "intercept",
             Self::Holdout => "hold-out share",
+            Self::Score => "released score",
             Self::Seed => "seed",
             Self::LargeDelta => "allow δ ≥ 1/n",
         }
@@ -84,6 +97,7 @@ impl PlanField {
             },
             Self::Intercept => flag(plan.preparation.intercept),
             Self::Holdout => plan.holdout.to_string(),
+            Self::Score => plan.evaluation.map_or_else(|| NO_SCORE.to_owned(), |it| it.to_string()),
             Self::Seed => plan.seed.to_string(),
             Self::LargeDelta => flag(plan.allow_large_delta),
         }

@@ -36,8 +36,16 @@ pub struct Config {
 #[serde(default)]
 pub struct State {
     pub last_session: Option<PathBuf>,
+    /// The sessions before, the newest first; the last one is among them.
+    pub recent: Vec<PathBuf>,
     /// Width of the first column of the Compare table.
     pub run_column: Option<u16>,
+    /// The theme that was chosen in the interface.
+    pub theme: Option<String>,
+    /// Charts have a logarithmic axis.
+    pub log_axis: bool,
+    /// The line that says what to do next is not wanted.
+    pub no_hints: bool,
 }
 
 /// The two directories of this program.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -224,11 +225,13 @@ impl Recorded {
     }
 }
 
-/// Cuts every line after `step`, and half a line, off a file of steps.
+/// Cuts every line after `step`, that about the run's end, and half a line, off a file of steps.
 pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
     #[derive(Deserialize)]
     struct Index {
         step: u64,
+        /// Of the end, which will come anew.
+        errors: Option<IgnoredAny>,
     }
     let fail = |error: &std::io::Error| Error::io("cut back", path, error);
     let text = std::fs::read(path).map_err(|error| fail(&error))?;
@@ -236,7 +239,8 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
         .split_inclusive(|byte| *byte == b'\n')
         .take_while(|line| {
             let index = serde_json::from_slice::<Index>(line);
-            line.ends_with(b"\n") && index.is_ok_and(|index| index.step <= step)
+            line.ends_with(b"\n")
+                && index.is_ok_and(|index| index.step <= step && index.errors.is_none())
         })
         .map(<[u8]>::len)
         .sum();
@@ -310,6 +314,11 @@ mod tests {
         assert_eq!(Recorded::read(&path).unwrap().steps(), 3);
         keep_until(&path, 0).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
+        // The end comes anew.
+        let end = "{\"step\":5,\"values\":{},\"errors\":{\"model\":1.0}}\n";
+        std::fs::write(&path, format!("{whole}{end}")).unwrap();
+        keep_until(&path, u64::MAX).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
     }
 
     #[test]

@@ -18,10 +18,15 @@ use super::{model_file, report};
 use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::files;
 use crate::model::Model;
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Released, Watch};
+use crate::verdict::Errors;
+
+/// Where the number of the process stands that carries the run out.
+const PROCESS: &str = "process";
 
 /// The files of one run, open for writing.
 #[derive(Debug)]
@@ -29,6 +34,10 @@ pub struct RunDirectory {
     path: PathBuf,
     events: File,
     curator: File,
+}
+
+fn note_process(path: &Path) -> Result<()> {
+    files::write_private(&path.join(PROCESS), format!("{}\n", std::process::id()).as_bytes())
 }
 
 impl RunDirectory {
@@ -39,11 +48,22 @@ impl RunDirectory {
         session: &Session,
         plan: &PlanDefinition,
     ) -> Result<Self> {
+        Self::of_plans(workspace, run, session, std::slice::from_ref(plan))
+    }
+
+    /// The same of a choice among several plans.
+    pub fn of_plans(
+        workspace: &Workspace,
+        run: &RunId,
+        session: &Session,
+        plans: &[PlanDefinition],
+    ) -> Result<Self> {
         let path = workspace.run_directory(run);
         files::create_private_folder(&path)
             .map_err(|error| Error::io("create the run directory", &path, &error))?;
-        let repeat = session_of_run(session, plan, workspace);
+        let repeat = session_of_run(session, plans, workspace);
         files::write_private(&path.join("run.ron"), repeat.to_ron()?.as_bytes())?;
+        note_process(&path)?;
         let events = append_to(&path.join("events.jsonl"))?;
         let curator = append_to(&path.join("curator.jsonl"))?;
         Ok(Self { path, events, curator })
@@ -54,9 +74,24 @@ impl RunDirectory {
         let events = path.join("events.jsonl");
         let recorded = Recorded::read(&events)?;
         keep_until(&events, u64::MAX)?;
+        note_process(path)?;
         let events = append_to(&events)?;
         let curator = append_to(&path.join("curator.jsonl"))?;
+        keep_until(&path.join("curator.jsonl"), u64::MAX)?;
         Ok((Self { path: path.to_path_buf(), events, curator }, recorded))
+    }
+
+    /// Appends the exact errors at the end of a run to the curator's file.
+    pub fn record_errors(&mut self, step: u64, errors: Option<Errors>) -> Result<()> {
+        let Some(errors) = errors else { return Ok(()) };
+        let line = json!({"step": step, "values": {}, "errors": errors});
+        write_line(&mut self.curator, &line, &self.path.join("curator.jsonl"))
+    }
+
+    /// The process that carries the run out, or did: `process 1234`.
+    pub fn process(path: &Path) -> Option<String> {
+        let number = std::fs::read_to_string(path.join(PROCESS)).ok()?;
+        Some(format!("process {}", number.trim().parse::<u32>().ok()?))
     }
 
     /// Forgets the steps after `step`: they are about to be taken anew.
@@ -115,8 +150,9 @@ impl RunDirectory {
         model: &Released<Model>,
         preparation: &Preparation,
         rename: &BTreeMap<String, String>,
+        score: Option<&Scored>,
     ) -> Result<String> {
-        model_file::write(&self.path, model.get(), preparation, rename)
+        model_file::write(&self.path, model.get(), preparation, rename, score)
     }
 
     /// A page about the run, of its public and released numbers, once the other files are
@@ -136,10 +172,12 @@ impl RunDirectory {
 /// A session that repeats this one run, readable from its run directory.
 pub(super) fn session_of_run(
     session: &Session,
-    plan: &PlanDefinition,
+    plans: &[PlanDefinition],
     workspace: &Workspace,
 ) -> Session {
-    let uses = |name: &String| *name == plan.private || plan.public.contains(name);
+    let uses = |name: &String| {
+        plans.iter().any(|plan| *name == plan.private || plan.public.contains(name))
+    };
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {
@@ -155,7 +193,10 @@ pub(super) fn session_of_run(
         }
     }
     Session {
-        name: format!("{} (a run of '{}')", plan.name, session.name),
+        name: match plans {
+            [plan] => format!("{} (a run of '{}')", plan.name, session.name),
+            _ => format!("a choice among {} plans of '{}'", plans.len(), session.name),
+        },
         datasets,
         budgets: session
             .budgets
@@ -163,7 +204,7 @@ pub(super) fn session_of_run(
             .filter(|(name, _)| uses(name))
             .map(|(k, v)| (k.clone(), *v))
             .collect(),
-        plans: vec![plan.resolved(workspace)],
+        plans: plans.iter().map(|plan| plan.resolved(workspace)).collect(),
         ..Session::default()
     }
 }

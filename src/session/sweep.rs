@@ -27,7 +27,7 @@ use super::{PlanDefinition, run_directory};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::Secret;
-use crate::privacy::ledger::{Grant, Outcome, RunId};
+use crate::privacy::ledger::{Grant, Outcome, RunId, this_process};
 
 const VERSION: u32 = 1;
 
@@ -193,7 +193,7 @@ impl TaskDirectory {
     ) -> Result<Session> {
         files::create_private_folder(&self.path)
             .map_err(|error| Error::io("create the task", &self.path, &error))?;
-        let session = run_directory::session_of_run(session, plan, workspace);
+        let session = run_directory::session_of_run(session, std::slice::from_ref(plan), workspace);
         session.save(&self.session_file())?;
         Ok(session)
     }
@@ -234,13 +234,8 @@ impl TaskDirectory {
     /// Takes the task, once and for all: a grant is drawn on by one program only.
     pub fn claim(&self) -> Result<()> {
         let path = self.path.join("claim");
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let claim = format!(
-            "process {} on {}, {}\n",
-            std::process::id(),
-            if host.trim().is_empty() { "this machine" } else { host.trim() },
-            jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-        );
+        let time = crate::clock::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let claim = format!("{}, {time}\n", this_process());
         let claimed = files::private().write(true).create_new(true).open(&path);
         let claimed = claimed
             .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));

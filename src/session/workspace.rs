@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::preferences::Places;
 use super::{resumption, secret};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::privacy::Ledger;
 use crate::privacy::ledger::{Book, RunId, RunState};
 
@@ -23,6 +24,21 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// Brings ledger and runs to another workspace, which must have none yet.
+    pub fn move_to(&self, other: &Self) -> Result<()> {
+        if other.folder == self.folder || !self.folder.is_dir() {
+            return Ok(());
+        }
+        if other.folder.exists() {
+            return Err(Error::refused("there is a ledger already: two cannot be joined")
+                .at(other.folder.display().to_string())
+                .cure("save into a directory of its own"));
+        }
+        files::create_private_folder(&other.base)
+            .and_then(|()| files::move_folder(&self.folder, &other.folder))
+            .map_err(|error| Error::io("bring ledger and runs to", &other.folder, &error))
+    }
+
     /// The workspace of a session file or a directory: the nearest enclosing
     /// directory that has a ledger folder, so that a session further down (a
     /// run's own, for instance) spends from the same budget; else `directory`.
@@ -68,8 +84,8 @@ impl Workspace {
 
     /// The ledger, to spend from: makes the folder if there is none.
     pub fn ledger(&self) -> Result<Ledger> {
-        crate::files::close_to_others(&self.folder);
-        crate::files::create_private_folder(&self.folder)
+        files::close_to_others(&self.folder);
+        files::create_private_folder(&self.folder)
             .map_err(|error| Error::io("create the workspace folder", &self.folder, &error))?;
         let secret = self.secret()?.secret;
         let mut ledger = self.existing_ledger()?;

@@ -22,6 +22,7 @@ pub mod grid;
 pub mod labelled;
 pub mod ranking;
 pub mod rehearsal;
+pub mod scores;
 pub mod table;
 
 pub use grid::{Grid, Harvest, Place};

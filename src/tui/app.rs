@@ -16,6 +16,8 @@ pub struct App {
     pub screens: Screens,
     /// The filter of the screen in front is being typed.
     pub filtering: bool,
+    /// The part that has the focus has the whole screen.
+    pub maximised: bool,
     pub theme: Theme,
     pub glyphs: Glyphs,
     /// Columns and rows of the last frame.
@@ -90,6 +92,7 @@ impl App {
             context: Context::new(session, session_path),
             screens: Screens::default(),
             filtering: false,
+            maximised: false,
             theme,
             glyphs,
             size: (80, 24),
@@ -116,6 +119,7 @@ impl App {
         self.filtering = false;
         self.screen_mut().0.stop_typing();
         self.context.tab = tab;
+        self.maximised = false;
         let (screen, context) = self.screen_mut();
         screen.open(context);
     }
@@ -186,7 +190,7 @@ impl App {
         }
     }
 
-    /// Leaves one layer: the notice, the filter, then what the screen has. Windows and typed
+    /// Leaves one layer: the notice, the filter, the whole screen, then what the screen has. Windows and typed
     /// fields take Esc before this.
     pub fn step_out(&mut self) {
         if self.context.notice.take().is_some() {
@@ -194,6 +198,9 @@ impl App {
         }
         if !self.context.filter().is_empty() {
             self.context.filter_field_mut().set("");
+            return;
+        }
+        if std::mem::take(&mut self.maximised) {
             return;
         }
         let (screen, context) = self.screen_mut();

@@ -3,15 +3,16 @@
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
+use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
 use super::tab::{Pane, Tab};
 use super::theme::{Glyphs, Theme};
 use super::widgets::chart::Chart;
+use super::widgets::large;
 use super::widgets::viewport::Viewport;
 
 /// Where things stood on the last frame, for the mouse.
@@ -21,6 +22,8 @@ pub struct Hits {
     pub tabs: Vec<(Rect, Tab)>,
     pub hints: Vec<(Rect, Command)>,
     pub lists: Vec<ListHit>,
+    /// Heads of columns.
+    pub heads: Vec<Head>,
     pub charts: Vec<Plot>,
     /// Rows of the window's list, and the index of the first one shown.
     pub popup_rows: Option<(Rect, usize)>,
@@ -37,6 +40,15 @@ pub struct ListHit {
     pub pane: Pane,
     /// Place of the selected row.
     pub selected: Option<usize>,
+}
+
+/// The head of a column on the screen.
+#[derive(Debug, Clone)]
+pub struct Head {
+    pub area: Rect,
+    pub pane: Pane,
+    /// Without the mark of the column that sorts.
+    pub title: String,
 }
 
 /// The plot of a chart on the screen, and what its columns stand for.
@@ -58,6 +70,9 @@ impl Plot {
 /// The columns of a table: the line above it (or none) and their widths.
 pub type Columns<'a> = (Vec<Line<'a>>, Vec<Constraint>);
 
+/// The cells of a row.
+pub type Cells<'a> = Vec<Line<'a>>;
+
 /// One frame that is being drawn.
 pub struct Canvas<'a, 'b> {
     frame: &'a mut Frame<'b>,
@@ -70,13 +85,27 @@ pub struct Canvas<'a, 'b> {
     pub marks_focus: bool,
     /// The filter of the screen is being typed.
     pub filtering: bool,
+    /// The part that has the whole screen to itself.
+    pub alone: Option<Pane>,
+    /// The mark of the focus stands on one box.
+    marked: bool,
 }
 
 impl<'a, 'b> Canvas<'a, 'b> {
     pub fn new(frame: &'a mut Frame<'b>, theme: &'a Theme, glyphs: &'a Glyphs) -> Self {
         let Rect { width, height, .. } = frame.area();
         let hits = Hits { size: (width, height), ..Hits::default() };
-        Self { frame, hits, theme, glyphs, focus: None, marks_focus: false, filtering: false }
+        Self {
+            frame,
+            hits,
+            theme,
+            glyphs,
+            focus: None,
+            marks_focus: false,
+            filtering: false,
+            alone: None,
+            marked: false,
+        }
     }
 
     pub fn area(&self) -> Rect {
@@ -100,13 +129,46 @@ impl<'a, 'b> Canvas<'a, 'b> {
     /// A titled box that says whether it has the focus; returns what is inside.
     pub fn pane(&mut self, area: Rect, title: &str, pane: Pane) -> Rect {
         let focused = self.marks_focus && self.has_focus(pane);
-        let title = if focused && !title.is_empty() {
-            format!("{} {title}", self.glyphs.pointer)
-        } else {
-            title.to_owned()
-        };
+        let marks = focused && !title.is_empty() && !std::mem::replace(&mut self.marked, focused);
+        let title =
+            if marks { format!("{} {title}", self.glyphs.pointer) } else { title.to_owned() };
         let style = if focused { self.theme.border_focused } else { self.theme.border };
         self.boxed_in(area, &title, style)
+    }
+
+    /// Text in a part that scrolls, `first` lines down; the title says where there is more.
+    pub fn text_pane(
+        &mut self,
+        area: Rect,
+        title: &str,
+        pane: Pane,
+        lines: Vec<Line>,
+        first: usize,
+    ) {
+        let (width, height) = (area.width.saturating_sub(2), area.height.saturating_sub(2));
+        let (title, first) = self.scrolling(title, &lines, (width, height), first);
+        let inner = self.pane(area, &title, pane);
+        self.scrolled_text(inner, pane, lines, first);
+    }
+
+    /// The title of a text of which not everything may fit, and its first line that shows.
+    pub fn scrolling(
+        &self,
+        title: &str,
+        lines: &[Line],
+        (width, height): (u16, u16),
+        first: usize,
+    ) -> (String, usize) {
+        let rows = lines.iter().map(|line| wrapped_lines(&line.to_string(), width).max(1));
+        let beyond = usize::from(rows.sum::<u16>()).saturating_sub(usize::from(height));
+        let more = if first < beyond { " · ↓ more".to_owned() } else { String::new() };
+        (format!("{title}{more}"), first.min(beyond))
+    }
+
+    pub fn scrolled_text(&mut self, area: Rect, pane: Pane, lines: Vec<Line>, first: usize) {
+        let text = Paragraph::new(lines).wrap(Wrap { trim: false });
+        self.render(text.scroll((first as u16, 0)), area);
+        self.hits.lists.push(ListHit { area, first, pane, selected: None });
     }
 
     /// A titled box; returns what is inside.
@@ -127,6 +189,7 @@ impl<'a, 'b> Canvas<'a, 'b> {
     fn boxed_in(&mut self, area: Rect, title: &str, style: Style) -> Rect {
         let mut block = Block::bordered().border_style(style);
         if !title.is_empty() {
+            let title = shortened(Line::raw(title.to_owned()), area.width.saturating_sub(4));
             block = block.title(Span::styled(format!(" {title} "), self.theme.accent));
         }
         let inner = block.inner(area);
@@ -141,15 +204,21 @@ impl<'a, 'b> Canvas<'a, 'b> {
         area: Rect,
         (header, widths): Columns<'r>,
         (count, selected): (usize, Option<usize>),
-        row: impl Fn(usize) -> Row<'r>,
+        row: impl Fn(usize) -> Cells<'r>,
     ) -> (Rect, usize) {
         let headed = u16::from(!header.is_empty());
         let visible = area.height.saturating_sub(headed);
         let first = scrolled(selected.unwrap_or(0), visible, count);
-        let rows = (first..count).take(usize::from(visible)).map(row);
+        let columns = Layout::horizontal(widths).flex(Flex::Start).spacing(1).split(area);
+        let fitted = |cells: Cells<'r>| {
+            let cells = cells.into_iter().zip(columns.iter());
+            Row::new(cells.map(|(cell, column)| Cell::from(shortened(cell, column.width))))
+        };
+        let rows = (first..count).take(usize::from(visible)).map(|place| fitted(row(place)));
+        let widths = columns.iter().map(|column| Constraint::Length(column.width));
         let mut table = Table::new(rows, widths).row_highlight_style(self.theme.selection);
         if headed > 0 {
-            table = table.header(Row::new(header).style(self.theme.muted));
+            table = table.header(fitted(header).style(self.theme.muted));
         }
         let shown = selected.map(|selected| selected.saturating_sub(first));
         let mut state = TableState::new().with_selected(shown);
@@ -163,8 +232,14 @@ impl<'a, 'b> Canvas<'a, 'b> {
         area: Rect,
         columns: Columns<'r>,
         (pane, count, selected): (Pane, usize, Option<usize>),
-        row: impl Fn(usize) -> Row<'r>,
+        row: impl Fn(usize) -> Cells<'r>,
     ) {
+        let places = Layout::horizontal(&columns.1).flex(Flex::Start).spacing(1).split(area);
+        for (head, place) in columns.0.iter().zip(places.iter()) {
+            let area = Rect { height: 1, ..*place };
+            let title = head.to_string().trim_end_matches(['▲', '▼']).to_owned();
+            self.hits.heads.push(Head { area, pane, title });
+        }
         let (area, first) = self.table(area, columns, (count, selected), row);
         self.hits.lists.push(ListHit { area, first, pane, selected });
     }
@@ -188,25 +263,51 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     /// A chart in a box, seen through the viewport of its screen.
     pub fn pointed_chart(&mut self, area: Rect, pane: Pane, chart: Chart, viewport: &Viewport) {
-        let inner = self.pane(area, "", pane);
         let chart = chart.window(viewport.window).cursor(viewport.cursor);
-        if let Some((area, (low, high))) = chart.draw(inner, self.frame.buffer_mut()) {
+        let inner = self.pane(area, &chart.heading(), pane);
+        self.plot(inner, chart);
+    }
+
+    /// A chart inside a box that has its heading.
+    pub fn plot(&mut self, area: Rect, chart: Chart) {
+        let chart = chart.headless();
+        if let Some((area, (low, high))) = chart.draw(area, self.frame.buffer_mut()) {
             self.hits.charts.push(Plot { area, low, high });
         }
     }
 
-    /// `name: value` pairs under each other.
-    pub fn pairs<'p>(&self, pairs: &[(&'p str, String)]) -> Vec<Line<'p>> {
-        let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let line = |(name, value): &(&'p str, String)| {
-            let padding = " ".repeat(width - name.chars().count() + 1);
-            Line::from(vec![
-                Span::styled(*name, self.theme.muted),
-                Span::raw(padding),
-                Span::styled(value.clone(), self.theme.text),
-            ])
+    /// A number three rows high where that can be drawn, with what it is below it.
+    pub fn large(&mut self, area: Rect, number: &str, about: &str, style: Style) {
+        let rows = large::rows(number).filter(|_| self.glyphs.unicode);
+        let Some(rows) = rows.filter(|_| area.height > large::ROWS) else {
+            let line = Line::styled(format!(" {number} {about}"), bold(style));
+            return self.render(line, area);
         };
-        pairs.iter().map(line).collect()
+        let mut lines: Vec<Line> =
+            rows.iter().map(|row| Line::styled(format!(" {row}"), style)).collect();
+        lines.push(Line::styled(format!(" {about}"), self.theme.muted));
+        self.render(Paragraph::new(lines), area);
+    }
+
+    /// Names and values under each other. A value that is too long for a line of `room` cells
+    /// goes on below where it began.
+    pub fn pairs<'p>(&self, pairs: &[(&'p str, String)], room: u16) -> Vec<Line<'p>> {
+        let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let room = usize::from(room).saturating_sub(width + 1).max(SHORTEST_VALUE);
+        let lines = |(name, value): &(&'p str, String)| {
+            let parts = broken(value, room).into_iter().enumerate();
+            let line = |(part, text): (usize, String)| {
+                let name = if part == 0 { *name } else { "" };
+                let padding = " ".repeat(width - name.chars().count() + 1);
+                Line::from(vec![
+                    Span::styled(name, self.theme.muted),
+                    Span::raw(padding),
+                    Span::styled(text, self.theme.text),
+                ])
+            };
+            parts.map(line).collect::<Vec<_>>()
+        };
+        pairs.iter().flat_map(lines).collect()
     }
 
     /// Replaces what an ASCII terminal cannot show, cell by cell.
@@ -244,8 +345,58 @@ const PLAIN: [(&str, char); 14] = [
     ("κ", 'k'),
 ];
 
+/// A value is not squeezed into less than this.
+const SHORTEST_VALUE: usize = 12;
+
+/// The lines of a text, broken between words, and within one that is longer than a line; at
+/// least one.
+pub fn broken(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let letters = |word: &str| word.chars().collect::<Vec<_>>();
+    let pieces = text.split_whitespace().flat_map(|word| {
+        let pieces: Vec<String> =
+            letters(word).chunks(room.max(1)).map(|piece| piece.iter().collect()).collect();
+        pieces
+    });
+    for word in pieces {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
 pub fn bold(style: Style) -> Style {
     style.add_modifier(Modifier::BOLD)
+}
+
+/// A line that fits: what is cut ends in `…`. Of a number, one digit less would be another
+/// number, so nothing is ever cut without a sign.
+pub fn shortened(line: Line<'_>, width: u16) -> Line<'_> {
+    let width = usize::from(width);
+    if line.width() <= width {
+        return line;
+    }
+    let mut room = width.saturating_sub(1);
+    let mut spans = Vec::new();
+    for span in &line.spans {
+        let kept: String = span.content.chars().take(room).collect();
+        room -= kept.chars().count();
+        let full = kept.len() == span.content.len();
+        spans.push(Span::styled(if full { kept } else { kept + "…" }, span.style));
+        if !full {
+            break;
+        }
+    }
+    if width == 0 {
+        spans.clear();
+    }
+    Line { spans, style: line.style, alignment: None }
 }
 
 /// How many lines of this width a wrapped text needs.
@@ -295,4 +446,30 @@ pub fn scrolled(selected: usize, height: u16, count: usize) -> usize {
         return 0;
     }
     selected.saturating_sub(height / 2).min(count - height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_at_its_end_and_says_so() {
+        let fit = |text: &str, width| {
+            shortened(Line::raw(text.to_owned()).right_aligned(), width).to_string()
+        };
+        assert_eq!(fit("129 of 401", 10), "129 of 401");
+        assert_eq!(fit("129 of 401", 9), "129 of 4…");
+        assert_eq!(fit("129", 1), "…");
+        assert_eq!(fit("129", 0), "");
+        let parts = Line::from(vec![Span::raw("ab"), Span::raw("cd"), Span::raw("ef")]);
+        assert_eq!(shortened(parts.clone(), 4).to_string(), "abc…");
+        assert_eq!(shortened(parts, 3).to_string(), "ab…");
+    }
+
+    #[test]
+    fn a_value_is_broken_between_words_and_a_long_word_within() {
+        assert_eq!(broken("one two  three", 7), ["one two", "three"]);
+        assert_eq!(broken("sum:abcdefgh x", 5), ["sum:a", "bcdef", "gh x"]);
+        assert_eq!(broken("", 5), [""]);
+    }
 }

@@ -28,14 +28,16 @@ use super::widgets::text_field::TextField;
 use crate::adapt::{Explained, Measure, Series, Step};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
+use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
 use crate::engine::desk::{News, Preview};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
-use crate::engine::lookup::{Cells, Digest, Entry, Listing, Rows, Schema};
+use crate::engine::lookup::{Cells, Digest, Entry, Life, Listing, Rows, Schema};
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
+use crate::evaluation::{Loss, Score, Scored};
 use crate::privacy::accountant::{Adjacency, Event, Guarantee, Noise, QueryKind};
 use crate::privacy::ledger::{
     self, Account, AccountId, Book, Budget, Cause, DatasetRecord, Gap, Grant, Outcome, RunId,
@@ -48,7 +50,7 @@ use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
-use crate::session::plan_field::{PlanField, fields};
+use crate::session::plan_field::PlanField;
 use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
@@ -79,6 +81,7 @@ pub fn loaded() -> App {
     for loaded in datasets() {
         let name = loaded.definition.name.clone();
         let status = DatasetStatus::Ready { loaded: Arc::clone(loaded), account: None };
+        app.context.compared.insert(name.clone(), None);
         app.context.datasets.insert(name, status);
     }
     app
@@ -109,6 +112,7 @@ fn first_preview() -> Preview {
         warnings: proposal.warnings,
         rehearsed: None,
         plan,
+        score: None,
     }
 }
 
@@ -119,7 +123,8 @@ fn choosing_directions() -> App {
     "pillar".clone_into(&mut plan.method);
     plan.settings.clear();
     let key = |field: &PlanField| matches!(field, PlanField::Setting(it) if it.key == "components");
-    app.screens.plan.field = fields(plan).iter().position(key).unwrap();
+    let plan = plan.clone();
+    app.screens.plan.select_field(&plan, key);
     let mut preview = preview();
     let shares = (1..=64).map(|k| 1.0 - (f64::from(64 - k) / 64.0).powi(6)).collect();
     preview.releases.explained = Some(Explained { chosen: 10, shares });
@@ -236,7 +241,7 @@ pub fn summary() -> Summary {
         run: RunId("20260101-000001-x".to_owned()),
         directory: "/work/.halflight/runs/20260101-000001-x".into(),
         plan: "winter from the other seasons".to_owned(),
-        method: "profiled CnvxAdap",
+        method: "linear, weighted by fit",
         private_records: 1654,
         public_records: 5261,
         outcome: Outcome::Finished,
@@ -257,12 +262,93 @@ pub fn summary() -> Summary {
             model: Some(exact(91.5)),
             source_only: Some(exact(103.25)),
             target_only: Some(exact(88.75)),
+            trivial: Some(exact(140.5)),
+            held_out: Some(exact(414)),
         },
         steps: 60,
         worked: Duration::from_millis(240),
         peeked: true,
         trouble: None,
+        told: Some(told(31.25)),
     }
+}
+
+/// A released score with this mean error.
+fn told(error: f64) -> Scored {
+    let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
+    Scored {
+        records: 414,
+        usable: None,
+        loss: Some(Loss::Absolute),
+        largest_error: Some(140.2),
+        error: around(error, 4.5),
+        public_alone: Some(around(52.0, 9.0)),
+        difference: Some(around(error - 52.0, 7.0)),
+        classes: Vec::new(),
+        auc: None,
+    }
+}
+
+/// A choice between the plans of the demo, before it begins.
+pub fn offer() -> Offer {
+    let session = demo::session("bikeshare").unwrap();
+    let names = session.plans.iter().map(|plan| plan.name.clone());
+    Offer {
+        candidates: names.chain([PUBLIC_ALONE.to_owned()]).collect(),
+        target: session.plans[0].target,
+        plans: session.plans,
+        each: 0.6812,
+        trains_in_secret: false,
+        apart: "3.1 % of the largest error that counts".to_owned(),
+        warnings: Vec::new(),
+        refusal: None,
+    }
+}
+
+/// The first candidate is trained, the second one is at work.
+pub fn choosing() -> App {
+    let mut app = priced();
+    app.context.tab = Tab::Run;
+    let offer = offer();
+    let mut run = LiveRun::choosing(1, &offer, Control::default()).unwrap();
+    run.hear(News::Choosing(ChoiceMoment::Granted {
+        run: RunId("20260101-000001-choice".to_owned()),
+        each: offer.each,
+        how: String::new(),
+        trains_in_secret: offer.trains_in_secret,
+        apart: offer.apart.clone(),
+        warnings: Vec::new(),
+    }));
+    for (candidate, step) in [(0, 60), (1, 13)] {
+        let name = offer.candidates[candidate].clone();
+        run.hear(News::Choosing(ChoiceMoment::Stepped { name, step, of: 60 }));
+    }
+    app.context.runs.push(run);
+    app
+}
+
+pub fn chosen() -> Chosen {
+    let around = |value: f64| Score { value, low: value - 6.0, high: value + 6.0 };
+    let names = offer().candidates.into_iter();
+    let placed = names.zip([34.4, 41.0, 52.0].map(around));
+    Chosen {
+        run: RunId("20260101-000001-choice".to_owned()),
+        directory: "/work/.halflight/runs/20260101-000001-choice".into(),
+        outcome: Outcome::Finished,
+        target: offer().target,
+        guarantee: summary().guarantee,
+        placed: placed.map(|(name, error)| Placed { name, error }).collect(),
+        winner: Some(0),
+        told: Some(told(34.4)),
+        how: "Every candidate was trained once.".to_owned(),
+        trouble: None,
+    }
+}
+
+fn has_chosen() -> App {
+    let mut app = choosing();
+    app.context.runs[0].hear(News::Chosen(Box::new(Ok(chosen()))));
+    app
 }
 
 fn scores(energy: f64, distance: f64) -> crate::rank::comparison::Summary {
@@ -321,7 +407,7 @@ pub fn rank_summary() -> RankingSummary {
 pub fn ranked() -> App {
     let mut app = loaded();
     app.context.tab = Tab::Rank;
-    app.context.ranking.found = Some(Found::Exact(Box::new(exact(comparison()))));
+    app.context.ranking.exact = Some(Box::new(exact(comparison())));
     app
 }
 
@@ -334,6 +420,7 @@ fn ranking(mut app: App) -> App {
         total: 13,
         words: "repeat 4 of 10".to_owned(),
         privately: false,
+        begun: true,
     });
     app
 }
@@ -372,6 +459,8 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         curves: [(Series::PublicError, points(0.0))].into(),
         epsilon: points(0.0),
         exact: Private::new(exact).curator(&Watch::open(), Clone::clone),
+        errors: None,
+        told: (number % 2 == 1).then(|| told(28.0 + f64::from(number))),
         trouble: None,
     }
 }
@@ -409,6 +498,7 @@ fn event(count: u64) -> Event {
         mechanism: QueryKind::Gaussian.query(1.0, 37).with(Noise::ideal(40.0)),
         count,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     }
 }
 
@@ -453,7 +543,7 @@ pub fn book() -> (Book, Vec<Digest>) {
     let mut fresh = Account::unopened(&dataset, &Book { gaps, ..Book::default() });
     fresh.id = AccountId("cedar-lynx-02".to_owned());
     let accounts = vec![account, fresh];
-    let digests = accounts.iter().map(Digest::of).collect();
+    let digests = accounts.iter().map(|account| Digest::of(account, &|_| Life::Died)).collect();
     (Book { accounts, ..Book::default() }, digests)
 }
 
@@ -583,7 +673,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         (
             "rank_winner",
             with(on(Tab::Rank), &|app| {
-                app.context.ranking.found =
+                app.context.ranking.released =
                     Some(Found::Winner("autumn".to_owned(), summary().guarantee));
             }),
         ),
@@ -596,7 +686,7 @@ pub fn scenes() -> Vec<(&'static str, App)> {
                     distance: Some(Mean { mean: 1.0 - energy, deviation: 0.05 }),
                 };
                 let lines = vec![line("autumn", 0.5), line("summer", 0.27)];
-                app.context.ranking.found = Some(Found::Table(lines, summary().guarantee));
+                app.context.ranking.released = Some(Found::Table(lines, summary().guarantee));
             }),
         ),
         ("plan_waiting", with(on(Tab::Plan), &|app| app.context.plan.waiting = true)),
@@ -655,6 +745,9 @@ pub fn scenes() -> Vec<(&'static str, App)> {
         ),
         ("run_several", several()),
         ("run_refused", with(several(), &|app| app.screens.run.selected = 1)),
+        ("run_choosing", choosing()),
+        ("run_chosen", has_chosen()),
+        ("run_maximised", with(running(), &|app| app.maximised = true)),
         (
             "run_log",
             with(several(), &|app| {

@@ -18,6 +18,11 @@ impl History {
         Self { present: session.clone(), ..Self::default() }
     }
 
+    /// The session as it was noted last.
+    pub fn present(&self) -> &Session {
+        &self.present
+    }
+
     /// Notes the session after a change.
     pub fn note(&mut self, session: &Session) {
         if *session == self.present {

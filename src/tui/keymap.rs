@@ -10,14 +10,18 @@ use super::keys::{Binding, Command, Key, also, name, show};
 use super::notice::Level;
 use super::popup::help::Help;
 use super::popup::picker::{Item, Picker};
+use super::popup::words::Words;
 use super::tab::Tab;
 use super::widgets::text_field::TextField;
+use crate::engine::Request;
+use crate::glossary::{Explained, WORDS};
 
 type Bindings = &'static [Binding<fn(&mut App)>];
 
 #[rustfmt::skip] // a table reads best as one
 const FIRST: Bindings = &[
     show(&["?"], "help", "keys of this screen; type to search", open_help),
+    show(&["i"], "explain", "what does this mean? the selected field, column or chart, and every word of the screen", explain),
     show(&[":"], "commands", "command palette: find any command by name, words or key", open_palette),
     show(&["q"], "quit", "quit; asks when work is unsaved or under way", |app| app.context.ask_to_quit()),
 ];
@@ -34,6 +38,7 @@ const REST: Bindings = &[
     also(&["pagedown"], "page down", "a page down", |app| app.select(10)),
     also(&["home", "g"], "first", "first row", |app| app.select(isize::MIN / 2)),
     also(&["end", "G"], "last", "last row", |app| app.select(isize::MAX / 2)),
+    also(&["z"], "maximise", "show only the part that has the focus, or everything again", |app| app.maximised = !app.maximised),
     also(&["/"], "filter", "filter the list: rows with all of the words", App::start_filter),
     also(&["u"], "undo", "undo the last change of the session", |app| restore(app, Context::undo)),
     also(&["ctrl-r"], "redo", "do again what was undone", |app| restore(app, Context::redo)),
@@ -43,6 +48,8 @@ const REST: Bindings = &[
     also(&["ctrl-o"], "open", "open a session", |app| app.context.ask_to_open()),
     also(&["v"], "seal", "sealed view: hide every exact number (◆)", seal),
     also(&["ctrl-t"], "theme", "next theme: dark, light, high-contrast", next_theme),
+    also(&["ctrl-n"], "hints", "show what to do next at the foot of every screen, or not", hints),
+    also(&["ctrl-z"], "suspend", "suspend the program; `fg` in the shell brings it back", |app| app.context.effects.push(Effect::Suspend)),
     also(&["ctrl-l"], "repaint", "repaint the screen", |app| app.context.effects.push(Effect::Repaint)),
     also(&["esc"], "step out", "step out one layer: window, filter, message, cursor, zoom", App::step_out),
     also(&["ctrl-c"], "quit now", "quit, from anywhere", |app| app.context.ask_to_quit()),
@@ -55,6 +62,19 @@ fn everywhere_bindings() -> impl Iterator<Item = &'static Binding<fn(&mut App)>>
 fn open_help(app: &mut App) {
     let config_file = app.config_file.as_ref().map(|path| path.display().to_string());
     app.context.popup = Some(Popup::Help(help(app.context.tab, config_file)));
+}
+
+/// Explains what is selected, then the other words of the screen, then all words.
+fn explain(app: &mut App) {
+    let mut words = app.screen().words(&app.context);
+    for word in WORDS.iter().map(Explained::from) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    words.retain(|word| seen.insert(word.name.clone()));
+    app.context.popup = Some(Popup::Words(Words::new(words)));
 }
 
 fn open_palette(app: &mut App) {
@@ -72,9 +92,10 @@ fn seal(app: &mut App) {
     let sealed = !app.context.watch.is_sealed();
     app.context.watch.seal(sealed);
     let text = if sealed {
-        "sealed: exact numbers are neither computed nor shown; runs that start now stay inside the guarantee"
+        "sealed: exact numbers are not computed and not shown; what you choose now is covered by ε"
     } else {
-        "open: numbers marked ◆ are exact, for your eyes only; acting on them is outside the guarantee"
+        "open: numbers marked ◆ are exact, for your eyes only; a choice made by them is not \
+         covered by ε"
     };
     app.context.say(Level::Info, text);
 }
@@ -82,6 +103,22 @@ fn seal(app: &mut App) {
 fn next_theme(app: &mut App) {
     app.theme = app.theme.next();
     app.context.say(Level::Info, format!("theme: {}", app.theme.name));
+    app.context.state.theme = Some(app.theme.name.clone());
+    remember(app);
+}
+
+fn remember(app: &mut App) {
+    let state = app.context.state.clone();
+    app.context.ask(Request::Remember(state));
+}
+
+/// The line that says what to do next, on or off for good.
+fn hints(app: &mut App) {
+    let hidden = !app.context.state.no_hints;
+    app.context.state.no_hints = hidden;
+    let text = if hidden { "no more hints; Ctrl-n brings them back" } else { "hints are shown" };
+    app.context.say(Level::Info, text);
+    remember(app);
 }
 
 /// The keys of a screen.
@@ -133,6 +170,8 @@ pub fn palette(here: Tab) -> Picker<Command> {
         },
         detail: key.help.to_owned(),
         key: key.shown(),
+        also: String::new(),
+        grey: false,
         value: command,
     });
     Picker::new("Commands", items.collect())

@@ -4,7 +4,7 @@ use crate::engine::Control;
 use crate::engine::desk::{JobId, RankNews};
 use crate::engine::ranking::{Findings, RankingMoment, RankingSummary};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::comparison::Comparison;
 use crate::rank::{Disclosed, ReleasedLine};
@@ -12,7 +12,10 @@ use crate::rank::{Disclosed, ReleasedLine};
 #[derive(Debug, Default)]
 pub struct LiveRanking {
     pub work: Option<Work>,
-    pub found: Option<Found>,
+    /// By exact numbers, for the curator.
+    pub exact: Option<Box<CuratorOnly<Comparison>>>,
+    /// By a private ranking.
+    pub released: Option<Found>,
     pub remarks: Vec<String>,
     pub left_out: Vec<(String, Error)>,
     /// How many rankings were started: the number of the last one.
@@ -28,12 +31,13 @@ pub struct Work {
     pub total: usize,
     pub words: String,
     pub privately: bool,
+    /// The data are prepared; a private ranking has its grant.
+    pub begun: bool,
 }
 
+/// What a private ranking has released.
 #[derive(Debug)]
 pub enum Found {
-    /// Exact numbers, for the curator.
-    Exact(Box<CuratorOnly<Comparison>>),
     Winner(String, Guarantee),
     Table(Vec<ReleasedLine>, Guarantee),
     /// The shares of one direction.
@@ -43,10 +47,21 @@ pub enum Found {
 impl LiveRanking {
     /// The exact table, where it may be seen.
     pub fn exact<'a>(&'a self, watch: &Watch) -> Option<&'a Comparison> {
-        match &self.found {
-            Some(Found::Exact(comparison)) => comparison.reveal(watch),
-            _ => None,
+        self.exact.as_ref().and_then(|comparison| comparison.reveal(watch))
+    }
+
+    /// Whether there is anything to show.
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_none() && self.released.is_none()
+    }
+
+    /// Stops what is under way. A ranking by exact numbers is over at once, with the repeats
+    /// so far: it has nothing to settle.
+    pub fn stop(&mut self) {
+        if let Some(work) = &self.work {
+            work.control.stop();
         }
+        self.work.take_if(|work| !work.privately);
     }
 
     /// Takes in news of the ranking; a line for the user when it has ended.
@@ -58,7 +73,7 @@ impl LiveRanking {
             RankNews::Moment(RankingMoment::Begun { total, remarks }) => {
                 self.remarks = remarks;
                 if let Some(work) = &mut self.work {
-                    work.total = total;
+                    (work.total, work.begun) = (total, true);
                 }
                 None
             }
@@ -67,7 +82,7 @@ impl LiveRanking {
                     (work.done, work.total, work.words) = (step.index, step.total, step.words);
                 }
                 if let Some(comparison) = comparison {
-                    self.found = Some(Found::Exact(comparison));
+                    self.exact = Some(comparison);
                 }
                 None
             }
@@ -82,14 +97,18 @@ impl LiveRanking {
         self.remarks = summary.remarks;
         self.left_out = summary.left_out;
         let cost = |guarantee: &Guarantee| {
-            format!("released at ε {}, δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)
+            format!(
+                "released at ε {}, δ {}",
+                round_up(guarantee.epsilon, 4),
+                delta_words(guarantee.delta)
+            )
         };
         let words = match summary.findings {
-            Findings::Nothing => "stopped: nothing was drawn, nothing is spent".to_owned(),
+            Findings::Nothing => "stopped before anything was spent".to_owned(),
             Findings::Curator(None) => "stopped before two repeats were done".to_owned(),
             Findings::Curator(Some(comparison)) => {
                 let words = comparison.reveal(watch).map(|comparison| comparison.verdict.clone());
-                self.found = Some(Found::Exact(Box::new(comparison)));
+                self.exact = Some(Box::new(comparison));
                 words.unwrap_or_else(|| "ranked; the view is sealed".to_owned())
             }
             Findings::Private { disclosed, guarantee, .. } => {
@@ -108,12 +127,12 @@ impl LiveRanking {
                         (Found::Direction(lines, guarantee), format!("direction {cost}"))
                     }
                 };
-                self.found = Some(found);
+                self.released = Some(found);
                 words
             }
         };
         match summary.unkept {
-            Some(error) => format!("{words}; reports will not have it: {error}"),
+            Some(error) => format!("{words}; it will be missing in reports: {error}"),
             None => words,
         }
     }

@@ -55,13 +55,15 @@ impl LiveRehearsal {
             }
             RehearsalNews::Ended(result) => {
                 self.work = None;
+                let whole = result.as_ref().as_ref().is_ok_and(|it| it.done == it.total);
+                // Whoever stops it wants to go on with the plan, and sees what that costs.
+                self.shown &= whole;
                 Some((*result).map(|progress| {
-                    let whole = progress.done == progress.total;
                     self.progress = Some(progress);
                     if whole {
                         "rehearsed: t takes the advised method".to_owned()
                     } else {
-                        "the rehearsal was stopped: r goes on with it".to_owned()
+                        "the rehearsal was stopped: r shows what it found, R goes on".to_owned()
                     }
                 }))
             }

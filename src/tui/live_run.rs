@@ -6,10 +6,12 @@ use std::time::Duration;
 use super::notice::with_keys;
 use super::widgets::track::{Smoothed, Track};
 use crate::adapt::{Measure, Series, Standing, Step};
+use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
 use crate::engine::desk::{JobId, News};
 use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
+use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Outcome, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::PlanDefinition;
@@ -78,6 +80,10 @@ pub struct LiveRun {
     smoothing: (f64, bool),
     pub worked: Duration,
     pub log: Vec<Logged>,
+    /// The candidates, where private records choose among plans.
+    pub choice: Option<LiveChoice>,
+    /// What the curator should know about the private records, all the time.
+    cautions: Option<CuratorOnly<Vec<String>>>,
     pub ended: Option<Ended>,
 }
 
@@ -98,11 +104,50 @@ impl Logged {
     }
 }
 
+/// A choice among plans as it is followed.
+#[derive(Debug, Default)]
+pub struct LiveChoice {
+    pub candidates: Vec<Candidate>,
+    /// ε of each training.
+    pub each: f64,
+    /// By how much errors must differ for the noise not to hide it.
+    pub apart: String,
+    /// Which of them are trained, and how often, may not be told.
+    pub in_secret: bool,
+}
+
+/// A plan that may be chosen, or public data alone.
+#[derive(Debug)]
+pub struct Candidate {
+    pub name: String,
+    /// Steps taken and steps in all; public data alone need none.
+    pub steps: Option<(u64, u64)>,
+}
+
 #[derive(Debug)]
 pub enum Ended {
     Summary(Box<Summary>),
+    Chosen(Box<Chosen>),
     /// Refused or failed before the ledger granted it: nothing was spent.
     Refused(Error),
+}
+
+/// The name of a plan that leaves room on a line.
+fn short(name: &str) -> String {
+    const MOST: usize = 36;
+    match name.chars().count() {
+        0..=MOST => name.to_owned(),
+        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
+    }
+}
+
+fn word_of(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Stopped => "stopped",
+        Outcome::Failed => "failed",
+        Outcome::Abandoned => "abandoned",
+    }
 }
 
 impl LiveRun {
@@ -122,8 +167,33 @@ impl LiveRun {
             smoothing: (0.0, false),
             worked: Duration::ZERO,
             log: vec![Logged::Said("preparing data and planning the noise".to_owned())],
+            choice: None,
+            cautions: None,
             ended: None,
         }
+    }
+
+    /// A choice among plans.
+    pub fn choosing(id: JobId, offer: &Offer, control: Control) -> Option<Self> {
+        let candidate = |name: &String| Candidate { name: name.clone(), steps: None };
+        let choice = LiveChoice {
+            candidates: offer.candidates.iter().map(candidate).collect(),
+            each: offer.each,
+            apart: offer.apart.clone(),
+            in_secret: offer.trains_in_secret,
+        };
+        let mut run = Self::new(id, offer.plans.first()?, control);
+        let names: Vec<&str> = offer.plans.iter().map(|plan| plan.name.as_str()).collect();
+        run.plan = format!("choice among {}", names.join(", "));
+        METHOD.clone_into(&mut run.method);
+        (run.target, run.choice) = (offer.target, Some(choice));
+        Some(run)
+    }
+
+    /// What is unusual about the private records, where it may be seen.
+    pub fn caution(&self, watch: &Watch) -> Option<String> {
+        let cautions = self.cautions.as_ref()?.reveal(watch)?;
+        (!cautions.is_empty()).then(|| cautions.join("; "))
     }
 
     pub fn has_ended(&self) -> bool {
@@ -136,12 +206,17 @@ impl LiveRun {
             None if self.control.is_paused() => "paused",
             None => "running",
             Some(Ended::Refused(_)) => "refused",
-            Some(Ended::Summary(summary)) => match summary.outcome {
-                Outcome::Finished => "finished",
-                Outcome::Stopped => "stopped",
-                Outcome::Failed => "failed",
-                Outcome::Abandoned => "abandoned",
-            },
+            Some(Ended::Summary(summary)) => word_of(summary.outcome),
+            Some(Ended::Chosen(chosen)) => word_of(chosen.outcome),
+        }
+    }
+
+    /// What went wrong after the grant, or that there was none.
+    pub fn trouble(&self) -> Option<&Error> {
+        match self.ended.as_ref()? {
+            Ended::Refused(error) => Some(error),
+            Ended::Summary(summary) => summary.trouble.as_ref(),
+            Ended::Chosen(chosen) => chosen.trouble.as_ref(),
         }
     }
 
@@ -149,6 +224,7 @@ impl LiveRun {
     pub fn spent(&self) -> f64 {
         match &self.ended {
             Some(Ended::Summary(summary)) => summary.guarantee.epsilon,
+            Some(Ended::Chosen(chosen)) => chosen.guarantee.epsilon,
             _ => self.epsilon.view().last().map_or(0.0, |(_, epsilon)| *epsilon),
         }
     }
@@ -179,6 +255,7 @@ impl LiveRun {
                     [] => "nothing unusual about the private records".to_owned(),
                     all => all.join("; "),
                 };
+                self.cautions.clone_from(&cautions);
                 self.log.extend(cautions.map(|cautions| Logged::Exact(cautions.map(line))));
                 self.run = Some(run);
                 self.total = steps;
@@ -200,6 +277,54 @@ impl LiveRun {
                 None
             }
             News::Ended(result) => Some(self.end(*result)),
+            News::Choosing(ChoiceMoment::Granted { run, warnings, .. }) => {
+                self.say(format!("granted as {}: all of it is reserved in the ledger", run.0));
+                for warning in warnings {
+                    self.say(format!("note: {warning}"));
+                }
+                self.run = Some(run);
+                None
+            }
+            News::Choosing(ChoiceMoment::Stepped { name, step, of }) => {
+                (self.step, self.total) = (step, of);
+                let choice = self.choice.as_mut()?;
+                self.phase = "training";
+                if choice.in_secret {
+                    return None;
+                }
+                let known = choice.candidates.iter_mut().find(|it| it.name == name)?;
+                let begins = known.steps.replace((step, of)).is_none();
+                if begins {
+                    self.say(format!("training '{name}'"));
+                }
+                None
+            }
+            News::Chosen(result) => Some(self.choose(*result)),
+        }
+    }
+
+    fn choose(&mut self, result: Result<Chosen, Error>) -> Result<String, Error> {
+        let chosen = result.inspect_err(|error| {
+            self.say(with_keys(error).to_string());
+            self.ended = Some(Ended::Refused(error.clone()));
+        })?;
+        let winner = chosen.winner.and_then(|winner| chosen.placed.get(winner));
+        let line = match winner {
+            Some(winner) => format!("chosen: {}", winner.name),
+            None => "nothing was chosen: it ended early".to_owned(),
+        };
+        let (epsilon, delta) = (chosen.guarantee.epsilon, chosen.guarantee.delta);
+        let line = format!("{line}; ε {} at δ {delta:e} was spent", round_up(epsilon, 3));
+        self.say(line.clone());
+        self.say(format!("written to {}", chosen.directory.display()));
+        let trouble = chosen.trouble.clone();
+        self.ended = Some(Ended::Chosen(Box::new(chosen)));
+        match trouble {
+            None => Ok(line),
+            Some(error) => {
+                self.say(with_keys(&error).to_string());
+                Err(error)
+            }
         }
     }
 
@@ -258,10 +383,10 @@ impl LiveRun {
         match result {
             Ok(summary) => {
                 let trouble = summary.trouble.clone();
-                let epsilon = crate::privacy::accountant::round_up(summary.guarantee.epsilon, 3);
+                let epsilon = round_up(summary.guarantee.epsilon, 3);
                 let line = format!(
                     "'{}' {}: ε {epsilon} at δ {:e} was spent",
-                    self.plan,
+                    short(&self.plan),
                     match summary.outcome {
                         Outcome::Finished => "finished",
                         Outcome::Stopped => "stopped",

@@ -167,6 +167,8 @@ fn perform(effects: Vec<Effect>, desk: &Desk, terminal: &mut Terminal) -> Result
             Effect::Ask(request) => desk.ask(*request),
             Effect::Repaint => shown = shown.and(terminal.repaint()),
             Effect::Copy(text) => shown = shown.and(terminal.copy(&text)),
+            Effect::Suspend => shown = shown.and(terminal.suspend()),
+            Effect::Ring(text) => shown = shown.and(terminal.ring(&text)),
         }
     }
     shown

@@ -14,6 +14,18 @@ pub enum Level {
 pub struct Notice {
     pub level: Level,
     pub text: String,
+    /// It goes when this is mended.
+    pub cause: Option<Cause>,
+}
+
+/// What an error is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// A dataset that could not be read, by its name.
+    Dataset(String),
+    /// The plan that is shown.
+    Plan,
+    Ranking,
 }
 
 /// An error on one line, its cure with the keys that help.

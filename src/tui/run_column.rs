@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use super::widgets::number::{compact_up, five_digits};
-use crate::adapt::Series;
+use crate::adapt::{self, Series};
+use crate::evaluation::Scored;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, epsilon, last};
@@ -14,6 +15,7 @@ pub enum RunColumn {
     Method,
     Epsilon,
     Delta,
+    Score,
     PublicLast,
     PublicBest,
     PrivateLast,
@@ -45,19 +47,39 @@ impl Value {
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
-            (Self::Text(a), Self::Text(b)) => a.to_lowercase().cmp(&b.to_lowercase()),
+            (Self::Text(a), Self::Text(b)) => natural(&a.to_lowercase(), &b.to_lowercase()),
             // Numbers, then text, then what is missing.
             _ => self.rank().cmp(&other.rank()),
         }
     }
 }
 
+/// Numbers within a text count as numbers: seed 2 comes before seed 10.
+fn natural(a: &str, b: &str) -> Ordering {
+    let parts = |text: &str| -> Vec<(f64, String)> {
+        let is_digit = |c: &char| c.is_ascii_digit();
+        let letters: Vec<char> = text.chars().collect();
+        let runs = letters.chunk_by(|x, y| is_digit(x) == is_digit(y));
+        runs.map(|run| {
+            let run: String = run.iter().collect();
+            (run.parse().unwrap_or(f64::INFINITY), run)
+        })
+        .collect()
+    };
+    let compared = parts(a)
+        .into_iter()
+        .zip(parts(b))
+        .map(|((x, one), (y, other))| x.total_cmp(&y).then_with(|| one.cmp(&other)));
+    compared.fold(Ordering::Equal, Ordering::then).then_with(|| a.len().cmp(&b.len()))
+}
+
 impl RunColumn {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Plan,
         Self::Method,
         Self::Epsilon,
         Self::Delta,
+        Self::Score,
         Self::PublicLast,
         Self::PublicBest,
         Self::PrivateLast,
@@ -80,6 +102,7 @@ impl RunColumn {
             Self::Method => "method",
             Self::Epsilon => "ε",
             Self::Delta => "δ",
+            Self::Score => "score",
             Self::PublicLast => "public",
             Self::PublicBest => "best",
             Self::PrivateLast => "private ◆",
@@ -101,6 +124,7 @@ impl RunColumn {
             self,
             Self::Epsilon
                 | Self::Delta
+                | Self::Score
                 | Self::PublicLast
                 | Self::PublicBest
                 | Self::PrivateLast
@@ -118,12 +142,13 @@ impl RunColumn {
         };
         match self {
             Self::Plan => text(run.plan.as_ref().map_or("", |plan| &plan.name)),
-            Self::Method => text(run.plan.as_ref().map_or("", |plan| &plan.method)),
+            Self::Method => text(run.plan.as_ref().map_or("", |plan| adapt::name_of(&plan.method))),
             Self::Epsilon => number(epsilon(run)),
             Self::Delta => {
                 let asked = run.plan.as_ref().map(|plan| plan.target);
                 number(run.guarantee.or(asked).map(|target| target.delta))
             }
+            Self::Score => number(run.told.as_ref().map(|told| told.error.value)),
             Self::PublicLast => number(last(run, Series::PublicError, watch)),
             Self::PublicBest => number(best(run, Series::PublicError, watch)),
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
@@ -140,6 +165,7 @@ impl RunColumn {
     pub fn text(self, run: &ArchivedRun, watch: &Watch) -> String {
         match (self, self.value(run, watch)) {
             (_, Value::Missing) => "–".to_owned(),
+            (Self::Score, _) => run.told.as_ref().map_or_else(String::new, Scored::brief),
             (Self::Epsilon, Value::Number(x)) => compact_up(x),
             (Self::Delta, Value::Number(x)) => format!("{x:e}"),
             (Self::Steps, Value::Number(x)) => match run.of {
@@ -150,5 +176,17 @@ impl RunColumn {
             (Self::Time, Value::Text(time)) => time.chars().take(16).collect(),
             (_, Value::Text(text)) => text,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_sort_as_numbers_and_names_as_letters() {
+        let mut names = ["p · seed 10", "p · seed 2", "a", "p · seed 2 b", "p"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["a", "p", "p · seed 2", "p · seed 2 b", "p · seed 10"]);
     }
 }

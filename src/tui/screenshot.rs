@@ -26,7 +26,8 @@ const BASELINE: f64 = 13.5;
 const PADDING: f64 = 10.0;
 const TITLE_BAR: f64 = 30.0;
 const STROKE: f64 = 1.2;
-const DOT_RADIUS: f64 = 1.25;
+/// So that neighbours touch, as they do in most terminals.
+const DOT_RADIUS: f64 = 2.25;
 
 pub type Rgb = (u8, u8, u8);
 

@@ -16,6 +16,8 @@ use crossterm::terminal::{
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
+use signal_hook::consts::SIGTSTP;
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::{Error, Result};
 
@@ -23,7 +25,10 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 
 /// Ratatui's own `drop` is never run: it prints an error when it cannot show the cursor, and
 /// when the terminal is gone, printing ends the process. [`restore`] does the same work.
-pub struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>);
+pub struct Terminal {
+    drawn: ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>,
+    mouse: bool,
+}
 
 impl std::fmt::Debug for Terminal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,22 +43,17 @@ impl Terminal {
                 .cure("run it in a terminal, or use the commands for scripts: halflight --help")
         };
         restore_on_panic(thread::current().id());
-        enable_raw_mode().map_err(trouble)?;
-        ENTERED.store(true, Ordering::SeqCst);
-        let entered = execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste);
-        let entered = entered
-            .and_then(|()| if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) });
-        let terminal = entered
+        let terminal = take_over(mouse)
             .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(stdout())))
             .map_err(|error| {
                 restore();
                 trouble(error)
             })?;
-        Ok(Self(ManuallyDrop::new(terminal)))
+        Ok(Self { drawn: ManuallyDrop::new(terminal), mouse })
     }
 
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> Result<()> {
-        let drawn = self.0.draw(render).map(|_| ());
+        let drawn = self.drawn.draw(render).map(|_| ());
         drawn.map_err(|error| Error::failed(format!("cannot draw: {error}")))
     }
 
@@ -63,14 +63,39 @@ impl Terminal {
             .map_err(|error| Error::failed(format!("cannot copy: {error}")))
     }
 
+    /// Gives the terminal back and stops, as Ctrl-Z does; goes on when the shell says so.
+    pub fn suspend(&mut self) -> Result<()> {
+        restore();
+        let stopped = emulate_default_handler(SIGTSTP).and_then(|()| take_over(self.mouse));
+        stopped.map_err(|error| Error::failed(format!("cannot come back: {error}")))?;
+        self.repaint()
+    }
+
+    /// Rings the bell and shows a notification, where the terminal has them (OSC 9).
+    pub fn ring(&mut self, text: &str) -> Result<()> {
+        let text: String = text.chars().filter(|c| !c.is_control()).collect();
+        let mut out = stdout();
+        let rung = write!(out, "\x07\x1b]9;{text}\x07").and_then(|()| out.flush());
+        rung.map_err(|error| Error::failed(format!("cannot ring: {error}")))
+    }
+
     /// Draws every cell anew with the next frame.
     pub fn repaint(&mut self) -> Result<()> {
         // Not `Terminal::clear`: it asks the terminal where the cursor is, and
         // the thread that reads keys would take the answer.
-        let cleared =
-            self.0.size().and_then(|size| self.0.resize(Rect::from((Position::ORIGIN, size))));
+        let cleared = self
+            .drawn
+            .size()
+            .and_then(|size| self.drawn.resize(Rect::from((Position::ORIGIN, size))));
         cleared.map_err(|error| Error::failed(format!("cannot clear the screen: {error}")))
     }
+}
+
+fn take_over(mouse: bool) -> std::io::Result<()> {
+    enable_raw_mode()?;
+    ENTERED.store(true, Ordering::SeqCst);
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+    if mouse { execute!(stdout(), EnableMouseCapture) } else { Ok(()) }
 }
 
 impl Drop for Terminal {

@@ -144,6 +144,19 @@ fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     (first.exp() * -(second - first).min(0.0).exp_m1()).clamp(0.0, 1.0)
 }
 
+/// The best of a random number of repeats of a Gaussian mechanism: K is drawn from a truncated
+/// negative binomial law of this shape η and stop γ, and nobody is told. It guarantees E K times
+/// the δ of one repeat at an ε that is (1 + η)ρ larger, with (1 − γ)δ(ρ) = γ(e^ρ − 1).
+pub fn repeated(mu: f64, shape: f64, stop: f64) -> Kind {
+    let rho = solve(|rho| (1.0 - stop) * gaussian_delta(mu, rho) <= stop * rho.exp_m1());
+    let mean = if shape == 0.0 {
+        (1.0 - stop) / (stop * -stop.ln())
+    } else {
+        shape * (1.0 - stop) / (stop * (1.0 - stop.powf(shape)))
+    };
+    Kind::Repeated { mu, surcharge: (1.0 + shape) * rho, log_factor: mean.ln() }
+}
+
 /// The least ε ≥ 0 of a condition that stays true once it is.
 fn solve(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
@@ -182,6 +195,10 @@ fn one_draw(list: &[Draws], delta: f64) -> Option<f64> {
     let [Draws { kind, count: 1.0 }] = list else { return None };
     let curve = |epsilon: f64| match *kind {
         Kind::Gaussian { mu } => gaussian_delta(mu, epsilon),
+        Kind::Repeated { mu, surcharge, log_factor } => {
+            let left = epsilon - surcharge;
+            if left < 0.0 { 1.0 } else { log_factor.exp() * gaussian_delta(mu, left) }
+        }
         // With the record: q·δ(log(1 + (e^ε − 1)/q)); without it is less for one draw.
         Kind::Sampled { mu, rate, .. } => {
             let inner = if epsilon < 30.0 {

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::curve;
 use super::loss::{Draws, Kind};
 use crate::error::{Error, Result};
 
@@ -51,9 +52,11 @@ pub fn target(value: &Value) -> Result<(f64, f64)> {
     Ok((within(value, "epsilon", 0.0, 1e300)?, within(value, "delta", 0.0, 1.0)?))
 }
 
-/// The draws of a list of events; `counts` instead of their own, where they are given.
+/// The draws of the events of one run; `counts` instead of their own, where they are given.
 pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
     let mut all = Vec::new();
+    // μ² of Gaussian noise on held-out records, and on all others: a record is in one of them.
+    let (mut apart, mut training) = (0.0, 0.0);
     for (index, event) in events.iter().enumerate() {
         let count = match counts {
             Some(counts) => counts.get(index).copied().unwrap_or(0),
@@ -61,11 +64,28 @@ pub fn draws(events: &[Value], counts: Option<&[u64]>) -> Result<Vec<Draws>> {
         };
         let label = event.get("label").and_then(Value::as_str).unwrap_or("without a label");
         let kind = kind(event).map_err(|error| error.at(format!("mechanism '{label}'")))?;
-        if let Some(kind) = kind.filter(|_| count > 0) {
-            all.push(Draws { kind, count: count as f64 });
+        let Some(kind) = kind.filter(|_| count > 0) else { continue };
+        let count = count as f64;
+        let held_out = event.get("held_out").and_then(Value::as_bool).unwrap_or(false);
+        match kind {
+            Kind::Gaussian { mu } if held_out => {
+                apart += count * mu * mu;
+                continue;
+            }
+            Kind::Gaussian { mu } if is_full(event) => training += count * mu * mu,
+            _ => {}
         }
+        all.push(Draws { kind, count });
+    }
+    if apart > training * (1.0 + 1e-9) {
+        all.push(Draws { kind: Kind::Gaussian { mu: (apart - training).sqrt() }, count: 1.0 });
     }
     Ok(all)
+}
+
+/// Not on a sample, be it of all records.
+fn is_full(event: &Value) -> bool {
+    event.get("mechanism").is_some_and(|mechanism| mechanism.get("gaussian").is_some())
 }
 
 /// What an event reveals at most in one draw; `None` if that is nothing.
@@ -93,6 +113,11 @@ fn kind(event: &Value) -> Result<Option<Kind>> {
                 Kind::Gaussian { mu: if replaced { 2.0 * mu } else { mu } }
             }
         }
+        "repeated_gaussian" => curve::repeated(
+            ratio("sensitivity", "sigma")?,
+            within(it, "shape", 0.0, 16.0)?,
+            within(it, "stop", 1e-10, 0.999_999_999_9)?,
+        ),
         "laplace" => Kind::Laplace { epsilon: ratio("sensitivity", "scale")? },
         "noisy_selection" => Kind::Laplace { epsilon: 2.0 * ratio("sensitivity", "scale")? },
         "selection" | "direction" => Kind::Range { epsilon: ratio("range", "scale")? },

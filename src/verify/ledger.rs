@@ -184,7 +184,7 @@ impl Book {
                 ));
             }
             "unprotected" => report.notes.push(format!(
-                "account {}: outside every guarantee: {}",
+                "account {}: a choice by exact numbers, which no ε covers: {}",
                 text(entry, "account")?,
                 text(entry, "what")?
             )),

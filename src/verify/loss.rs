@@ -6,6 +6,8 @@
 //!   density ¼e^{−(ε₀ − ℓ)/2}.
 //! * Bounded range ε₀ (exponential mechanism): density ½e^{(ε₀ + ℓ)/2}/(e^{ε₀} − 1) on ±ε₀.
 //! * Pure ε₀: randomised response.
+//! * The best of repeats: δ(ε) is at most m times that of one repeat at ε − c, which is what
+//!   m·e^{cz} times its transform gives.
 //! * Gaussian on a Poisson sample: an integral, by the trapezoidal rule over the output.
 
 use realfft::num_complex::Complex;
@@ -20,11 +22,30 @@ const MOST_WORK: f64 = 3e8;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    Gaussian { mu: f64 },
-    Sampled { mu: f64, rate: f64, replaced: bool },
-    Laplace { epsilon: f64 },
-    Range { epsilon: f64 },
-    Pure { epsilon: f64 },
+    Gaussian {
+        mu: f64,
+    },
+    Sampled {
+        mu: f64,
+        rate: f64,
+        replaced: bool,
+    },
+    Laplace {
+        epsilon: f64,
+    },
+    Range {
+        epsilon: f64,
+    },
+    Pure {
+        epsilon: f64,
+    },
+    /// The best of a random number of repeats of a Gaussian mechanism: e^{cz}·m times the
+    /// transform of one repeat bounds it at every z of a line c > 0.
+    Repeated {
+        mu: f64,
+        surcharge: f64,
+        log_factor: f64,
+    },
 }
 
 /// How often a mechanism is drawn.
@@ -44,7 +65,7 @@ pub enum Side {
 impl Kind {
     pub fn size(self) -> f64 {
         match self {
-            Self::Gaussian { mu } | Self::Sampled { mu, .. } => mu,
+            Self::Gaussian { mu } | Self::Sampled { mu, .. } | Self::Repeated { mu, .. } => mu,
             Self::Laplace { epsilon } | Self::Range { epsilon } | Self::Pure { epsilon } => epsilon,
         }
     }
@@ -52,7 +73,7 @@ impl Kind {
     /// The largest loss: what it guarantees with δ = 0.
     pub fn pure(self) -> f64 {
         match self {
-            Self::Gaussian { .. } | Self::Sampled { .. } => f64::INFINITY,
+            Self::Gaussian { .. } | Self::Sampled { .. } | Self::Repeated { .. } => f64::INFINITY,
             Self::Laplace { epsilon } | Self::Range { epsilon } | Self::Pure { epsilon } => epsilon,
         }
     }
@@ -78,6 +99,9 @@ impl Kind {
     pub fn log_moment(self, x: f64, side: Side) -> f64 {
         match self {
             Self::Gaussian { mu } => 0.5 * x * (x + 1.0) * mu * mu,
+            Self::Repeated { mu, surcharge, log_factor } => {
+                0.5 * x * (x + 1.0) * mu * mu + x * surcharge + log_factor
+            }
             Self::Sampled { .. } => match Integral::of(self, x, 0.0, side) {
                 Some(integral) => integral.log_total,
                 None => f64::INFINITY,
@@ -103,6 +127,11 @@ impl Kind {
     pub fn proven_log_moment(self, x: f64, side: Side) -> f64 {
         match self {
             Self::Range { epsilon } => (x * (x + 1.0) * epsilon * epsilon / 8.0).min(x * epsilon),
+            // Divergences never fall with the order, so no order has more than a larger one.
+            Self::Repeated { mu, log_factor, .. } => {
+                let larger = x.max((2.0 * log_factor).sqrt() / mu);
+                x / larger * self.log_moment(larger, side)
+            }
             _ => self.log_moment(x, side),
         }
     }
@@ -121,6 +150,9 @@ impl Kind {
             let twice = z * 2.0 + 1.0;
             match self {
                 Self::Gaussian { mu } => power(z * (z + 1.0) * (0.5 * mu * mu)),
+                Self::Repeated { mu, surcharge, log_factor } => {
+                    power(z * (z + 1.0) * (0.5 * mu * mu) + z * surcharge + log_factor)
+                }
                 Self::Laplace { epsilon } => {
                     ((z + 1.0) * power(z * epsilon) + z * power(-(z + 1.0) * epsilon)) / twice
                 }

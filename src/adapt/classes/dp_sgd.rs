@@ -22,7 +22,8 @@ use crate::privacy::{Calibrated, Private, Target};
 
 static SPEC: Spec = Spec {
     id: "dp_sgd",
-    name: "DP-SGD",
+    name: "private records alone (DP-SGD)",
+    paper: "DP-SGD",
     summary: "Any number of classes told apart by noisy stochastic gradient descent on the \
               private records: softmax regression, a hidden layer, or a small convolutional \
               network. Public records only scale the features.",
@@ -58,6 +59,10 @@ settings! {
 pub struct DpSgd;
 
 impl Method for DpSgd {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -61,7 +61,8 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "gep",
-    name: "Gradient embedding (GEP)",
+    name: "private, with public gradients",
+    paper: "Gradient embedding (GEP)",
     summary: "Any number of classes told apart by private gradients, most of whose noise stays \
               in the few directions in which public gradients point.",
     task: Task::Classification,
@@ -133,6 +134,10 @@ settings! {
 pub struct Gep;
 
 impl Method for Gep {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -38,7 +38,8 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "pillar",
-    name: "PILLAR",
+    name: "private, on public directions",
+    paper: "PILLAR",
     summary: "DP-SGD on the principal directions of the public records, which need no labels: \
               any number of classes, told apart on few, public directions.",
     task: Task::Classification,
@@ -89,6 +90,10 @@ settings! {
 pub struct Pillar;
 
 impl Method for Pillar {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -31,7 +31,8 @@ const PUBLIC_MOMENTUM: f64 = 0.9;
 
 static SPEC: Spec = Spec {
     id: "pretraining",
-    name: "Pre-training",
+    name: "public start, private finish",
+    paper: "Pre-training",
     summary: "A network learns the public classes, which may be others than the private ones; \
               then DP-SGD fine-tunes the chosen layers on the private records.",
     task: Task::Classification,
@@ -78,6 +79,10 @@ settings! {
 pub struct Pretraining;
 
 impl Method for Pretraining {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -25,7 +25,8 @@ use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "cnvx_adap",
-    name: "CnvxAdap",
+    name: "linear, a weight per record",
+    paper: "CnvxAdap",
     summary: "Linear regression with a learned weight for every public and private record, as \
               published; noise on the gradient of the model and on that of every weight.",
     task: Task::Regression,

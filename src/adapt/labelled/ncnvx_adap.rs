@@ -35,7 +35,8 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "ncnvx_adap",
-    name: "NCnvxAdap",
+    name: "two classes, a weight per record",
+    paper: "NCnvxAdap",
     summary: "Two classes, told apart by a linear score or a small network, with a learned \
               weight for every public and private record, as published.",
     task: Task::Classification,

@@ -27,7 +27,8 @@ use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "profiled_cnvx_adap",
-    name: "Profiled CnvxAdap",
+    name: "linear, weighted by fit",
+    paper: "Profiled CnvxAdap",
     summary: "Linear regression on public and private records together; every record's \
               weight follows its loss, and noise goes on the private part of the gradient.",
     task: Task::Regression,

@@ -22,7 +22,8 @@ use crate::privacy::Target;
 
 static SPEC: Spec = Spec {
     id: "profiled_logistic",
-    name: "Profiled logistic",
+    name: "logistic, weighted by fit",
+    paper: "Profiled logistic",
     summary: "Two classes told apart by public and private records together; every record's \
               weight follows its loss, and noise goes on the private part of the gradient.",
     task: Task::Classification,

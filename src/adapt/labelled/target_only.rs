@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::profiled::batches::{BATCH, Batches};
-use super::profiled::descent::{Adaptation, Descent, Motion};
+use super::profiled::descent::{Adaptation, Descent};
 use super::profiled::{Loss, Profile, Records};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
@@ -18,7 +18,7 @@ use crate::adapt::spec::{Setting, real, settings, whole};
 use crate::adapt::{Method, Plan, Problem, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
-use crate::numeric::{Matrix, Vector};
+use crate::numeric::Vector;
 use crate::privacy::Target;
 
 const CLIP_FIELD: Setting<f64> = Setting {
@@ -51,7 +51,8 @@ const fn step_size(default: f64) -> Setting<f64> {
 
 static REGRESSION: Spec = Spec {
     id: "target_only",
-    name: "Target only",
+    name: "private records alone",
+    paper: "Target only",
     summary: "Linear regression on the private records alone by noisy gradient descent: the \
               baseline that public data have to improve on.",
     task: Task::Regression,
@@ -73,7 +74,8 @@ settings! {
 
 static CLASSIFICATION: Spec = Spec {
     id: "target_only_logistic",
-    name: "Target only, logistic",
+    name: "private records alone",
+    paper: "Target only, logistic",
     summary: "Two classes told apart by noisy gradient descent on the private records alone: the \
               baseline that public data have to improve on.",
     task: Task::Classification,
@@ -140,9 +142,6 @@ impl Method for TargetOnly {
             };
             let records =
                 |data: Arc<Dataset>| labels(&data).map(|labels| Records::new(data, labels));
-            // Without a curvature a step of the descent is a plain gradient step.
-            let motion = Motion { pull: 0.0, damping: 1.0, step_size: settings.step_size };
-            let flat = Matrix::zeros(shape.dimension, shape.dimension);
             Ok(Box::new(Adaptation {
                 steps: settings.steps,
                 average: settings.average,
@@ -152,7 +151,7 @@ impl Method for TargetOnly {
                 private: private
                     .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,
-                descent: Descent::new(Vector::zeros(shape.dimension), &flat, motion)?,
+                descent: Descent::plain(Vector::zeros(shape.dimension), settings.step_size),
                 shape,
                 model: None,
             }))

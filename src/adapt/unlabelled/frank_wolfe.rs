@@ -78,7 +78,8 @@ const MODEL_STEP: Setting<ModelStep> = Setting {
 
 static SINGLE_STAGE: Spec = Spec {
     id: "frank_wolfe",
-    name: "Frank–Wolfe",
+    name: "re-weighted record by record",
+    paper: "Frank–Wolfe",
     summary: "Linear regression for a private target without labels: weights on public \
               records and the model are found together, one privately chosen record a round.",
     task: Task::Regression,
@@ -103,7 +104,8 @@ settings! {
 
 static TWO_STAGE: Spec = Spec {
     id: "two_stage_frank_wolfe",
-    name: "Two-stage Frank–Wolfe",
+    name: "re-weighted, then fitted",
+    paper: "Two-stage Frank–Wolfe",
     summary: "Linear regression for a private target without labels: first weights on public \
               records, one privately chosen record a round, then weighted least squares.",
     task: Task::Regression,
@@ -133,6 +135,10 @@ pub struct FrankWolfe;
 pub struct TwoStageFrankWolfe;
 
 impl Method for FrankWolfe {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SINGLE_STAGE
     }
@@ -144,6 +150,10 @@ impl Method for FrankWolfe {
 }
 
 impl Method for TwoStageFrankWolfe {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &TWO_STAGE
     }
@@ -225,7 +235,7 @@ fn plan(
         // Twice the range at the scale of the rounds costs as much as four of them.
         let noise = match noise {
             Allotment::Share(_) => Allotment::Share(4.0),
-            printed @ Allotment::AsPrinted(_) => printed,
+            printed => printed,
         };
         best.announced(what.to_owned(), 1, noise, Adjacency::ReplaceOne)
     }));

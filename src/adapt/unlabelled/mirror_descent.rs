@@ -57,7 +57,8 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "mirror_descent",
-    name: "Two-stage mirror descent",
+    name: "re-weighted by gradients",
+    paper: "Two-stage mirror descent",
     summary: "Linear regression for a private target without labels: weights on public \
               records by noisy gradient steps in the geometry of the simplex, then weighted \
               least squares.",
@@ -95,6 +96,10 @@ settings! {
 pub struct MirrorDescent;
 
 impl Method for MirrorDescent {
+    fn covers_scores(&self) -> bool {
+        false
+    }
+
     fn spec(&self) -> &'static Spec {
         &SPEC
     }

@@ -57,7 +57,8 @@ choices! {
 
 static SPEC: Spec = Spec {
     id: "moment_release",
-    name: "Moment release",
+    name: "public records re-weighted",
+    paper: "Moment release",
     summary: "Linear regression for a private target without labels: its feature moment is \
               released once, and public records are re-weighted to match it.",
     task: Task::Regression,

@@ -120,6 +120,7 @@ impl PaperEvent {
             mechanism,
             count: self.count,
             adjacency: self.adjacency.unwrap_or(usual),
+            held_out: false,
         }
     }
 }

@@ -169,6 +169,9 @@ pub fn read(
             .error(format!("array '{name}' is empty ({})", layout.dimensions()))
             .cure("at least one record is needed"));
     }
+    // Numbers are reckoned with in doubles sooner or later.
+    let doubles = size_of::<f64>().div_ceil(layout.element.size()) as u64;
+    input.check_memory(needed.saturating_mul(doubles))?;
     let mut decoder = Decoder {
         input,
         name,

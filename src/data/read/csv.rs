@@ -14,7 +14,8 @@ use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, Block, Record, Records, not_utf8};
 use crate::data::fingerprint::Fingerprint;
-use crate::data::table::{Column, Table, finite, is_missing};
+use crate::data::missing::lacks_value;
+use crate::data::table::{Column, Ending, Table, finite, is_missing};
 use crate::error::{Error, Result};
 
 /// What can be found to separate cells, the likeliest first.
@@ -65,7 +66,16 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     };
     let has_header = dialect.names.is_empty();
     let Piece { columns, lines, content, .. } = sheet.columns(records, &names, has_header)?;
-    Table::with_content(input.origin.clone(), names, columns, lines, content)
+    let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
+    // In a public file such a row is an error.
+    if input.forgiving {
+        table.ending = match table.rows().checked_sub(1) {
+            Some(last) if table.columns.iter().all(|it| lacks_value(it.cell(last))) => Ending::Row,
+            _ if input.ends_open() => Ending::Line,
+            _ => Ending::Whole,
+        };
+    }
+    Ok(table)
 }
 
 /// How many comment lines stand before the table, as in the files of UCI
@@ -123,6 +133,10 @@ struct LateText {
     rows: usize,
 }
 
+/// Bytes of a text in memory, and of what is kept for each row: its line and its fingerprint.
+const TEXT: usize = 56;
+const ROW: usize = 40;
+
 /// A block and what was made of it; or of all blocks so far.
 struct Piece {
     block: Block,
@@ -149,12 +163,19 @@ impl Default for Piece {
 impl Piece {
     /// Makes room for as many rows as the whole file will probably have: to double
     /// whenever it is full would take twice the memory.
-    fn reserve(&mut self, rows: f64, input: &Input) {
+    fn reserve(&mut self, rows: f64, input: &Input) -> Result<()> {
         let here = self.lines.len();
         // Every cell takes a byte that separates it, at least.
         let most = input.most_bytes() / self.columns.len().max(1) as u64;
         let more = ((rows * 1.02) as usize).min(most as usize).saturating_sub(here);
         let more = more.max(here / 16);
+        let cells = self.columns.iter().map(|column| match column {
+            Column::Text(_) => TEXT,
+            _ => size_of::<f64>(),
+        });
+        // Every row has its line and, later, its fingerprint.
+        let row = cells.sum::<usize>() + ROW;
+        input.check_memory((here + more) as u64 * row as u64)?;
         self.lines.reserve_exact(more);
         for column in &mut self.columns {
             match column {
@@ -163,6 +184,7 @@ impl Piece {
                 Column::Vectors(_) => {}
             }
         }
+        Ok(())
     }
 }
 
@@ -452,7 +474,7 @@ impl<'a> Sheet<'_, 'a> {
     fn append(&self, piece: &mut Piece, all: &mut Piece, late: &mut Vec<LateText>) -> Result<()> {
         let (before, rows) = (all.lines.len(), piece.lines.len());
         if all.lines.capacity() - before < rows {
-            all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input);
+            all.reserve((before + rows) as f64 / piece.block.share.max(1e-9), self.input)?;
         }
         let mut turned = Vec::new();
         for (index, (part, whole)) in piece.columns.iter_mut().zip(&mut all.columns).enumerate() {

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use flate2::read::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Deflate makes at most 1032 bytes of one, so a header that promises more lies.
 const MOST_UNPACKED: u64 = 1032;
@@ -55,6 +56,8 @@ pub struct Input<'a> {
     packed: bool,
     /// A record that cannot be read becomes one without values (see [`super::read_private`]).
     pub forgiving: bool,
+    /// A text ended within a line.
+    ends_open: AtomicBool,
     progress: Mutex<&'a mut dyn Progress>,
     /// How far the file has been read, at the most.
     reached: AtomicU64,
@@ -101,6 +104,7 @@ impl<'a> Input<'a> {
             start: Vec::new(),
             packed: false,
             forgiving: false,
+            ends_open: AtomicBool::new(false),
             progress: Mutex::new(progress),
             reached: AtomicU64::new(0),
             given: AtomicU64::new(0),
@@ -117,6 +121,16 @@ impl<'a> Input<'a> {
         }
         input.start = start;
         Ok(input)
+    }
+
+    /// The last byte of a text has been read.
+    pub fn note_end(&self, last: u8) {
+        self.ends_open.store(!matches!(last, b'\n' | b'\r'), Ordering::Relaxed);
+    }
+
+    /// Whether a text that was read to its end has none behind its last line.
+    pub fn ends_open(&self) -> bool {
+        self.ends_open.load(Ordering::Relaxed)
     }
 
     /// The first bytes, unpacked.
@@ -141,6 +155,11 @@ impl<'a> Input<'a> {
     /// The most bytes that `packed` deflated bytes can become.
     pub fn most_inflated(packed: u64) -> u64 {
         packed.saturating_mul(MOST_UNPACKED).saturating_add(64)
+    }
+
+    /// Refuses a table that would take so many bytes where there is no room for it.
+    pub fn check_memory(&self, bytes: u64) -> Result<()> {
+        memory::check(bytes).map_err(|error| error.at(self.origin.clone()))
     }
 
     /// What share of the file has been read so far.

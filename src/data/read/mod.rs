@@ -35,6 +35,7 @@ mod records;
 pub mod safetensors;
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use self::csv::Dialect;
@@ -144,6 +145,17 @@ pub fn read_private_bytes(origin: &str, bytes: &[u8], reading: &Reading) -> Resu
     let mut input = Input::of_bytes(origin, bytes, &mut nobody)?;
     input.forgiving = true;
     finish(&input, table(&input, &extension(Path::new(origin)), reading))
+}
+
+/// The first bytes of a file, unpacked where it is compressed, and whether they are all of it.
+pub fn beginning(path: &Path, most: u64) -> Result<(Vec<u8>, bool)> {
+    let mut nobody = Unwatched;
+    let input = Input::open(path, &mut nobody)?;
+    let mut bytes = Vec::new();
+    input.plain().take(most + 1).read_to_end(&mut bytes).map_err(|error| input.io(&error))?;
+    let whole = bytes.len() as u64 <= most;
+    bytes.truncate(most as usize);
+    Ok((bytes, whole))
 }
 
 /// What a file is.

@@ -210,6 +210,9 @@ impl<'i, 'a> Blocks<'i, 'a> {
             }
         }
         bytes.truncate(end);
+        if let Some(last) = bytes.last().filter(|_| self.finished) {
+            self.input.note_end(*last);
+        }
         if let Some(at) = memchr(0, &bytes[before..]) {
             let line = self.line + line_ends(&bytes[..before + at]);
             // Behind the first line it is one record's fault.

@@ -2,6 +2,7 @@
 
 use super::event::{Adjacency, Event, Mechanism, Noise, Query, QueryKind, Rule};
 use super::pair::Pair;
+use super::repeats::{Repeated, SLACK};
 use super::subsampling::{Subsampled, View};
 use crate::error::{Error, Result};
 
@@ -42,6 +43,11 @@ fn dominating_mechanism(
                 Pair::Gaussian { mu: times * mu }
             };
             (pair, on_grid)
+        }
+        QueryKind::Repeated(repeats) => {
+            repeats.check()?;
+            let slack = on_grid * (SLACK + f64::from(repeats.shape));
+            (Pair::Repeated(Repeated::new(ratio("σ")?, repeats)), slack)
         }
         // The curve of discrete noise connects dots of the continuous one, 2·grid/b apart,
         // which lies below the curve of one (grid/b)²/2 stronger.

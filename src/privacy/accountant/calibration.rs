@@ -23,6 +23,9 @@
 //! linear. The contour integral, where it converges, is so close to the bound and so cheap
 //! that it says where to begin: then one or two bounds are enough.
 //!
+//! A release of held-out records that training covers (see [`super::held_out`]) gets the least
+//! noise that costs nothing beside the others.
+//!
 //! Releases with printed noise keep it. The others are calibrated so that all together
 //! meet the target; if the printed ones exceed it by themselves, the others are
 //! calibrated as if they were alone, and the guarantee says what it comes to.
@@ -34,9 +37,10 @@ use super::event::{
 };
 use super::gaussian;
 use super::guarantee::{Coverage, Guarantee};
+use super::held_out;
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::numeric::special::least;
+use crate::numeric::special;
 use crate::privacy::Release;
 use crate::privacy::mechanism::{
     DirectionMechanism, DiscreteGaussian, ExponentialMechanism, NoisyMaximum, PermuteAndFlip,
@@ -59,6 +63,8 @@ const GUESSED: f64 = 2e-4;
 /// Where ε jumps, what is closer together than this is the same noise.
 const SAME: f64 = 3e-5;
 const ROUNDS: u32 = 40;
+/// A little more noise than training covers, so that rounding leaves nothing over.
+const WELL_COVERED: f64 = 1.0 + 1e-9;
 
 /// A plan with its noise: the events that will be drawn and what they guarantee. Only this
 /// crate makes one, by [`calibrate`] or for rehearsals: made-up noise cannot be drawn with.
@@ -107,6 +113,7 @@ impl Calibrated {
             mechanism: release.query.with(Noise::NONE),
             count: release.count,
             adjacency: release.adjacency,
+            held_out: release.held_out,
         };
         let guarantee = Guarantee {
             epsilon: f64::INFINITY,
@@ -127,8 +134,11 @@ impl Calibrated {
 pub fn calibrate(releases: &[PlannedRelease], target: Target) -> Result<Calibrated> {
     let target = target.checked()?;
     validate_plan(releases)?;
-    let (shared, printed): (Vec<_>, Vec<_>) =
-        releases.iter().cloned().partition(|release| share_of(release).is_some());
+    let of_kind = |kept: &dyn Fn(&PlannedRelease) -> bool| -> Vec<PlannedRelease> {
+        releases.iter().filter(|release| kept(release)).cloned().collect()
+    };
+    let shared = of_kind(&|release| share_of(release).is_some());
+    let printed = of_kind(&is_printed);
     if shared.is_empty() {
         return finish(releases, target, 1.0);
     }
@@ -171,15 +181,17 @@ fn exactly(releases: &[PlannedRelease], target: Target) -> Result<f64> {
     let ideal = gaussian::mu(target.epsilon, target.delta);
     // At half the μ, all that rounding costs is paid for, or nothing can pay for it.
     // Printed noise takes its part of μ²: then there is no telling.
-    let all_shared = releases.iter().all(|release| share_of(release).is_some());
-    let (low, high) = (0.999 / ideal, if all_shared { 2.0 } else { FARTHEST } / ideal);
+    let any_printed = releases.iter().any(is_printed);
+    // What training covers takes no part of μ², whatever its share.
+    let least = if releases.iter().any(|release| release.held_out) { 1e-3 } else { 0.999 };
+    let (low, high) = (least / ideal, if any_printed { FARTHEST } else { 2.0 } / ideal);
     events(releases, high)?;
     let (epsilon, delta) = (target.epsilon * (1.0 - MARGIN), target.delta * (1.0 - MARGIN));
     let meets = |inverse_mu: f64| {
         let sum = events(releases, inverse_mu).and_then(|events| Composition::of(&events));
         sum.and_then(|sum| sum.delta(epsilon)).is_ok_and(|reached| reached <= delta)
     };
-    least(low, high, meets).ok_or_else(|| too_many_numbers(target))
+    special::least(low, high, meets).ok_or_else(|| too_many_numbers(target))
 }
 
 /// A 1/μ that is proven to meet the target, with at most a little more noise than
@@ -285,6 +297,11 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
         return Err(Error::refused("the plan releases nothing")
             .cure("without a release there is nothing to calibrate noise for"));
     }
+    let covers =
+        |release: &PlannedRelease| !release.held_out && release.query.kind == QueryKind::Gaussian;
+    if releases.iter().any(is_covered) && !releases.iter().any(covers) {
+        return Err(nothing_covers());
+    }
     for (index, release) in releases.iter().enumerate() {
         let Query { kind, sensitivity, size } = release.query;
         let at = |error: Error| Err(error.at(format!("release '{}'", release.label)));
@@ -313,6 +330,11 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
         let (number, what) = match release.noise {
             Allotment::Share(share) => (share, "share of the budget"),
             Allotment::AsPrinted(scale) => (scale, "printed scale"),
+            Allotment::Covered if release.held_out && kind == QueryKind::Gaussian => continue,
+            Allotment::Covered => {
+                return at(Error::refused("nothing covers it")
+                    .cure("only Gaussian noise on held-out records is covered by training"));
+            }
         };
         if !(number > 0.0 && number.is_finite()) {
             return at(Error::usage(format!("its {what} is {number}"))
@@ -325,32 +347,68 @@ fn validate_plan(releases: &[PlannedRelease]) -> Result<()> {
 fn share_of(release: &PlannedRelease) -> Option<f64> {
     match release.noise {
         Allotment::Share(share) => Some(share),
-        Allotment::AsPrinted(_) => None,
+        Allotment::AsPrinted(_) | Allotment::Covered => None,
     }
+}
+
+fn is_printed(release: &PlannedRelease) -> bool {
+    matches!(release.noise, Allotment::AsPrinted(_))
+}
+
+fn is_covered(release: &PlannedRelease) -> bool {
+    release.noise == Allotment::Covered
 }
 
 /// The events of a plan whose shared releases together have μ = 1/`inverse_mu`.
 fn events(releases: &[PlannedRelease], inverse_mu: f64) -> Result<Vec<Event>> {
     let whole: f64 = releases.iter().filter_map(share_of).sum();
-    let event = |release: &PlannedRelease| {
-        let wanted = match release.noise {
-            Allotment::Share(share) => {
-                let multiplier = (release.count as f64 * (whole / share)).sqrt() * inverse_mu;
-                Wanted::Multiplier(multiplier)
-            }
-            Allotment::AsPrinted(scale) => Wanted::Scale(scale),
-        };
-        let mechanism = with_noise(release.query, wanted)
-            .map_err(|error| error.at(format!("release '{}'", release.label)))?;
-        Ok(Event {
-            label: release.label.into(),
-            what: release.what.clone(),
-            mechanism,
-            count: release.count,
-            adjacency: release.adjacency,
-        })
+    let own = |release: &PlannedRelease| match release.noise {
+        Allotment::Share(share) => {
+            Wanted::Multiplier((release.count as f64 * (whole / share)).sqrt() * inverse_mu)
+        }
+        Allotment::AsPrinted(scale) => Wanted::Scale(scale),
+        Allotment::Covered => Wanted::Multiplier(inverse_mu),
     };
-    releases.iter().map(event).collect()
+    let paid = releases.iter().filter(|release| !is_covered(release));
+    let paid = paid.map(|release| event(release, own(release))).collect::<Result<Vec<_>>>()?;
+    let covered: Vec<_> = releases.iter().filter(|release| is_covered(release)).cloned().collect();
+    let covered = if covered.is_empty() { Vec::new() } else { cover(&paid, &covered)? };
+    let mut covered = covered.into_iter();
+    let mut paid = paid.into_iter();
+    let all = releases
+        .iter()
+        .filter_map(|release| if is_covered(release) { covered.next() } else { paid.next() });
+    Ok(all.collect())
+}
+
+/// The noise of releases of held-out records that these events of a run cover.
+pub fn cover(run: &[Event], releases: &[PlannedRelease]) -> Result<Vec<Event>> {
+    let drawn: u64 = releases.iter().map(|release| release.count).sum();
+    let mu_squared = held_out::covered(run);
+    if mu_squared == 0.0 {
+        return Err(nothing_covers());
+    }
+    let multiplier = (drawn as f64 / mu_squared).sqrt() * WELL_COVERED;
+    releases.iter().map(|release| event(release, Wanted::Multiplier(multiplier))).collect()
+}
+
+fn nothing_covers() -> Error {
+    Error::refused("no Gaussian noise on training records covers that on held-out records")
+        .cure("give it a share of the budget")
+}
+
+/// A planned release with its noise.
+fn event(release: &PlannedRelease, wanted: Wanted) -> Result<Event> {
+    let mechanism = with_noise(release.query, wanted)
+        .map_err(|error| error.at(format!("release '{}'", release.label)))?;
+    Ok(Event {
+        label: release.label.into(),
+        what: release.what.clone(),
+        mechanism,
+        count: release.count,
+        adjacency: release.adjacency,
+        held_out: release.held_out,
+    })
 }
 
 /// How much noise one release is to get.
@@ -399,9 +457,11 @@ fn with_noise(query: Query, wanted: Wanted) -> Result<Mechanism> {
             DirectionMechanism::with_scale(scale)?;
             selection(scale, DirectionMechanism::range_slack(scale, size))
         }
-        QueryKind::Pure => {
-            return Err(Error::usage("an output of a given ε can be accounted for, not drawn")
-                .cure("plan a release whose noise can be drawn"));
+        QueryKind::Pure | QueryKind::Repeated(_) => {
+            return Err(Error::usage(
+                "an output of a given ε, or of repeats, can be accounted for, not drawn",
+            )
+            .cure("plan a release whose noise can be drawn"));
         }
     };
     Ok(Query { sensitivity, ..query }.with(noise))
@@ -462,6 +522,7 @@ mod tests {
             count,
             noise: Allotment::Share(share),
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }
     }
 
@@ -623,7 +684,7 @@ mod tests {
                     let noise = NoisyMaximum::from_event(scale).unwrap();
                     assert!(sensitivity >= 2.0 + noise.sensitivity_slack());
                 }
-                QueryKind::Pure => panic!(),
+                QueryKind::Pure | QueryKind::Repeated(_) => panic!(),
             }
         }
     }

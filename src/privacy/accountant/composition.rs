@@ -5,6 +5,9 @@
 //! other event is dominated by a pair ([`super::pair`]); of lists with such events
 //! several proven bounds are computed, and the least is the guarantee.
 //!
+//! Of the best of many repeats ([`super::repeats`]) one repeat is added up with the rest; then ε
+//! rises by the surcharges of all of them, and δ is multiplied by their factors.
+//!
 //! Neighbours under zero-out are neighbours under replace-one, too (a null record is a
 //! record), so the sum of a list holds for zero-out as soon as one event does, with the
 //! replace-one numbers of the others. A record that is left blank may be the one before
@@ -66,6 +69,7 @@
 use super::admissible::{LARGEST_RATIO, dominating};
 use super::event::{Adjacency, Event};
 use super::guarantee::{Coverage, Guarantee};
+use super::held_out::counted;
 use super::pair::Pair;
 use super::rdp::Draws;
 use super::selections::Selections;
@@ -117,8 +121,19 @@ impl Composition {
         Self { mu, ..self.clone() }
     }
 
-    /// The sum of these events; refused where one cannot be accounted for.
+    /// The sum of these events; refused where one cannot be accounted for. Of a list that holds
+    /// releases of held-out records it takes all others for their run: of several runs, add up
+    /// what each is [`counted`] for.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self> {
+        let events: Vec<&Event> = events.into_iter().collect();
+        if events.iter().any(|event| event.held_out) {
+            let run: Vec<Event> = events.into_iter().cloned().collect();
+            return Self::of_counted(&counted(&run).iter().collect::<Vec<_>>());
+        }
+        Self::of_counted(&events)
+    }
+
+    fn of_counted(events: &[&Event]) -> Result<Self> {
         let (mut mu_squared, mut roundings) = (0.0, 8.0);
         let mut sum = Self::gaussian(0.0, Adjacency::ReplaceOne);
         for event in events {
@@ -154,6 +169,17 @@ impl Composition {
         Ok(sum)
     }
 
+    /// Nothing but Gaussian noise for all records.
+    pub(super) fn is_gaussian(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// Gaussian noise that reveals no more than that of `other`.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let gaussian = self.is_gaussian() && other.is_gaussian();
+        gaussian && self.mu <= other.mu && self.discretisation <= other.discretisation
+    }
+
     /// What a run guarantees that drew `drawn` of what it had `planned`: if that is less,
     /// it may have ended because of its outputs.
     pub fn of_run(drawn: &[Event], planned: &[Event], delta: f64) -> Result<Guarantee> {
@@ -164,6 +190,45 @@ impl Composition {
         let part = Self::of(drawn)?.gate(delta)?;
         // A run that ended early tells less than the whole of it would have told.
         Ok(if part.epsilon <= whole.epsilon { part } else { whole })
+    }
+
+    /// One repeat in place of the best of many, and what this adds to ε and to log δ; `None` where
+    /// nothing is repeated.
+    fn one_repeat(&self) -> Option<(Self, f64, f64)> {
+        let (mut epsilon, mut log_factor, mut squares) = (0.0, 0.0, self.mu * self.mu);
+        let repeated = |(pair, count): &Draws| match pair {
+            Pair::Repeated(it) => Some((*it, *count as f64)),
+            _ => None,
+        };
+        for (it, count) in self.others.iter().filter_map(repeated) {
+            epsilon += count * it.surcharge;
+            log_factor += count * it.log_factor;
+            squares += count * it.mu * it.mu;
+        }
+        let others: Vec<Draws> =
+            self.others.iter().filter(|it| repeated(it).is_none()).copied().collect();
+        let terms = (self.others.len() + 4) as f64;
+        let up = 1.0 + terms * f64::EPSILON;
+        let one = Self { mu: squares.sqrt() * up, others, ..self.clone() };
+        (one.others.len() < self.others.len()).then_some((one, epsilon * up, log_factor * up))
+    }
+
+    /// What `of` says of one repeat, for the best of them all.
+    fn of_best(
+        &self,
+        delta: f64,
+        of: impl FnOnce(&Self, f64) -> Result<Guarantee>,
+    ) -> Option<Result<Guarantee>> {
+        let (one, surcharge, log_factor) = self.one_repeat()?;
+        let share = delta * (-log_factor).exp() * (1.0 - ROUNDING);
+        Some(of(&one, share).map(|guarantee| Guarantee {
+            epsilon: (guarantee.epsilon + self.real(surcharge)) * (1.0 + ROUNDING),
+            // How much less would do is not known.
+            epsilon_lower: 0.0,
+            delta,
+            bound: format!("{}, best of many repeats", guarantee.bound),
+            ..guarantee
+        }))
     }
 
     /// All of it, as seen when the record is in the first hypothesis.
@@ -189,6 +254,12 @@ impl Composition {
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Err(Error::usage(format!("ε must be at least 0, and is {epsilon}")));
+        }
+        if let Some((one, surcharge, log_factor)) = self.one_repeat() {
+            // A little less than was added, so that both agree.
+            let left = epsilon * (1.0 - 0.9 * ROUNDING) - self.real(surcharge);
+            let delta = if left < 0.0 { 1.0 } else { one.delta(left)? };
+            return Ok((delta * log_factor.exp() * (1.0 + 0.5 * ROUNDING)).min(1.0));
         }
         Ok(self.delta_on(&self.curves(), epsilon, 0.0))
     }
@@ -235,6 +306,9 @@ impl Composition {
     /// The best proven ε at this δ, for these events planned in advance.
     pub fn guarantee(&self, delta: f64) -> Result<Guarantee> {
         check_delta(delta)?;
+        if let Some(best) = self.of_best(delta, Self::guarantee) {
+            return best;
+        }
         if self.others.is_empty() {
             return Ok(self.gaussian_guarantee(delta, Coverage::FixedPlan));
         }
@@ -317,6 +391,9 @@ impl Composition {
     /// the sums, and of all orders of RDP; never below [`Self::guarantee`].
     pub fn running(&self, delta: f64) -> Result<Guarantee> {
         check_delta(delta)?;
+        if let Some(best) = self.of_best(delta, Self::running) {
+            return best;
+        }
         if self.others.is_empty() {
             return Ok(self.gaussian_guarantee(delta, Coverage::FixedPlan));
         }
@@ -348,6 +425,9 @@ impl Composition {
     /// cross-check, and a guess that is cheap.
     pub fn converged(&self, delta: f64) -> Result<f64> {
         check_delta(delta)?;
+        if let Some((one, surcharge, log_factor)) = self.one_repeat() {
+            return Ok(one.converged(delta * (-log_factor).exp())? + self.real(surcharge));
+        }
         let share = self.ideal_delta(delta);
         let mut largest: f64 = 0.0;
         for parts in self.directions().iter().filter(|parts| !parts.is_empty()) {
@@ -358,6 +438,9 @@ impl Composition {
 
     /// About what [`Self::guarantee`] says, and much cheaper.
     pub(super) fn guess(&self, delta: f64) -> Result<f64> {
+        if let Some((one, surcharge, log_factor)) = self.one_repeat() {
+            return Ok(one.guess(delta * (-log_factor).exp())? + surcharge);
+        }
         let share = self.ideal_delta(delta);
         let mut guess = 0.0_f64;
         for curve in self.curves().losses {
@@ -434,6 +517,7 @@ mod tests {
             mechanism: QueryKind::Gaussian.query(sensitivity, 5).with(Noise::ideal(sigma)),
             count,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }
     }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::repeats::Repeats;
 use super::written::Written;
 
 /// Which datasets count as neighbours. A sensitivity is meaningless without it.
@@ -44,6 +45,8 @@ pub struct PlannedRelease {
     pub noise: Allotment,
     /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
+    /// It sees only records that no other release of its run sees: see [`super::held_out`].
+    pub held_out: bool,
 }
 
 /// How much noise a planned release gets.
@@ -56,6 +59,9 @@ pub enum Allotment {
     /// selection; absolute units), whatever it guarantees: for reproduction only. The
     /// accountant says what it does guarantee.
     AsPrinted(f64),
+    /// Of a release of held-out records: as much as makes it free, beside the Gaussian noise of
+    /// all other releases.
+    Covered,
 }
 
 /// What one draw asks of the data, and how far a neighbour can move the answer.
@@ -94,6 +100,9 @@ pub enum QueryKind {
     /// form of one unit vector than another's, max uᵀΔu − min uᵀΔu for a change Δ of the
     /// matrix; ε₀ = sensitivity/scale.
     Direction,
+    /// The best of a random number of repeats of a Gaussian mechanism: sensitivity and scale are
+    /// those of one repeat. The account of a choice; what a repeat draws stands elsewhere.
+    Repeated(Repeats),
     /// Anything that is ε-differentially private with ε = sensitivity/scale; for accounts,
     /// never drawn.
     Pure,
@@ -157,6 +166,9 @@ impl Query {
             }
             QueryKind::Selection(_) => format!("one of {size}"),
             QueryKind::Direction => format!("one direction in {size} dimensions"),
+            QueryKind::Repeated(repeats) => {
+                format!("the best of about {:.0} repeats", repeats.mean())
+            }
             QueryKind::Pure => "an output".to_owned(),
         }
     }
@@ -176,6 +188,9 @@ pub struct Event {
     pub count: u64,
     /// Which neighbours its sensitivity is for.
     pub adjacency: Adjacency,
+    /// It sees only records that no other release of its run sees: see [`super::held_out`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held_out: bool,
 }
 
 /// A query and the noise that hides its answer.
@@ -193,7 +208,7 @@ impl Mechanism {
     pub fn noise_length(&self) -> f64 {
         let numbers = self.query.size as f64;
         let square = match self.query.kind {
-            QueryKind::Gaussian | QueryKind::SampledSum { .. } => numbers,
+            QueryKind::Gaussian | QueryKind::SampledSum { .. } | QueryKind::Repeated(_) => numbers,
             QueryKind::Laplace => 2.0 * numbers,
             QueryKind::Selection(_) | QueryKind::Direction | QueryKind::Pure => 1.0,
         };

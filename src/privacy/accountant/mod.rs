@@ -4,8 +4,9 @@
 //! [`composition`] adds events up and takes the best of several proven bounds:
 //! `gaussian` (the closed form), `pld` (privacy losses on a `lattice`, composed by
 //! FFT, with an interval), `selections` of one size and `rdp`. `contour` computes converged
-//! values, which are not bounds. `gate` adds up what stays valid when later events depend on
-//! earlier outputs, and [`calibration`] turns a plan and a [`target`] (ε, δ) into noise scales.
+//! values, which are not bounds. `held_out` says what a release of held-out records counts for,
+//! and `repeats` what it costs to keep the best of many repeats. `gate` adds up what stays valid
+//! when later events depend on earlier outputs, and [`calibration`] turns a plan and a [`target`] (ε, δ) into noise scales.
 //! `written` is how events stand in files.
 
 mod admissible;
@@ -16,6 +17,7 @@ pub mod event;
 mod gate;
 pub(crate) mod gaussian;
 pub mod guarantee;
+mod held_out;
 mod lattice;
 mod pair;
 mod pld;
@@ -24,15 +26,18 @@ mod properties;
 mod rdp;
 #[cfg(test)]
 mod reference;
+mod repeats;
 mod selections;
 mod subsampling;
 pub mod target;
 mod written;
 
-pub use calibration::{Calibrated, calibrate};
+pub use calibration::{Calibrated, calibrate, cover};
 pub use composition::Composition;
 pub use event::{
     Adjacency, Allotment, Event, Mechanism, Noise, PlannedRelease, Query, QueryKind, Rule,
 };
 pub use guarantee::{Coverage, Guarantee, round_up};
-pub use target::Target;
+pub use held_out::counted;
+pub use repeats::{Repeats, best_of};
+pub use target::{Target, delta_words};

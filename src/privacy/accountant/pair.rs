@@ -20,6 +20,7 @@ use realfft::num_complex::Complex;
 
 use super::gaussian;
 use super::lattice::{Cells, spread};
+use super::repeats::Repeated;
 use super::subsampling::Subsampled;
 use crate::numeric::special::normal_tails;
 
@@ -28,11 +29,22 @@ const REACH: f64 = 9.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pair {
-    Gaussian { mu: f64 },
+    Gaussian {
+        mu: f64,
+    },
     Subsampled(Subsampled),
-    Laplace { epsilon: f64 },
-    BoundedRange { epsilon: f64 },
-    Response { epsilon: f64 },
+    Laplace {
+        epsilon: f64,
+    },
+    BoundedRange {
+        epsilon: f64,
+    },
+    Response {
+        epsilon: f64,
+    },
+    /// Not a pair by itself: a bound on its moments. What else is known of it,
+    /// [`super::composition`] takes apart.
+    Repeated(Repeated),
 }
 
 impl Pair {
@@ -41,6 +53,7 @@ impl Pair {
         match *self {
             Self::Gaussian { mu } => 0.5 * theta * (theta + 1.0) * mu * mu,
             Self::Subsampled(subsampled) => subsampled.log_moment(theta),
+            Self::Repeated(repeated) => repeated.log_moment(theta),
             Self::Laplace { epsilon } => {
                 let top = ((theta + 1.0) / (2.0 * theta + 1.0)).ln();
                 theta * epsilon
@@ -90,7 +103,7 @@ impl Pair {
         let twice = z * 2.0 + 1.0;
         match *self {
             Self::Gaussian { mu } => Some((z * (z + 1.0) * (0.5 * mu * mu) - shift).exp()),
-            Self::Subsampled(_) => None,
+            Self::Subsampled(_) | Self::Repeated(_) => None,
             Self::Laplace { epsilon } => {
                 Some(((z + 1.0) * up(epsilon) + z * down(epsilon)) / twice)
             }
@@ -108,6 +121,7 @@ impl Pair {
         let exact = match *self {
             Self::Gaussian { mu } => gaussian::log_delta(mu, epsilon).exp(),
             Self::Subsampled(subsampled) => subsampled.delta(epsilon),
+            Self::Repeated(_) => return None,
             Self::Laplace { epsilon: ratio } => -(0.5 * (epsilon - ratio)).min(0.0).exp_m1(),
             Self::BoundedRange { epsilon: range } => {
                 let part = -(0.5 * (epsilon - range)).min(0.0).exp_m1();
@@ -136,6 +150,7 @@ impl Pair {
         match *self {
             Self::Gaussian { mu } if mu > 0.0 => f64::INFINITY,
             Self::Gaussian { .. } => 0.0,
+            Self::Repeated(_) => f64::INFINITY,
             Self::Subsampled(subsampled) => subsampled.largest_loss(),
             Self::Laplace { epsilon }
             | Self::BoundedRange { epsilon }
@@ -162,6 +177,7 @@ impl Pair {
                 Some(Cells { lost: 2.0 * normal_tails(REACH).1, ..cells })
             }
             Self::Subsampled(subsampled) => subsampled.cells(theta, step, negligible),
+            Self::Repeated(_) => None,
             Self::Laplace { epsilon } => {
                 // Losses between ±ε₀ have the density ¼e^{−(ε₀ − ℓ)/2}.
                 let mut cells = inside(epsilon, step, |a, b| {

@@ -8,7 +8,14 @@ use super::{
 };
 
 fn event(mechanism: Mechanism, count: u64, adjacency: Adjacency) -> Event {
-    Event { label: "release".into(), what: String::new(), mechanism, count, adjacency }
+    Event {
+        label: "release".into(),
+        what: String::new(),
+        mechanism,
+        count,
+        adjacency,
+        held_out: false,
+    }
 }
 
 /// With noise of scale 1.

@@ -32,7 +32,14 @@ fn event(value: &Value, adjacency: Adjacency) -> Event {
     };
     let mechanism = query.with(Noise::ideal(scale));
     let count = value["steps"].as_u64().unwrap();
-    Event { label: "release".into(), what: String::new(), mechanism, count, adjacency }
+    Event {
+        label: "release".into(),
+        what: String::new(),
+        mechanism,
+        count,
+        adjacency,
+        held_out: false,
+    }
 }
 
 pub fn cases() -> Vec<Case> {

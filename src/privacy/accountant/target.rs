@@ -44,6 +44,11 @@ impl Target {
     }
 }
 
+/// δ as people read it; a pure ε has none.
+pub fn delta_words(delta: f64) -> String {
+    if delta == 0.0 { "0".to_owned() } else { format!("{delta:e}") }
+}
+
 fn number(text: &str, symbol: &str, check: fn(f64) -> Result<()>) -> Result<f64> {
     let number = text.trim().parse().unwrap_or(f64::NAN);
     check(number).map(|()| number).map_err(|error| {

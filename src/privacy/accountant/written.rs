@@ -4,18 +4,61 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::{Mechanism, Noise, QueryKind, Rule};
+use super::repeats::Repeats;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Written {
-    Gaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64 },
-    SubsampledGaussian { sensitivity: f64, sigma: f64, grid: f64, coordinates: u64, rate: f64 },
-    Laplace { sensitivity: f64, scale: f64, grid: f64, coordinates: u64 },
-    Selection { range: f64, scale: f64, candidates: u64 },
-    PermuteAndFlip { range: f64, scale: f64, candidates: u64 },
-    Direction { range: f64, scale: f64, dimension: u64 },
-    NoisySelection { sensitivity: f64, scale: f64, candidates: u64 },
-    Pure { epsilon: f64 },
+    Gaussian {
+        sensitivity: f64,
+        sigma: f64,
+        grid: f64,
+        coordinates: u64,
+    },
+    SubsampledGaussian {
+        sensitivity: f64,
+        sigma: f64,
+        grid: f64,
+        coordinates: u64,
+        rate: f64,
+    },
+    Laplace {
+        sensitivity: f64,
+        scale: f64,
+        grid: f64,
+        coordinates: u64,
+    },
+    Selection {
+        range: f64,
+        scale: f64,
+        candidates: u64,
+    },
+    PermuteAndFlip {
+        range: f64,
+        scale: f64,
+        candidates: u64,
+    },
+    Direction {
+        range: f64,
+        scale: f64,
+        dimension: u64,
+    },
+    NoisySelection {
+        sensitivity: f64,
+        scale: f64,
+        candidates: u64,
+    },
+    RepeatedGaussian {
+        sensitivity: f64,
+        sigma: f64,
+        grid: f64,
+        coordinates: u64,
+        shape: u32,
+        stop: f64,
+    },
+    Pure {
+        epsilon: f64,
+    },
 }
 
 impl From<Mechanism> for Written {
@@ -35,6 +78,9 @@ impl From<Mechanism> for Written {
             }
             QueryKind::Selection(Rule::NoisyMaximum) => {
                 Self::NoisySelection { sensitivity, scale, candidates }
+            }
+            QueryKind::Repeated(Repeats { shape, stop }) => {
+                Self::RepeatedGaussian { sensitivity, sigma: scale, grid, coordinates, shape, stop }
             }
             QueryKind::Direction => Self::Direction { range, scale, dimension: size },
             QueryKind::Pure => Self::Pure { epsilon: sensitivity / scale },
@@ -69,6 +115,10 @@ impl From<Written> for Mechanism {
             Written::NoisySelection { sensitivity, scale, candidates } => {
                 of(QueryKind::Selection(Rule::NoisyMaximum), sensitivity, candidates, scale, 0.0)
             }
+            Written::RepeatedGaussian { sensitivity, sigma, grid, coordinates, shape, stop } => {
+                let kind = QueryKind::Repeated(Repeats { shape, stop });
+                of(kind, sensitivity, coordinates, sigma, grid)
+            }
             // Over a scale of 1, so that ε comes back to the last bit.
             Written::Pure { epsilon } => of(QueryKind::Pure, epsilon, 1, 1.0, 0.0),
         }
@@ -79,8 +129,8 @@ impl From<Written> for Mechanism {
 mod tests {
     use super::*;
 
-    /// One of each kind, as version 0.1 wrote them.
-    const OF_0_1: [&str; 8] = [
+    /// One of each kind, as builds before this one wrote them.
+    const WRITTEN: [&str; 9] = [
         r#"{"gaussian":{"sensitivity":0.0012247446803080226,"sigma":0.017923791776411235,"grid":5.820766091346741e-11,"coordinates":3}}"#,
         r#"{"subsampled_gaussian":{"sensitivity":1.0,"sigma":2.5,"grid":0.0,"coordinates":5,"rate":0.1}}"#,
         r#"{"laplace":{"sensitivity":1.0,"scale":3.0,"grid":9.313225746154785e-10,"coordinates":5}}"#,
@@ -89,12 +139,13 @@ mod tests {
         r#"{"direction":{"range":0.2,"scale":1.0,"dimension":9}}"#,
         r#"{"noisy_selection":{"sensitivity":0.03,"scale":1.0,"candidates":9}}"#,
         r#"{"pure":{"epsilon":0.1}}"#,
+        r#"{"repeated_gaussian":{"sensitivity":0.14,"sigma":1.0,"grid":3.725290298461914e-9,"coordinates":7,"shape":2,"stop":0.125}}"#,
     ];
 
     #[test]
-    fn what_version_0_1_wrote_is_read_and_written_again_byte_for_byte() {
-        let read = OF_0_1.map(|text| serde_json::from_str::<Mechanism>(text).unwrap());
-        for (text, mechanism) in OF_0_1.iter().zip(&read) {
+    fn what_was_written_before_is_read_and_written_again_byte_for_byte() {
+        let read = WRITTEN.map(|text| serde_json::from_str::<Mechanism>(text).unwrap());
+        for (text, mechanism) in WRITTEN.iter().zip(&read) {
             assert_eq!(serde_json::to_string(mechanism).unwrap(), *text);
         }
         for (one, mechanism) in read.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::book::Book;
 use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
 use crate::error::Result;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee};
+use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted};
 
 /// How a run stands in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl RunRecord {
         }
     }
 
-    /// What counts as spent: the granted events with their charged draws.
+    /// The granted events with their charged draws.
     pub fn charged_events(&self) -> Vec<Event> {
         let events = self.grant.events.iter().zip(&self.charged);
         let charged = events.filter(|(_, draws)| **draws > 0);
@@ -124,9 +124,9 @@ impl Account {
         known.any(|known| known.has_rows_of(dataset))
     }
 
-    /// All charged events (count = charged draws).
+    /// What all runs count for (count = charged draws).
     pub fn charged_events(&self) -> Vec<Event> {
-        self.runs.iter().flat_map(RunRecord::charged_events).collect()
+        self.runs.iter().flat_map(|run| counted(&run.charged_events())).collect()
     }
 
     /// Everything charged so far.
@@ -170,9 +170,9 @@ impl Account {
     pub(super) fn with_events(&self, events: &[Event], runs: u64) -> Result<Composition> {
         let mut all = self.charged_events();
         all.extend(
-            events
-                .iter()
-                .map(|event| Event { count: event.count.saturating_mul(runs), ..event.clone() }),
+            counted(events)
+                .into_iter()
+                .map(|event| Event { count: event.count.saturating_mul(runs), ..event }),
         );
         Composition::of(&all)
     }
@@ -181,12 +181,12 @@ impl Account {
     /// been free.
     pub fn beside_the_total(&self) -> Option<String> {
         let last = self.unprotected.last()?;
-        let times = match self.unprotected.len() {
-            1 => "once".to_owned(),
-            many => format!("{many} times"),
+        let choices = match self.unprotected.len() {
+            1 => "one choice".to_owned(),
+            many => format!("{many} choices"),
         };
         Some(format!(
-            "{times} outside every guarantee, ε unstated: {} (last {})",
+            "{choices} by exact numbers, which no ε covers: {} (last {})",
             last.what, last.time
         ))
     }

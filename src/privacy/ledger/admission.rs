@@ -5,7 +5,7 @@ use super::delta;
 use super::entry::{Budget, Grant};
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::target::check_delta;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Target, round_up};
+use crate::privacy::accountant::{Adjacency, Composition, Event, Target, counted, round_up};
 
 impl Account {
     /// Would these further events stay within the budget? The refusal names the
@@ -55,7 +55,7 @@ impl Account {
         }
         let budget = self.open_budget()?;
         let total = |grants: &[Grant]| -> Result<f64> {
-            let events: Vec<Event> = grants.iter().flat_map(|it| it.events.clone()).collect();
+            let events: Vec<Event> = grants.iter().flat_map(|it| counted(&it.events)).collect();
             Ok(self.with_events(&events, 1)?.gate(budget.delta)?.epsilon)
         };
         let all = total(grants)?;
@@ -365,6 +365,7 @@ mod tests {
                 count: 60,
                 noise: Allotment::Share(1.0),
                 adjacency: Adjacency::ReplaceOne,
+                held_out: false,
             };
             calibrate(&[release], Target { epsilon, delta: 1e-5 }).unwrap()
         };

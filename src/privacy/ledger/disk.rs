@@ -5,21 +5,11 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use jiff::Timestamp;
-
 use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
 use super::entry::{Line, RunId};
+use super::lock::{self, Exclusive, Shared};
 use crate::error::{Error, Result};
 use crate::files::{self, private};
-
-/// Proof that no other handle reads or writes the ledger while it lives.
-#[derive(Debug)]
-pub(super) struct Exclusive(#[expect(dead_code, reason = "closing the file unlocks it")] File);
-
-/// Proof that no other handle writes the ledger while it lives. Empty where
-/// nothing was ever written.
-#[derive(Debug)]
-pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
 
 /// Names the time since this machine was started; `None` where the system does not tell.
 fn boot() -> Option<&'static str> {
@@ -60,19 +50,12 @@ impl Disk {
 
     pub fn lock(&self) -> Result<Exclusive> {
         let path = self.directory.join("ledger.lock");
-        let locked = private().write(true).create(true).truncate(false).open(&path);
-        let locked = locked.and_then(|file| file.lock().map(|()| file));
-        locked.map(Exclusive).map_err(|e| Error::io("lock the ledger", &path, &e))
+        lock::exclusive(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
-    /// Reading needs no right to write: without a lock file there is no writer.
     pub fn lock_shared(&self) -> Result<Shared> {
         let path = self.directory.join("ledger.lock");
-        match File::open(&path).and_then(|file| file.lock_shared().map(|()| file)) {
-            Ok(file) => Ok(Shared(Some(file))),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Shared(None)),
-            Err(e) => Err(Error::io("lock the ledger", &path, &e)),
-        }
+        lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
     pub fn confirmed(&self) -> Result<Confirmed> {
@@ -259,7 +242,7 @@ impl Disk {
 
     /// A new file with these bytes, named by the time.
     fn set_aside(&self, prefix: &str, suffix: &str, bytes: &[u8]) -> Result<PathBuf> {
-        let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let time = crate::clock::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let mut name = format!("{prefix}{time}{suffix}");
         let mut times = 1;
         loop {

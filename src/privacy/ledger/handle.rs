@@ -11,9 +11,10 @@ use rand::rngs::SysRng;
 use super::account::RunRecord;
 use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
-use super::disk::{Disk, Exclusive};
+use super::disk::Disk;
 use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 use super::flaw::Flaw;
+use super::lock::Exclusive;
 use super::traces;
 use super::witness::{Held, Note, Witness};
 use crate::error::{Error, Result};
@@ -581,6 +582,6 @@ fn unused_id(book: &Book) -> Result<AccountId> {
 
 /// UTC, to the second.
 fn now() -> String {
-    let now = Timestamp::now();
+    let now = crate::clock::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }

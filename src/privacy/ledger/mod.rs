@@ -78,6 +78,7 @@ pub mod entry;
 mod flaw;
 pub mod gap;
 mod handle;
+mod lock;
 #[cfg(test)]
 mod samples;
 pub mod total;
@@ -90,4 +91,5 @@ pub(crate) use chain::sha256;
 pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
+pub use lock::{on_waiting, this_process};
 pub use total::{Standing, Total};

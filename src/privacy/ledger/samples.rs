@@ -21,6 +21,7 @@ pub fn event(mu: f64, count: u64) -> Event {
         mechanism: QueryKind::Gaussian.query(mu, 1).with(Noise::ideal(1.0)),
         count,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     }
 }
 

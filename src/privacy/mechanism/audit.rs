@@ -84,6 +84,7 @@ fn audit<T>(
         mechanism,
         count: RUNS as u64,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     };
     let no_plan: [PlannedRelease; 0] = [];
     let calibrated = Calibrated { events: vec![event], ..Calibrated::noiseless(&no_plan, delta) };

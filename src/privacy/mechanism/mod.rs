@@ -31,6 +31,7 @@ pub mod discrete_laplace;
 pub mod generator;
 mod grid;
 pub mod poisson;
+pub mod repeats;
 pub mod selection;
 #[cfg(test)]
 mod statistics;
@@ -40,4 +41,5 @@ pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use generator::{NoiseGenerator, NoiseSource};
 pub use poisson::PoissonSample;
+pub use repeats::{number_of_repeats, one_of};
 pub use selection::{ExponentialMechanism, NoisyMaximum, PermuteAndFlip};

@@ -3,6 +3,9 @@
 //! Here is what a draw costs and who is told of it; what each kind of draw is stands in [`draws`].
 
 mod draws;
+mod repeats;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Grant, Ledger, Outcome, RunId, Unfinished};
@@ -24,6 +27,8 @@ pub struct Spender {
     account: Account,
     generator: NoiseGenerator,
     events: Vec<Event>,
+    /// Begins the labels of the events that are meant now.
+    scope: String,
     announced: Vec<u64>,
     drawn: Vec<u64>,
     /// Where released values are kept, so that the run can be resumed.
@@ -37,6 +42,14 @@ pub struct Spender {
     /// Of a rehearsal that is audited.
     tape: Tape,
     history: History,
+}
+
+/// A run of this process has been granted, so its end is worth waiting for.
+static AT_STAKE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process has drawn on a ledger, or was about to.
+pub fn is_at_stake() -> bool {
+    AT_STAKE.load(Ordering::Relaxed)
 }
 
 /// What a mechanism works on.
@@ -121,6 +134,12 @@ impl Spender {
         Ok(spender)
     }
 
+    /// From here on a release is the event whose label is `scope` and the release's own: of
+    /// several plans under one grant, each has a scope.
+    pub(crate) fn enter(&mut self, scope: &str) {
+        scope.clone_into(&mut self.scope);
+    }
+
     /// Keeps what is released, so that the run can be resumed.
     pub(crate) fn keeping(mut self, transcript: Transcript) -> Self {
         self.transcript = Some(transcript);
@@ -128,6 +147,9 @@ impl Spender {
     }
 
     fn with_account(account: Account, events: Vec<Event>, generator: NoiseGenerator) -> Self {
+        if !matches!(account, Account::Rehearsal) {
+            AT_STAKE.store(true, Ordering::Relaxed);
+        }
         let none = vec![0; events.len()];
         let (announced, drawn, lost) = match account {
             Account::Carried => {
@@ -142,6 +164,7 @@ impl Spender {
             account,
             generator,
             events,
+            scope: String::new(),
             announced,
             drawn,
             transcript,
@@ -388,7 +411,7 @@ impl Spender {
 
     /// The event of a planned release, which must be accounted for as its handle says.
     fn planned<K: ReleaseKind>(&self, release: &Release<K>) -> Result<(usize, Mechanism)> {
-        let label = release.label();
+        let label = format!("{}{}", self.scope, release.label());
         let index =
             self.events.iter().position(|event| event.label == label).ok_or_else(|| {
                 Error::refused(format!("release '{label}' is not in the run's plan"))

@@ -4,7 +4,8 @@ use super::*;
 use crate::numeric::Matrix;
 use crate::privacy::NoiseSource;
 use crate::privacy::accountant::{
-    Adjacency, Allotment, Noise, PlannedRelease, Query, QueryKind, Target, calibrate,
+    Adjacency, Allotment, Composition, Noise, PlannedRelease, Query, QueryKind, Repeats, Target,
+    best_of, calibrate,
 };
 use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
@@ -23,6 +24,7 @@ fn planned(label: &'static str, query: Query, count: u64) -> PlannedRelease {
         count,
         noise: Allotment::Share(1.0),
         adjacency: Adjacency::ZeroOut,
+        held_out: false,
     }
 }
 
@@ -54,7 +56,7 @@ fn with_noise(mut calibrated: Calibrated) -> Calibrated {
                 Noise::ideal(NoisyMaximum::at_least(1.0).unwrap().scale())
             }
             QueryKind::Selection(_) | QueryKind::Direction => Noise::ideal(1.0),
-            QueryKind::Pure => unreachable!(),
+            QueryKind::Pure | QueryKind::Repeated(_) => unreachable!(),
         };
     }
     calibrated
@@ -238,6 +240,11 @@ fn a_run_draws_only_from_the_source_that_its_ledger_was_told() {
 
 /// A ledger in `directory` that has granted fifty draws of a mean to the run `r`.
 fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
+    let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 50)];
+    granted_to_draw(directory, calibrate(&plan, TARGET).unwrap())
+}
+
+fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, Calibrated) {
     let mut ledger = Ledger::open(directory).unwrap();
     let text = |text: &str| text.to_owned();
     let record = DatasetRecord {
@@ -250,8 +257,6 @@ fn granted(directory: &Path) -> (Ledger, RunId, Calibrated) {
     };
     let account = ledger.register(&record).unwrap();
     ledger.set_budget(&account, Budget::new(2.0, 1e-5)).unwrap();
-    let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 50)];
-    let calibrated = calibrate(&plan, TARGET).unwrap();
     let run = RunId(text("r"));
     let grant = Grant {
         run: run.clone(),
@@ -425,4 +430,37 @@ fn two_programs_cannot_resume_one_run_and_an_older_ledger_is_noticed() {
     let generator = NoiseGenerator::insecure_from_seed(2);
     let error = Spender::resumed(ledger, unfinished, transcript.unwrap(), generator);
     assert!(error.unwrap_err().to_string().contains("does not know"));
+}
+
+#[test]
+fn repeats_are_in_the_ledger_before_the_first_and_no_repeat_draws_more_than_was_granted() {
+    let plan = [planned("mean", QueryKind::Gaussian.query(1.0, 1), 1)];
+    let one = calibrate(&plan, Target { epsilon: 0.3, ..TARGET }).unwrap();
+    let law = Repeats { shape: 1, stop: 0.25 };
+    let events = vec![best_of(law, "best", "the best".into(), &[&one.events]).unwrap()];
+    let guarantee = Composition::of(&events).unwrap().guarantee(TARGET.delta).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let all = Calibrated { target: TARGET, events, guarantee };
+    let (ledger, run, all) = granted_to_draw(directory.path(), all);
+    let generator = NoiseGenerator::insecure_from_seed(1);
+    let mut spender = Spender::new(ledger, run, &all, generator).unwrap();
+    let mut repeating = spender.repeating().unwrap();
+    assert_eq!(spender.drawn().len(), 1);
+    // The same noise for twice as many draws reveals more.
+    let mut more = one.clone();
+    more.events[0].count = 2;
+    let error = repeating.next(&more).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("more than was granted"), "{error}");
+    let mut count = 0;
+    while let Some(mut repeat) = repeating.next(&one).unwrap() {
+        let mut draw =
+            || data().release_gaussian(&mut repeat, gaussian("mean", 1), &WIDE, |it| vec![it[0]]);
+        assert!(draw().is_ok() && draw().is_err());
+        count += 1;
+    }
+    assert!(count >= 1);
+    // Nobody may begin them again.
+    assert!(spender.repeating().is_err());
+    assert!((0..50).map(|_| spender.one_of(3)).all(|index| index < 3));
+    spender.settle(Outcome::Finished, false).unwrap();
 }

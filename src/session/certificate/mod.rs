@@ -16,8 +16,11 @@ use serde_json::Value;
 use super::lineage::{self, Ancestor, Lineage};
 use crate::adapt;
 use crate::error::{Error, Result};
+use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Gap, Line, Outcome, RunId, Unprotected, sha256};
+use crate::privacy::ledger::{
+    Account, AccountId, Gap, Line, Outcome, RunId, RunRecord, RunState, Unprotected, sha256,
+};
 use crate::privacy::{Adjacency, Event, Guarantee, NoiseSource, Target};
 
 /// The share of false alarms at which [`reading`] says how good a test can be.
@@ -48,8 +51,31 @@ pub struct Facts {
     pub standing: Standing,
     /// What rehearsals on public data had made expect.
     pub rehearsed: Option<String>,
+    /// What was released about the model on held-out private records.
+    pub told: Option<Scored>,
+    /// Among which candidates the model was chosen, and how.
+    pub chosen: Option<Choice>,
     /// SHA-256 of the run's `model.ron`, where there is one.
     pub model: Option<String>,
+}
+
+/// A model that was chosen among several: the guarantee counts the training of all of them.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    pub chosen: Chosen,
+    /// Of all candidates.
+    pub methods: Vec<String>,
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// One of the candidates; none of a choice that ended early.
+    pub winner: Option<String>,
+    pub candidates: Vec<String>,
+    /// The same in words.
+    pub sentence: String,
 }
 
 /// What a run takes as public: the guarantee does not hide it.
@@ -83,12 +109,46 @@ pub struct Standing {
     pub former: Vec<AccountId>,
 }
 
+impl TakenAsPublic {
+    /// What several runs on the same private data take as public.
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut sum = Self::default();
+        for one in all {
+            sum.filtered |= one.filtered;
+            sum.records = sum.records.or(one.records);
+            for (list, more) in
+                [(&mut sum.datasets, one.datasets), (&mut sum.declared, one.declared)]
+            {
+                list.extend(more);
+                let mut known = std::collections::HashSet::new();
+                list.retain(|it| known.insert(it.clone()));
+            }
+        }
+        sum
+    }
+}
+
 impl Standing {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
+        let seen = account
+            .runs
+            .iter()
+            .filter(|run| matches!(run.state, RunState::Settled { peeked: true, .. }));
+        let seen: Vec<&RunRecord> = seen.collect();
+        let of_runs = seen.first().zip(seen.last()).map(|(first, last)| match seen.len() {
+            1 => format!(
+                "{}: exact numbers could be seen while run {} worked",
+                first.time, first.grant.run.0
+            ),
+            many => format!(
+                "{} to {}: exact numbers could be seen while {many} runs worked",
+                first.time, last.time
+            ),
+        });
         Self {
             line: None,
-            looks: account.unprotected.iter().map(look).collect(),
+            looks: account.unprotected.iter().map(look).chain(of_runs).collect(),
             gaps: account.gaps().iter().map(Gap::words).collect(),
             former: account.former.clone(),
         }
@@ -139,6 +199,12 @@ pub struct Certificate {
     /// What rehearsals on public data had made expect of the method; no part of the promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsed: Option<String>,
+    /// How good the model is on private records that were held out of training: released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Scored>,
+    /// Among which candidates the model was chosen, and how; the guarantee counts all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
     /// What this run drew.
     pub mechanisms: Vec<Event>,
     /// What the model depends on that training started from.
@@ -178,6 +244,8 @@ const COVERED: [&str; 3] = [
     "whatever is computed from these and from data that do not depend on the private records",
 ];
 
+const SCORE_COVERED: &str = "the score on private records that were held out of training";
+
 /// Where it stands in a run directory.
 pub const FILE: &str = "certificate.json";
 
@@ -205,7 +273,7 @@ impl Certificate {
             None => statement(&guarantee, facts.records, &runs),
         };
         let not_covered = not_covered(&facts, &guarantee);
-        let assumption = adapt::method(&facts.method)?.assumption(facts.lineage.is_some());
+        let assumption = assumption(&facts)?;
         let registry = match insecure {
             Some(_) => Value::Null,
             None => registry::entry(&facts, &guarantee),
@@ -223,12 +291,18 @@ impl Certificate {
             also: if insecure.is_some() { Vec::new() } else { also },
             covered: match insecure {
                 Some(_) => Vec::new(),
-                None => COVERED.map(Cow::Borrowed).to_vec(),
+                None => COVERED
+                    .into_iter()
+                    .chain(facts.told.as_ref().map(|_| SCORE_COVERED))
+                    .map(Cow::Borrowed)
+                    .collect(),
             },
             not_covered,
             taken_as_public: taken_as_public(&facts),
-            assumption: assumption.map(Cow::Borrowed),
+            assumption,
             rehearsed: facts.rehearsed,
+            score: facts.told,
+            chosen: facts.chosen.map(|it| it.chosen),
             unit: unit(),
             of_this_run: (insecure.is_none() && guarantee != facts.guarantee)
                 .then_some(facts.guarantee),
@@ -250,6 +324,17 @@ impl Certificate {
             registry,
         })
     }
+}
+
+/// What must be true of the public data for the methods that drew.
+fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
+    let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
+    let mut said: Vec<&'static str> = Vec::new();
+    for method in std::iter::once(&facts.method).chain(chosen) {
+        let assumption = adapt::method(method)?.assumption(facts.lineage.is_some());
+        said.extend(assumption.filter(|it| !said.contains(it)));
+    }
+    Ok((!said.is_empty()).then(|| said.join(" ").into()))
 }
 
 /// What a run's outputs depend on, account by account.
@@ -560,6 +645,8 @@ mod tests {
             standing: Standing::default(),
             rehearsed: None,
             model: None,
+            told: None,
+            chosen: None,
         }
     }
 

@@ -26,7 +26,7 @@ use super::ranking_record::ArchivedRanking;
 use super::workspace::{FOLDER, Workspace};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::accountant::{Composition, Guarantee};
+use crate::privacy::accountant::{Composition, Guarantee, counted};
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{Event, Watch};
 
@@ -89,7 +89,7 @@ impl Report {
         });
         let runs: Vec<Reported> = runs.collect::<Result<_>>()?;
         let rankings = rankings::of(&runs);
-        let made = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
+        let made = crate::clock::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
         Ok(Self { runs, rankings, watch, made })
     }
 
@@ -126,9 +126,9 @@ impl Report {
                 .map(|run| (&run.run, &run.mechanisms))
                 .chain(certificates.clone().map(|it| (&it.run, &it.mechanisms)))
                 .collect();
-            let events = drawn.into_values().flatten();
+            let events: Vec<Event> = drawn.into_values().flat_map(|run| counted(run)).collect();
             let deltas = certificates.map(|certificate| certificate.target.delta);
-            let guarantee = Composition::of(events)?.gate(deltas.fold(0.0, f64::max))?;
+            let guarantee = Composition::of(&events)?.gate(deltas.fold(0.0, f64::max))?;
             let runs = runs.iter().map(|reported| reported.letter.clone()).collect();
             Ok(Together { account: AccountId(account), runs, guarantee })
         });

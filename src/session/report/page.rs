@@ -6,6 +6,7 @@ use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, rankings};
 use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
+use crate::evaluation::words;
 use crate::plot::Figure;
 use crate::plot::number::{compact, five_digits};
 use crate::plot::svg::escaped;
@@ -13,6 +14,7 @@ use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
 use crate::session::archive::{epsilon, last};
 use crate::session::plan_field::{differences, fields};
+use crate::verdict::Standing;
 
 const STYLE: &str = include_str!("style.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -50,11 +52,18 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
     let promise = ("The guarantee in words", guarantee(report));
     let seen = ("What was seen on the way", plots(report, figures));
     // Of one run the reader asks what it promises, of several first how they compare.
+    let told = score(report);
     let two = if let [only] = report.runs.as_slice() {
         out.push_str(&tiles(report, only));
+        if !told.is_empty() {
+            section(&mut out, "How good the model is", &told);
+        }
         [promise, seen]
     } else {
         section(&mut out, "Runs", &(runs_table(report) + &sums(together)));
+        if !told.is_empty() {
+            section(&mut out, "How good the models are", &told);
+        }
         [seen, promise]
     };
     for (title, content) in two.iter().filter(|(_, content)| !content.is_empty()) {
@@ -107,16 +116,21 @@ fn lead(report: &Report) -> String {
     });
     let what = label.map_or_else(String::new, |label| format!(" of {}", quoted(&[&label])));
     let public: Vec<&str> = plan.public.iter().map(String::as_str).collect();
+    let chosen = only.certificate.as_ref().and_then(|it| it.chosen.as_ref());
+    let plans = only.session.as_ref().map_or(&[][..], |session| &session.plans);
+    let of_a_plan = |winner: &String| plans.iter().any(|plan| plan.name == *winner);
+    if chosen.is_some_and(|it| !it.winner.as_ref().is_some_and(of_a_plan)) {
+        return format!(
+            "A model{what} of the public data {} alone: private records chose it.",
+            quoted(&public)
+        );
+    }
     format!(
         "A model{what} for the private data {}, adapted from the public data {} by {}.",
         quoted(&[&plan.private]),
         quoted(&public),
-        escaped(&method_name(&plan.method))
+        escaped(adapt::name_of(&plan.method))
     )
-}
-
-fn method_name(id: &str) -> String {
-    adapt::method(id).map_or_else(|_| id.to_owned(), |method| method.spec().name.to_owned())
 }
 
 /// Names of people's choosing, in quotation marks.
@@ -161,14 +175,47 @@ fn tiles(report: &Report, only: &Reported) -> String {
     }
     tile(escaped(&only.run.outcome), &steps(only), "word");
     let mut out = format!("<section class=\"tiles\">\n{}</section>\n", tiles.concat());
+    if let Some(errors) = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
+        let verdict = errors.verdict(Standing::Exact);
+        let _ = writeln!(out, "<p class=\"exact\">{}</p>", escaped(&verdict.text()));
+    }
     if report.is_curators() {
         out.push_str(&remarks(only));
     }
     out
 }
 
+/// The released scores.
+fn score(report: &Report) -> String {
+    let mut out = String::new();
+    for reported in &report.runs {
+        let Some(scored) = reported.certificate.as_ref().and_then(|it| it.score.as_ref()) else {
+            continue;
+        };
+        let whose = if report.runs.len() > 1 {
+            format!("Run {}, on {}", reported.letter, scored.note())
+        } else {
+            format!("On {}", scored.note())
+        };
+        let _ = writeln!(out, "<p>{}.</p>", escaped(&whose));
+        if let Some(verdict) = scored.verdict() {
+            let _ = writeln!(out, "<p><b>The model is {}.</b></p>", escaped(&verdict));
+        }
+        if let Some(chosen) = reported.certificate.as_ref().and_then(|it| it.chosen.as_ref()) {
+            let _ = writeln!(out, "<p>{}</p>", escaped(&chosen.sentence));
+        }
+        let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
+        out.push_str(&table(&["", "95 % interval in brackets"], &rows.collect::<Vec<_>>()));
+    }
+    if !out.is_empty() {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(words::RELEASED));
+    }
+    out
+}
+
 fn steps(reported: &Reported) -> String {
     match (reported.run.steps, reported.run.of) {
+        (0, 0) => "all candidates were trained".to_owned(),
         (steps, of) if of > steps => format!("after {} of {} steps", grouped_u64(steps), of),
         (steps, _) => format!("after {} steps", grouped_u64(steps)),
     }
@@ -203,7 +250,7 @@ fn runs_table(report: &Report) -> String {
         let mut row = vec![
             reported.letter.clone(),
             plan.map_or_else(dash, |plan| plan.name.clone()),
-            plan.map_or_else(dash, |plan| plan.method.clone()),
+            plan.map_or_else(dash, |plan| adapt::name_of(&plan.method).to_owned()),
             shown_epsilon(reported),
             certificate
                 .and_then(|certificate| certificate.guarantee.as_ref())
@@ -504,10 +551,11 @@ fn mechanism(event: &Event) -> Vec<String> {
         QueryKind::Selection(Rule::PermuteAndFlip) => "permute-and-flip",
         QueryKind::Direction => "Bingham direction",
         QueryKind::Selection(Rule::NoisyMaximum) => "largest noisy score",
+        QueryKind::Repeated(_) => "discrete Gaussian, repeated",
         QueryKind::Pure => "pure differential privacy",
     };
     let symbol = match event.mechanism.query.kind {
-        QueryKind::Gaussian | QueryKind::SampledSum { .. } => "σ",
+        QueryKind::Gaussian | QueryKind::SampledSum { .. } | QueryKind::Repeated(_) => "σ",
         _ => "scale",
     };
     vec![
@@ -530,11 +578,23 @@ fn repeat(report: &Report) -> String {
     for reported in &report.runs {
         let directory = format!(".halflight/runs/{}", reported.run.id.0);
         let of = if several { format!("{}: ", reported.letter) } else { String::new() };
-        say(
-            &mut commands,
-            &format!("{of}the same plan once more: fresh noise, and its ε is spent again"),
-            &format!("run {directory}/run.ron"),
-        );
+        let choice = reported.certificate.as_ref().filter(|it| it.chosen.is_some());
+        let again = "fresh noise, and its ε is spent again";
+        match choice {
+            Some(it) => say(
+                &mut commands,
+                &format!("{of}the same choice once more: {again}"),
+                &format!(
+                    "choose {directory}/run.ron --epsilon {} --delta {:e}",
+                    it.target.epsilon, it.target.delta
+                ),
+            ),
+            None => say(
+                &mut commands,
+                &format!("{of}the same plan once more: {again}"),
+                &format!("run {directory}/run.ron"),
+            ),
+        }
         if !several {
             say(
                 &mut commands,

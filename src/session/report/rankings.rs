@@ -8,7 +8,7 @@ use super::{Report, Reported};
 use crate::plot::number::five_digits;
 use crate::plot::svg::escaped;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
-use crate::privacy::accountant::round_up;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::Order;
 use crate::rank::comparison::Mean;
 use crate::session::ranking_record::{
@@ -56,8 +56,8 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> String {
     match &ranking.findings {
         ArchivedFindings::Exact(table) => {
             let mut out = format!(
-                "<p>On {} UTC the public data were ranked by exact numbers of {private}. Choosing \
-                 data by such a ranking is covered by no guarantee.</p>\n",
+                "<p>On {} UTC the public data were ranked by exact numbers of {private}. No \
+                                        guarantee covers a choice of data by such a ranking.</p>\n",
                 ranking.time
             );
             if let Some(table) = table.reveal(&report.watch) {
@@ -73,11 +73,11 @@ fn one(ranking: &ArchivedRanking, report: &Report) -> String {
                 None => format!("the public data were ranked privately for {private}"),
             };
             let mut out = format!(
-                "<p>On {} UTC {what}, at <b>ε = {}, δ = {:e}</b> ({}), which adds to what runs \
+                "<p>On {} UTC {what}, at <b>ε = {}, δ = {}</b> ({}), which adds to what runs \
                  cost.</p>\n",
                 ranking.time,
                 round_up(guarantee.epsilon, 4),
-                guarantee.delta,
+                delta_words(guarantee.delta),
                 guarantee.adjacency.words(),
             );
             out.extend(table.as_ref().map(|table| shown(table, "")));
@@ -141,7 +141,7 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
         note: if found.floor.is_some() {
             "mean ± standard deviation over the repeats".to_owned()
         } else {
-            "± what the noise makes of it".to_owned()
+            "± shows the noise".to_owned()
         },
         vertical: Side::linear(words),
         panels: vec![Panel { title: String::new(), horizontal, series }],

@@ -58,6 +58,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
             mechanism,
             count: 3,
             adjacency: Adjacency::ReplaceOne,
+            held_out: false,
         }],
         peeked: number == 1,
         allow_large_delta: false,
@@ -67,6 +68,8 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         standing: Standing::default(),
         rehearsed: None,
         model: None,
+        told: None,
+        chosen: None,
     })
     .unwrap();
     let text = serde_json::to_string(&certificate).unwrap();
@@ -149,6 +152,7 @@ fn several_runs_are_told_apart_and_their_sum_is_that_of_the_gate() {
         mechanism: QueryKind::Gaussian.query(1.0, 1).with(Noise::ideal(1.0 / mu)),
         count: 1,
         adjacency: Adjacency::ReplaceOne,
+        held_out: false,
     };
     let wanted = Composition::of([&one]).unwrap().gate(1e-6).unwrap().epsilon;
     assert!((sum.epsilon / wanted - 1.0).abs() < 1e-9, "{} {wanted}", sum.epsilon);
@@ -186,8 +190,14 @@ fn a_run_has_one_colour_in_all_plots() {
     let titles: Vec<&str> = over_steps.iter().map(|(title, _)| *title).collect();
     assert_eq!(titles, ["Public error", "Private error ◆", "Privacy spent"]);
     assert!(over_steps.iter().all(|(_, names)| *names == ["A", "B", "C"]), "{over_steps:?}");
-    let utility = figures.iter().filter(|figure| figure.title.starts_with("Utility")).count();
-    assert_eq!(utility, 2);
+    let utility: Vec<_> =
+        figures.iter().filter(|figure| figure.title.starts_with("Utility")).collect();
+    assert_eq!(utility.len(), 2);
+    // All were granted the same ε; what calibration left of it is no axis.
+    let points = utility.iter().flat_map(|figure| &figure.panels[0].series);
+    let mut spent: Vec<f64> = points.flat_map(|it| &it.points).map(|point| point.x).collect();
+    spent.dedup();
+    assert_eq!(spent.len(), 1, "{spent:?}");
 }
 
 #[test]
@@ -257,7 +267,8 @@ fn rankings_beside_the_runs_are_told_of_and_exact_ones_shown_to_the_curator_alon
     );
 
     let page = html(std::slice::from_ref(&directory), Watch::sealed());
-    for wanted in ["covered by no guarantee", "“autumn” was selected privately", "ε = 0.5000"]
+    for wanted in
+        ["No guarantee covers a choice of data", "“autumn” was selected privately", "ε = 0.5000"]
     {
         assert!(page.contains(wanted), "{wanted}");
     }

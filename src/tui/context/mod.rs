@@ -5,18 +5,24 @@
 //! | module | holds |
 //! |---|---|
 //! | `session` | saving, opening, undo, leaving |
+//! | [`budget`] | a budget as it is typed |
 //! | `datasets` | definitions of datasets and what was read of them |
+//! | `split` | a dataset split into private and public parts |
 //! | `plans` | the shown plan, its cost, launching it |
+//! | `choice` | letting private records choose among plans |
 //! | `queue` | runs to be made one after the other |
 //! | `ranking` | starting a ranking |
 //! | `reports` | what the engine's desk tells |
 
+pub mod budget;
+mod choice;
 mod datasets;
 mod plans;
 mod queue;
 mod ranking;
 mod reports;
 mod session;
+mod split;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -26,7 +32,7 @@ use super::history::History;
 use super::live_ranking::LiveRanking;
 use super::live_rehearsal::LiveRehearsal;
 use super::live_run::LiveRun;
-use super::notice::{Level, Notice, one_line};
+use super::notice::{Cause, Level, Notice, one_line};
 use super::popup;
 use super::popup::question::{Prompt, Question};
 use super::tab::{Pane, Tab};
@@ -39,6 +45,8 @@ use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State};
 
+pub use plans::TARGET;
+
 pub type Popup = popup::Popup<Context>;
 
 pub struct Context {
@@ -47,6 +55,10 @@ pub struct Context {
     /// Directory of the demo's workspace, when this is the demo.
     pub demo: Option<PathBuf>,
     pub unsaved: bool,
+    /// The session as this interface last read it from its file or wrote it there.
+    pub on_disk: Option<Session>,
+    /// Of public datasets: the private one whose rows stand in it too, once that was compared.
+    pub compared: BTreeMap<String, Option<String>>,
     history: History,
     /// What was read, by the names of the session's datasets.
     pub datasets: BTreeMap<String, DatasetStatus>,
@@ -101,6 +113,8 @@ pub struct ShownPlan {
     pub preview: Option<Result<Box<Preview>, Error>>,
     /// A newer preview has been asked for.
     pub waiting: bool,
+    /// The launch is offered as soon as the ledger would grant it.
+    pub launches: bool,
 }
 
 /// Plans to be run one after the other.
@@ -127,6 +141,10 @@ pub enum Effect {
     Repaint,
     /// Put this on the clipboard of the terminal.
     Copy(String),
+    /// Give the terminal back until the shell brings the program to the front.
+    Suspend,
+    /// Tell somebody who looks elsewhere.
+    Ring(String),
 }
 
 /// What has become of the shared state. Every screen is told, so that what it has
@@ -155,8 +173,10 @@ impl Context {
     pub fn new(session: Session, session_path: Option<PathBuf>) -> Self {
         Self {
             history: History::new(&session),
+            on_disk: session_path.is_some().then(|| session.clone()),
             session,
             session_path,
+            compared: BTreeMap::new(),
             demo: None,
             unsaved: false,
             datasets: BTreeMap::new(),
@@ -198,11 +218,27 @@ impl Context {
     }
 
     pub fn say(&mut self, level: Level, text: impl Into<String>) {
-        self.notice = Some(Notice { level, text: text.into() });
+        self.notice = Some(Notice { level, text: text.into(), cause: None });
     }
 
     pub fn complain(&mut self, error: &Error) {
         self.say(Level::Error, one_line(error));
+    }
+
+    /// The same of an error that goes when its cause is mended.
+    pub fn complain_of(&mut self, cause: Cause, error: &Error) {
+        let notice = Notice { level: Level::Error, text: one_line(error), cause: Some(cause) };
+        self.notice = Some(notice);
+    }
+
+    /// Whoever presses a key has read what stood there; an error stays until Esc.
+    pub fn read_notice(&mut self) {
+        self.notice.take_if(|notice| notice.level != Level::Error);
+    }
+
+    /// The cause of an error is mended.
+    pub fn mended(&mut self, cause: &Cause) {
+        self.notice.take_if(|notice| notice.cause.as_ref() == Some(cause));
     }
 
     /// Asks whether to do something; `yes` is the word for it.

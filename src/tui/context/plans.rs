@@ -4,17 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::budget::parse_budget;
 use super::{Change, Context};
-use crate::data::{PreparationSettings, Role, Task};
+use crate::adapt;
+use crate::data::{DatasetDefinition, PreparationSettings, Role, Table, Task};
+use crate::engine::desk::JobId;
 use crate::engine::{Control, Request};
-use crate::error::{Error, Result};
+use crate::error::{Action, Error, Result};
+use crate::evaluation::Evaluation;
+use crate::evaluation::definition::FEWEST;
 use crate::privacy::Target;
+use crate::privacy::ledger::Budget;
 use crate::rehearsal::Player;
 use crate::rehearsal::advice::Advice;
-use crate::session::{PlanDefinition, Session};
+use crate::session::fit::Material;
+use crate::session::{ArchivedRun, PlanDefinition, Session, plan_name};
 use crate::tui::live_rehearsal::{LiveRehearsal, Work};
 use crate::tui::live_run::LiveRun;
-use crate::tui::notice::Level;
+use crate::tui::notice::{Cause, Level, one_line};
+use crate::tui::popup::question::Prompt;
+use crate::tui::tab::Tab;
+
+/// What a new plan asks for.
+pub const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
 
 impl Context {
     pub fn shown_plan(&self) -> Option<&PlanDefinition> {
@@ -35,7 +47,9 @@ impl Context {
     pub fn ensure_plan(&mut self) -> Result<bool> {
         let missing = self.session.plans.is_empty();
         if missing {
-            self.session.plans.push(first_plan(&self.session)?);
+            let plan = first_plan(&self.session)?;
+            let evaluation = self.free_score(&plan);
+            self.session.plans.push(PlanDefinition { evaluation, ..plan });
         }
         Ok(missing)
     }
@@ -102,7 +116,7 @@ impl Context {
             }
             _ => self.say(
                 Level::Warning,
-                "public data alone are advised at this ε: no run is worth its ε",
+                "at this ε the rehearsal advises public data alone: a private run would not pay",
             ),
         }
     }
@@ -117,16 +131,171 @@ impl Context {
         live.map(|progress| &progress.advice).or_else(earlier)
     }
 
+    /// A score of held-out records, where it costs nothing and there are enough of them.
+    fn free_score(&self, plan: &PlanDefinition) -> Option<Evaluation> {
+        let method = adapt::method(&plan.method).ok()?;
+        let private = self.loaded(&plan.private)?;
+        let labelled = private.definition.label.is_some() && method.spec().needs_public_labels;
+        let enough = Table::holdout_rows(private.rows, plan.holdout) >= FEWEST;
+        (labelled && enough && method.covers_scores()).then(Evaluation::default)
+    }
+
+    /// What a plan's data are, as far as methods ask for them.
+    pub fn with_material<R>(
+        &self,
+        plan: &PlanDefinition,
+        tell: impl FnOnce(Material<'_>) -> R,
+    ) -> Option<R> {
+        let private = self.session.dataset(&plan.private).ok()?;
+        let public = plan.public.iter().filter_map(|name| self.session.dataset(name).ok());
+        let public: Vec<&DatasetDefinition> = public.collect();
+        let classes = self.classes(private, &public);
+        Some(tell(Material { private, public: &public, classes }))
+    }
+
+    /// How many classes the label has: declared ones, or those of the public data.
+    fn classes(&self, private: &DatasetDefinition, public: &[&DatasetDefinition]) -> Option<usize> {
+        if private.task != Task::Classification {
+            return None;
+        }
+        if !private.classes.is_empty() {
+            return Some(private.classes.len());
+        }
+        let label = private.label.as_ref()?;
+        let classes = public.iter().filter_map(|public| {
+            let table = self.loaded(&public.name)?.public().ok()?;
+            Some(table.values(label).ok()?.len())
+        });
+        classes.max()
+    }
+
+    /// Plans whose method does not fit their data any more take one that does.
+    pub fn refit_plans(&mut self) {
+        let mut told = Vec::new();
+        for index in 0..self.session.plans.len() {
+            let plan = &self.session.plans[index];
+            let Ok(method) = adapt::method(&plan.method) else { continue };
+            let better = self.with_material(plan, |material| {
+                let misfit = material.misfit(method.spec());
+                misfit.map(|why| (material.suggestion(), why))
+            });
+            let Some((id, why)) = better.flatten().filter(|(id, _)| *id != plan.method) else {
+                continue;
+            };
+            told.push(format!(
+                "'{}' is now: {} (the method before it {why})",
+                plan.name,
+                adapt::name_of(id)
+            ));
+            let plan = &mut self.session.plans[index];
+            plan.take_method(id);
+        }
+        if !told.is_empty() {
+            self.changed();
+            self.say(Level::Info, told.join("; "));
+        }
+    }
+
+    /// Asks whether to launch the shown plan, once its cost is known and the ledger would grant
+    /// it; asks for a budget where there is none.
+    pub fn ask_to_launch(&mut self) {
+        let Some(plan) = self.shown_plan() else { return };
+        // A preview of exactly this plan will do even while a newer one is worked
+        // out: the ledger has the last word at launch.
+        let refusal = match &self.plan.preview {
+            Some(Ok(preview)) if preview.plan == *plan => preview.refusal.clone(),
+            Some(Err(error)) if !self.plan.waiting => Some(error.clone()),
+            _ => {
+                self.plan.launches = true;
+                let text = "the cost is still being computed; you will be asked when it is known";
+                return self.say(Level::Info, text);
+            }
+        };
+        if let Some(refusal) = refusal {
+            return match refusal.action() {
+                Some(Action::SetBudget { .. }) => {
+                    let (name, target) = (plan.private.clone(), plan.target);
+                    self.ask_for_budget(name, target, |context| context.plan.launches = true);
+                }
+                _ => self.complain_of(Cause::Plan, &refusal),
+            };
+        }
+        let player = Player::of_plan(&plan.method, &plan.settings);
+        let lost = self.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
+        let text = format!(
+            "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.{}",
+            plan.name,
+            plan.target.epsilon,
+            plan.target.delta,
+            plan.private,
+            lost.map_or(String::new(), |lost| format!(" But mind: {lost}"))
+        );
+        self.confirm(text, "launch", |context| {
+            if let Some(plan) = context.shown_plan().cloned() {
+                context.go_to(Tab::Run);
+                context.launch(plan);
+            }
+        });
+    }
+
+    /// A private dataset without a budget gets one before its first run.
+    pub(super) fn ask_for_budget(
+        &mut self,
+        name: String,
+        target: Target,
+        then: impl Fn(&mut Self) + 'static,
+    ) {
+        let title = format!("A budget for '{name}'");
+        let help = "ε and δ that all runs on these records may spend together, now and later. \
+                    These numbers are enough for this run only";
+        let text = format!("{} {:e}", target.epsilon, target.delta);
+        let take = move |context: &mut Self, text: &str| {
+            let budget = parse_budget(text).map_err(|error| one_line(&error))?;
+            context.set_budget(name.clone(), budget);
+            then(context);
+            Ok(())
+        };
+        self.prompt(Prompt::new(title, help, &text, take));
+    }
+
+    /// Says what may be spent on a private dataset, ever.
+    pub fn set_budget(&mut self, dataset: String, budget: Budget) {
+        self.session.budgets.insert(dataset.clone(), budget);
+        self.changed();
+        self.ask(Request::SetBudget { dataset, budget });
+        self.ask_preview();
+    }
+
     pub fn launch(&mut self, plan: PlanDefinition) {
-        let id = self.runs.iter().map(|run| run.id + 1).max().unwrap_or(1);
-        let control = Control::default();
-        control.set_pace(self.pace);
+        let (id, control) = self.begin(&plan);
+        let (session, watch) = (self.for_disk(), self.watch.for_run());
+        self.ask(Request::Launch { id, session, plan, watch, control });
+    }
+
+    /// Goes on with a run whose program died.
+    pub fn resume(&mut self, run: &ArchivedRun) {
+        let Some(plan) = &run.plan else {
+            return self.say(Level::Warning, "the plan of this run cannot be read");
+        };
+        let (id, control) = self.begin(plan);
         let watch = self.watch.for_run();
-        self.runs.push(LiveRun::new(id, &plan, control.clone()));
+        self.ask(Request::Resume { id, run: run.id.clone(), watch, control });
+    }
+
+    /// A run that is followed from here on.
+    fn begin(&mut self, plan: &PlanDefinition) -> (JobId, Control) {
+        let (id, control) = self.next_job();
+        self.runs.push(LiveRun::new(id, plan, control.clone()));
         self.note(Change::Launched);
         self.notice = None;
-        let session = self.for_disk();
-        self.ask(Request::Launch { id, session, plan, watch, control });
+        (id, control)
+    }
+
+    /// The number of the next run, and what will steer it.
+    pub(super) fn next_job(&self) -> (JobId, Control) {
+        let control = Control::default();
+        control.set_pace(self.pace);
+        (self.runs.iter().map(|run| run.id + 1).max().unwrap_or(1), control)
     }
 }
 
@@ -140,21 +309,14 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
     if public.is_empty() {
         return Err(Error::usage("no dataset is public").cure("add one on the Data screen (a)"));
     }
-    let same_label = of(Role::Public)
-        .all(|dataset| dataset.label == private.label && dataset.task == private.task);
-    let method = match (&private.label, private.task) {
-        (None, _) => "moment_release",
-        (Some(_), Task::Regression) => "public_shape",
-        (Some(_), Task::Classification) if same_label => "public_shape_classes",
-        // Public records need not have the label.
-        (Some(_), Task::Classification) => "dp_sgd",
-    };
-    Ok(PlanDefinition {
-        name: format!("{} from {}", private.name, public.join(", ")),
-        method: method.to_owned(),
+    let definitions: Vec<&DatasetDefinition> = of(Role::Public).collect();
+    let material = Material { private, public: &definitions, classes: None };
+    let plan = PlanDefinition {
+        name: String::new(),
+        method: material.suggestion().to_owned(),
         private: private.name.clone(),
         public,
-        target: Target { epsilon: 1.0, delta: 1e-6 },
+        target: TARGET,
         settings: BTreeMap::new(),
         preparation: PreparationSettings::default(),
         holdout: 0.2,
@@ -162,7 +324,9 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         start: None,
         start_is_public: false,
         allow_large_delta: false,
-    })
+        evaluation: None,
+    };
+    Ok(PlanDefinition { name: plan_name::free(&plan, &session.plans), ..plan })
 }
 
 #[cfg(test)]
@@ -179,7 +343,7 @@ mod tests {
         let at = private(&session);
         for (label, task, method) in [
             (Some("y"), Task::Regression, "public_shape"),
-            (Some("y"), Task::Classification, "dp_sgd"),
+            (Some("y"), Task::Classification, "pillar"),
             (None, Task::Regression, "moment_release"),
         ] {
             session.datasets[at].label = label.map(str::to_owned);

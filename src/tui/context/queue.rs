@@ -3,7 +3,6 @@
 use super::{Change, Context};
 use crate::engine::desk::JobId;
 use crate::session::PlanDefinition;
-use crate::tui::live_run::Ended;
 use crate::tui::notice::Level;
 
 impl Context {
@@ -28,7 +27,8 @@ impl Context {
         }
         let text = format!(
             "Run the {count} queued plans one after the other? Each reserves its ε before it \
-             starts, and all of them compose; the queue halts where the budget refuses."
+                                        starts, and their costs add up. The queue stops where \
+                                        the budget refuses a run."
         );
         self.confirm(text, "start", |context| {
             context.queue.working = true;
@@ -56,11 +56,7 @@ impl Context {
         }
         self.queue.job = None;
         let run = self.runs.iter().find(|run| run.id == id);
-        let failed = run.is_none_or(|run| match &run.ended {
-            Some(Ended::Summary(summary)) => summary.trouble.is_some(),
-            _ => true,
-        });
-        if failed {
+        if run.is_none_or(|run| run.trouble().is_some()) {
             self.queue.working = false;
             return;
         }

@@ -3,7 +3,7 @@
 use super::{Change, Context};
 use crate::engine::ranking::Manner;
 use crate::engine::{Control, Request};
-use crate::tui::live_ranking::{LiveRanking, Work};
+use crate::tui::live_ranking::Work;
 use crate::tui::notice::Level;
 
 impl Context {
@@ -38,10 +38,15 @@ impl Context {
             total: self.session.ranking.settings.repeats,
             words: "preparing the data".to_owned(),
             privately: manner != Manner::Curator,
+            begun: false,
         };
-        let remarks = std::mem::take(&mut self.ranking.remarks);
-        self.ranking =
-            LiveRanking { work: Some(work), started: id, remarks, ..LiveRanking::default() };
+        self.notice = None;
+        self.ranking.work = Some(work);
+        self.ranking.started = id;
+        // What the other kind of ranking has found stays beside it.
+        if manner == Manner::Curator {
+            self.ranking.exact = None;
+        }
         self.note(Change::Ranking);
         let (session, watch) = (self.session.clone(), self.watch.for_run());
         self.ask(Request::Rank { id, session, watch, control, manner });

@@ -2,26 +2,43 @@
 
 use std::path::PathBuf;
 
-use super::{Change, Context, DatasetStatus, Popup, Queue, ShownPlan};
-use crate::data::Role;
-use crate::engine::desk::{News, suggest};
+use std::time::Duration;
+
+use super::{Change, Context, DatasetStatus, Effect, Popup, Queue, ShownPlan};
+use crate::engine::desk::{JobId, News};
 use crate::engine::{Report, Request};
 use crate::session::Session;
 use crate::tui::history::History;
 use crate::tui::live_ranking::LiveRanking;
 use crate::tui::live_rehearsal::LiveRehearsal;
-use crate::tui::notice::Level;
-use crate::tui::popup::dataset_form::DatasetForm;
+use crate::tui::notice::{Cause, Level};
 use crate::tui::popup::file_browser::FileBrowser;
+
+/// Nobody waits for a run of this length without looking elsewhere.
+const LONG: Duration = Duration::from_secs(20);
+/// So many sessions are remembered.
+const MOST_RECENT: usize = 12;
 
 impl Context {
     pub fn hear(&mut self, report: Report) {
         match report {
             Report::SessionOpened { session, path } => self.opened(*session, path),
-            Report::SessionSaved(path) => {
-                self.say(Level::Good, format!("saved {}", path.display()));
-                self.unsaved = false;
+            Report::SessionSaved { session, path } => {
+                let kept = if self.demo.take().is_some() {
+                    " with the demo's runs and ledger"
+                } else {
+                    ""
+                };
+                self.say(Level::Good, format!("saved {}{kept}", path.display()));
+                self.unsaved = self.for_disk() != *session;
+                self.on_disk = Some(*session);
                 self.remember(path);
+            }
+            Report::SessionClash { session, path, differences } => {
+                self.ask_to_overwrite(*session, path, &differences);
+            }
+            Report::Compared { dataset, private } => {
+                self.compared.insert(dataset, private);
             }
             Report::Reading { name, bytes, of } => {
                 if let Some(DatasetStatus::Loading(share)) = self.datasets.get_mut(&name) {
@@ -33,23 +50,19 @@ impl Context {
                 if let Some(warning) = loaded.warnings.first() {
                     self.say(Level::Warning, warning.clone());
                 }
+                self.mended(&Cause::Dataset(name.clone()));
                 self.peeked.take_if(|(peeked, _)| *peeked == name);
                 self.datasets.insert(name, DatasetStatus::Ready { loaded, account });
                 self.ask_preview();
             }
             Report::LoadFailed { name, error } => {
-                self.complain(&error);
+                self.complain_of(Cause::Dataset(name.clone()), &error);
                 self.datasets.insert(name, DatasetStatus::Failed(error));
                 self.ask_preview();
             }
-            Report::Inspected { file, columns } => {
-                let no_private = self.names_with(Role::Private).is_empty();
-                let role = if no_private { Role::Private } else { Role::Public };
-                let definition = suggest(&file, &columns, role);
-                let known = columns.into_iter().map(|column| column.name).collect();
-                let form = DatasetForm::new(definition, known, true);
-                self.notice = None;
-                self.popup = Some(Popup::Dataset(Box::new(form)));
+            Report::Inspected { definition, columns } => self.inspected(*definition, &columns),
+            Report::Dividers { dataset, columns } => {
+                self.offer_split(&dataset, columns.as_ref());
             }
             Report::Listing(listing) => {
                 // The listing opens the browser, or shows the next directory in it.
@@ -71,7 +84,8 @@ impl Context {
                 if self.peeked.is_some() {
                     self.say(
                         Level::Warning,
-                        "◆ private rows: for your eyes; a setting chosen by them is outside the guarantee",
+                        "◆ private rows, for your eyes only: no ε covers a setting that you \
+                         choose by looking at them",
                     );
                 }
             }
@@ -81,15 +95,32 @@ impl Context {
             }
             Report::Preview(preview) => {
                 self.plan.waiting = false;
+                if preview.as_ref().as_ref().is_ok_and(|preview| preview.refusal.is_none()) {
+                    self.mended(&Cause::Plan);
+                }
                 self.plan.preview = Some((*preview).map(Box::new));
+                if std::mem::take(&mut self.plan.launches) && self.popup.is_none() {
+                    self.ask_to_launch();
+                }
             }
+            Report::ChoiceOffered(offer) => match *offer {
+                Ok(offer) => self.ask_to_choose(offer),
+                Err(error) => self.complain_of(Cause::Plan, &error),
+            },
             Report::Ledger(book, digests) => {
+                for status in self.datasets.values_mut() {
+                    if let DatasetStatus::Ready { loaded, account } = status
+                        && let Some(known) = loaded.record.as_ref().and_then(|it| book.find(it))
+                    {
+                        *account = Some(known.id.clone());
+                    }
+                }
                 self.book = Some(book);
                 self.digests = digests;
                 self.note(Change::Ledger);
             }
             Report::Job { id, news } => {
-                let ended = matches!(news, News::Ended(_));
+                let ended = matches!(news, News::Ended(_) | News::Chosen(_));
                 let run = self.runs.iter_mut().find(|run| run.id == id);
                 match run.and_then(|run| run.hear(news)) {
                     None => {}
@@ -97,6 +128,7 @@ impl Context {
                     Some(Err(error)) => self.complain(&error),
                 }
                 if ended {
+                    self.ring(id);
                     self.leave_when_done();
                     self.run_ended(id);
                     self.ask_preview();
@@ -107,7 +139,7 @@ impl Context {
                 match &said {
                     None => return,
                     Some(Ok(line)) => self.say(Level::Good, line),
-                    Some(Err(error)) => self.complain(error),
+                    Some(Err(error)) => self.complain_of(Cause::Ranking, error),
                 }
                 self.leave_when_done();
             }
@@ -124,9 +156,20 @@ impl Context {
         }
     }
 
+    /// Whoever went away while a long run worked is called back.
+    fn ring(&mut self, id: JobId) {
+        let run = self.runs.iter().find(|run| run.id == id);
+        if let Some(run) = run.filter(|run| run.worked >= LONG) {
+            let text = format!("halflight: '{}' {}", run.plan, run.state());
+            self.effects.push(Effect::Ring(text));
+        }
+    }
+
     fn opened(&mut self, session: Session, path: PathBuf) {
         self.say(Level::Good, format!("opened {}", path.display()));
         self.history = History::new(&session);
+        self.on_disk = Some(session.clone());
+        self.compared.clear();
         self.session = session;
         self.unsaved = false;
         self.demo = None;
@@ -149,7 +192,11 @@ impl Context {
 
     /// Keeps where the user was, for the next time.
     fn remember(&mut self, path: PathBuf) {
-        self.state.last_session = Some(std::path::absolute(&path).unwrap_or_else(|_| path.clone()));
+        let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        self.state.recent.retain(|other| *other != absolute);
+        self.state.recent.insert(0, absolute.clone());
+        self.state.recent.truncate(MOST_RECENT);
+        self.state.last_session = Some(absolute);
         self.session_path = Some(path);
         self.ask(Request::Remember(self.state.clone()));
     }

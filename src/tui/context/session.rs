@@ -1,9 +1,13 @@
 //! Saving, opening, undo, leaving.
 
+use std::path::PathBuf;
+
 use super::{Change, Context, DatasetStatus, Popup};
 use crate::engine::Request;
-use crate::session::Session;
+use crate::session::{Session, plan_name};
 use crate::tui::notice::Level;
+use crate::tui::popup::Then;
+use crate::tui::popup::picker::{Item, Picker};
 use crate::tui::popup::question::{Prompt, Question};
 
 impl Context {
@@ -19,27 +23,73 @@ impl Context {
     /// The session changed and differs from what is on disk.
     pub fn changed(&mut self) {
         self.unsaved = true;
+        plan_name::follow(self.history.present(), &mut self.session);
         self.history.note(&self.session);
     }
 
     pub fn save(&mut self) {
+        if self.demo.is_some() && self.working() > 0 {
+            let text = "the demo's runs move to the saved session: save when nothing is under way";
+            return self.say(Level::Warning, text);
+        }
         if let Some(path) = self.session_path.clone() {
-            let session = self.for_disk();
-            return self.ask(Request::SaveSession { session, path });
+            let known = self.on_disk.clone().map(Box::new);
+            return self.ask_to_save(path, known);
         }
         self.prompt(Prompt::new(
             "Save the session",
             "data files stay where they are; paths are relative to this file",
             "session.ron",
             |context: &mut Self, path| {
-                let session = context.for_disk();
-                context.ask(Request::SaveSession { session, path: path.into() });
+                context.ask_to_save(path.into(), None);
                 Ok(())
             },
         ));
     }
 
+    /// Saves, unless the file holds something else than the session that is `known`.
+    fn ask_to_save(&mut self, path: PathBuf, known: Option<Box<Session>>) {
+        let (session, moves) = (self.for_disk(), self.demo.is_some());
+        self.ask(Request::SaveSession { session, path, known, moves });
+    }
+
+    /// Another interface, or an editor, has changed the file.
+    pub(super) fn ask_to_overwrite(
+        &mut self,
+        found: Session,
+        path: PathBuf,
+        differences: &[String],
+    ) {
+        let text = format!(
+            "{} was changed by somebody else and would be overwritten. The differences, yours \
+                                        first: {}.",
+            path.display(),
+            differences.join("; ")
+        );
+        self.confirm(text, "overwrite", move |context| {
+            context.ask_to_save(path, Some(Box::new(found)));
+        });
+    }
+
+    /// Offers the sessions before, and any other.
     pub fn ask_to_open(&mut self) {
+        let recent = self.state.recent.clone();
+        if recent.is_empty() {
+            return self.ask_for_session();
+        }
+        let items = recent.into_iter().map(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let folder = path.parent().map(|folder| folder.display().to_string());
+            let take: Then<Self> = Box::new(move |context| context.ask(Request::OpenSession(path)));
+            Item::new(name.unwrap_or_default(), folder.unwrap_or_default(), take)
+        });
+        let other: Then<Self> = Box::new(Self::ask_for_session);
+        let other = Item::new("another one…", "type its path", other);
+        let items = items.chain([other]).collect();
+        self.popup = Some(Popup::Pick(Picker::new("Open a session", items)));
+    }
+
+    fn ask_for_session(&mut self) {
         let last = self.state.last_session.as_ref().map(|path| path.display().to_string());
         self.prompt(Prompt::new(
             "Open a session",
@@ -111,7 +161,7 @@ impl Context {
         let text = if working > 0 {
             let runs =
                 if working == 1 { "A run is".to_owned() } else { format!("{working} runs are") };
-            format!("{runs} under way. Stop and quit? What was drawn stays charged.")
+            format!("{runs} under way. Stop and quit? What has been spent stays spent.")
         } else if self.unsaved && self.demo.is_none() {
             "The session has changes that are not saved. Quit without them? (s saves)".to_owned()
         } else {
@@ -126,7 +176,7 @@ impl Context {
 
     /// Stops what runs; quits at once when nothing does.
     pub fn leave(&mut self) {
-        self.quit = self.leaving || self.working() == 0;
+        self.quit = self.leaving || !self.must_settle();
         self.leaving = true;
         self.queue.working = false;
         for run in &self.runs {
@@ -139,6 +189,13 @@ impl Context {
 
     /// The last of what ran has ended.
     pub(super) fn leave_when_done(&mut self) {
-        self.quit |= self.leaving && self.working() == 0;
+        self.quit |= self.leaving && !self.must_settle();
+    }
+
+    /// Whether work is under way that has something in the ledger to settle. Looking at exact
+    /// numbers has not.
+    fn must_settle(&self) -> bool {
+        let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
+        ranks || self.runs.iter().any(|run| !run.has_ended())
     }
 }

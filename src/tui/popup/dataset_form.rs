@@ -66,7 +66,7 @@ impl DatasetForm {
         line(
             "role",
             Kind::Role,
-            "Space changes it. private: protected, budgeted; public: free to use",
+            "Space changes it. private: protected by a budget; public: free to use",
         ),
         line("name", Kind::Text(NAME), "how the session calls it"),
         line("label column", Kind::Text(LABEL), "the column to predict; empty: unlabelled"),
@@ -74,7 +74,7 @@ impl DatasetForm {
         line(
             "classes",
             Kind::Text(CLASSES),
-            "of a classification, in order: no, yes; empty takes those of the public data",
+            "the answers of a classification, such as: no, yes. Empty: those of the public data",
         ),
         line(
             "row filter",
@@ -84,12 +84,13 @@ impl DatasetForm {
         line(
             "sample",
             Kind::Text(SAMPLE),
-            "so many of these rows, at random: 5000   or with a seed: 5000 7; empty takes all",
+            "a random sample of so many rows: 5000   or with a seed: 5000 7. Empty: all rows",
         ),
         line(
             "missing values",
             Kind::Missing,
-            "Space changes it. drop: records with gaps do not count; public mean stands in for gaps",
+            "Space changes it. refuse: a gap is an error; drop: records with gaps do not count; \
+             public mean: it fills the gaps",
         ),
         line("columns", Kind::Text(COLUMNS), "all · only a, b, px* · except a, b"),
         line(

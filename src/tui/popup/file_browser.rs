@@ -30,16 +30,13 @@ pub struct FileBrowser {
 
 impl FileBrowser {
     pub fn new(listing: &Listing) -> Self {
-        let up = Item {
-            title: "..".to_owned(),
-            detail: "the directory above".to_owned(),
-            key: String::new(),
-            value: Place::Directory("..".to_owned()),
-        };
+        let up = Item::new("..", "the directory above", Place::Directory("..".to_owned()));
         let items = listing.entries.iter().map(|entry| Item {
             title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
             detail: String::new(),
             key: if entry.is_directory { String::new() } else { size(entry.bytes) },
+            also: String::new(),
+            grey: false,
             value: if entry.is_directory {
                 Place::Directory(entry.name.clone())
             } else {

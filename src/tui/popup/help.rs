@@ -5,10 +5,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::tui::canvas::{Canvas, bold};
+use crate::tui::canvas::{Canvas, bold, broken};
 use crate::tui::fuzzy;
 use crate::tui::keys::Key;
 use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+const WIDTH: u16 = 78;
 
 #[derive(Debug)]
 pub struct Help {
@@ -38,6 +40,7 @@ impl Help {
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let (theme, glyphs) = (canvas.theme, canvas.glyphs);
         let mut lines = Vec::new();
+        let room = usize::from(WIDTH.min(body.width)).saturating_sub(18);
         for (heading, keys) in &self.sections {
             let found = keys.iter().filter(|key| {
                 let text = format!("{} {} {}", key.shown(), key.name, key.help);
@@ -47,12 +50,18 @@ impl Help {
             if found.peek().is_some() {
                 lines.push(Line::styled(heading.clone(), bold(theme.accent)));
             }
-            lines.extend(found.map(|key| {
-                Line::from(vec![
+            for key in found {
+                // What is too long for the line goes on below it.
+                let mut parts = broken(key.help, room).into_iter();
+                let first = parts.next().unwrap_or_default();
+                lines.push(Line::from(vec![
                     Span::styled(format!("  {:<14}", key.shown()), theme.accent),
-                    Span::styled(key.help, theme.text),
-                ])
-            }));
+                    Span::styled(first, theme.text),
+                ]));
+                lines.extend(
+                    parts.map(|part| Line::styled(format!("{}{part}", " ".repeat(16)), theme.text)),
+                );
+            }
         }
         if self.search.is_empty() {
             for (mark, words) in [
@@ -71,7 +80,7 @@ impl Help {
             lines.push(Line::styled("no key for that; : finds commands", theme.muted));
         }
         let height = lines.len() as u16 + 4;
-        let inner = canvas.window(body, 78, height, "Keys · type to search · Esc closes");
+        let inner = canvas.window(body, WIDTH, height, "Keys · type to search · Esc closes");
         let [field, rest] =
             inner.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
         let view = TextFieldView::new(&self.search, theme, glyphs).placeholder("search");

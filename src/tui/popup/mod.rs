@@ -7,6 +7,7 @@ pub mod file_browser;
 pub mod help;
 pub mod picker;
 pub mod question;
+pub mod words;
 
 use ratatui::layout::Rect;
 
@@ -19,6 +20,7 @@ use file_browser::FileBrowser;
 use help::Help;
 use picker::Picker;
 use question::{Prompt, Question};
+use words::Words;
 
 pub use question::Then;
 
@@ -32,6 +34,8 @@ pub enum Popup<C> {
     Pick(Picker<Then<C>>),
     Files(Box<FileBrowser>),
     Export(Box<ExportForm>),
+    /// What the words of a screen mean.
+    Words(Words),
 }
 
 impl<C> Popup<C> {
@@ -45,6 +49,7 @@ impl<C> Popup<C> {
             Self::Pick(picker) => picker.draw(canvas, body),
             Self::Files(files) => files.draw(canvas, body, watch),
             Self::Export(form) => form.draw(canvas, body),
+            Self::Words(words) => words.draw(canvas, body),
         }
     }
 
@@ -59,6 +64,7 @@ impl<C> Popup<C> {
             Self::Pick(picker) => picker.query.insert(text),
             Self::Files(files) => files.picker.query.insert(text),
             Self::Export(form) => form.path.insert(text),
+            Self::Words(words) => words.picker.query.insert(text),
         }
     }
 
@@ -69,6 +75,7 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.step(by.into()),
             Self::Pick(picker) => picker.step(by.into()),
             Self::Files(files) => files.picker.step(by.into()),
+            Self::Words(words) => words.picker.step(by.into()),
             _ => {}
         }
     }
@@ -79,6 +86,7 @@ impl<C> Popup<C> {
             Self::Palette(picker) => picker.choose(row),
             Self::Pick(picker) => picker.choose(row),
             Self::Files(files) => files.picker.choose(row),
+            Self::Words(words) => words.picker.choose(row),
             _ => false,
         }
     }

@@ -2,8 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Row};
+use ratatui::text::Line;
 
 use crate::tui::canvas::Canvas;
 use crate::tui::fuzzy;
@@ -14,8 +13,19 @@ pub struct Item<T> {
     pub title: String,
     pub detail: String,
     pub key: String,
+    /// Other words under which it is found; they are not shown.
+    pub also: String,
+    /// It can be read and is no real choice.
+    pub grey: bool,
     /// What choosing it means.
     pub value: T,
+}
+
+impl<T> Item<T> {
+    pub fn new(title: impl Into<String>, detail: impl Into<String>, value: T) -> Self {
+        let (title, detail) = (title.into(), detail.into());
+        Self { title, detail, key: String::new(), also: String::new(), grey: false, value }
+    }
 }
 
 #[derive(Debug)]
@@ -46,8 +56,9 @@ impl<T> Picker<T> {
             // A hit in the name is worth more than one in the description.
             let name = fuzzy::score(query, &item.title).map(|score| 2 * score + 20);
             let detail = fuzzy::score(query, &item.detail);
+            let also = fuzzy::score(query, &item.also);
             let key = (item.key == query.trim()).then_some(200);
-            name.max(detail).max(key)
+            name.max(detail).max(also).max(key)
         };
         let scored = self.items.iter().enumerate();
         let mut scored: Vec<(i32, usize)> =
@@ -98,7 +109,7 @@ impl<T> Picker<T> {
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let height = (self.items.len() as u16 + 5).min(24);
-        let inner = canvas.window(body, 90, height, &self.title);
+        let inner = canvas.window(body, 100, height, &self.title);
         let [field, list, keys] = inner.layout(&Layout::vertical([
             Constraint::Length(2),
             Constraint::Fill(1),
@@ -129,7 +140,7 @@ impl<T> Picker<T> {
         let (keys, titles) = (widest(|item| &item.key), widest(|item| &item.title));
         let described = matches.iter().any(|item| !item.detail.is_empty());
         let title = if described {
-            Constraint::Length(titles.min(area.width / 3))
+            Constraint::Length(titles.min(area.width * 2 / 5))
         } else {
             Constraint::Fill(1)
         };
@@ -137,11 +148,11 @@ impl<T> Picker<T> {
         let widths = vec![title, detail, Constraint::Length(keys)];
         let row = |place: usize| {
             let item = matches[place];
-            Row::new(vec![
-                Cell::from(Span::styled(item.title.clone(), theme.text)),
-                Cell::from(Span::styled(item.detail.clone(), theme.muted)),
-                Cell::from(Line::styled(item.key.clone(), theme.accent).right_aligned()),
-            ])
+            vec![
+                Line::styled(item.title.clone(), if item.grey { theme.muted } else { theme.text }),
+                Line::styled(item.detail.clone(), theme.muted),
+                Line::styled(item.key.clone(), theme.accent).right_aligned(),
+            ]
         };
         let list = (matches.len(), Some(self.selected));
         canvas.hits.popup_rows = Some(canvas.table(area, (Vec::new(), widths), list, row));

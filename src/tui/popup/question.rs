@@ -4,8 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::tui::canvas::Canvas;
+use crate::tui::canvas::{Canvas, wrapped_lines};
 use crate::tui::widgets::text_field::{TextField, TextFieldView};
+
+const WIDTH: u16 = 64;
 
 /// What an answer does.
 pub type Then<C> = Box<dyn FnOnce(&mut C)>;
@@ -30,18 +32,19 @@ impl<C> Question<C> {
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
         let theme = canvas.theme;
-        let inner = canvas.window(body, 64, 7, "Sure?");
+        let rows = wrapped_lines(&self.text, WIDTH - 2).max(3);
+        let inner = canvas.window(body, WIDTH, rows + 4, "Sure?");
         let [question, answers] =
             inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]));
         canvas.wrapped(&self.text, theme.text, question);
         let line = Line::from(vec![
             Span::styled("y", theme.accent),
-            Span::styled(format!(" or Enter: {}    ", self.yes), theme.muted),
+            Span::styled(format!(": {}    ", self.yes), theme.muted),
             Span::styled("n", theme.accent),
-            Span::styled(" or Esc: no", theme.muted),
+            Span::styled(", Enter or Esc: no", theme.muted),
         ]);
         canvas.render(line, answers);
-        let (first, second) = (17 + self.yes.len() as u16 - 4, 14);
+        let (first, second) = (self.yes.chars().count() as u16 + 7, 19);
         let key = |c: char| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
         let yes = Rect { width: first.min(answers.width), ..answers };
         let x = (answers.x + first).min(answers.right());

@@ -1,6 +1,7 @@
 //! Zoom, pan, cursor, axis and smoothing: the same on every screen with charts.
 
 use super::Screen;
+use crate::engine::Request;
 use crate::tui::context::Context;
 use crate::tui::notice::Level;
 use crate::tui::widgets::viewport::Viewport;
@@ -16,7 +17,15 @@ fn look<S: Screen>(
 }
 
 pub fn log_axis<S: Screen>(screen: &mut S, context: &mut Context) {
-    look(screen, context, |viewport, _| viewport.log = !viewport.log);
+    let mut log = None;
+    look(screen, context, |viewport, _| {
+        viewport.log = !viewport.log;
+        log = Some(viewport.log);
+    });
+    if let Some(log) = log {
+        context.state.log_axis = log;
+        context.ask(Request::Remember(context.state.clone()));
+    }
 }
 
 pub fn smooth<S: Screen>(screen: &mut S, context: &mut Context) {

@@ -19,6 +19,7 @@ use super::keys::Binding;
 use super::sheet::Sheet;
 use super::tab::Pane;
 use super::widgets::viewport::Viewport;
+use crate::glossary::{self, Explained};
 use crate::privacy::Watch;
 
 /// The keys of a screen, each with the function that it calls.
@@ -28,7 +29,7 @@ use crate::privacy::Watch;
 /// use halflight::tui::screen::{Keys, rank::RankScreen};
 ///
 /// const KEYS: Keys<RankScreen> =
-///     &[show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = true)];
+///     &[show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = true)];
 /// ```
 ///
 /// A function for another screen is refused when it is compiled:
@@ -41,7 +42,7 @@ use crate::privacy::Watch;
 /// fn reverse(screen: &mut RankScreen, _: &mut Context) {
 ///     screen.reverse = true;
 /// }
-/// const KEYS: Keys<DataScreen> = &[show(&["S"], "reverse", "reverse the order", reverse)];
+/// const KEYS: Keys<DataScreen> = &[show(&["S"], "reverse", "turn the order round", reverse)];
 /// ```
 pub type Keys<S> = &'static [Binding<fn(&mut S, &mut Context)>];
 
@@ -64,6 +65,12 @@ pub trait Screen {
     /// The shared state has changed.
     fn follow(&mut self, _change: &Change, _context: &mut Context) {}
 
+    /// What its words mean: that of the selected field, column or chart first.
+    fn words(&self, context: &Context) -> Vec<Explained>;
+
+    /// What somebody who is new here would do next.
+    fn next_step(&self, context: &Context) -> Option<String>;
+
     /// Leaves one layer of its own; false when there was none.
     fn step_out(&mut self, _context: &mut Context) -> bool {
         false
@@ -78,6 +85,9 @@ pub trait Screen {
     fn enters_on_click(&self, _pane: Pane) -> bool {
         false
     }
+
+    /// Sorts by the column with this head; a second time, the other way round.
+    fn sort_by(&mut self, _head: &str) {}
 
     /// How its charts are looked at, and from where to where they reach.
     fn charts(&mut self, _context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
@@ -113,6 +123,14 @@ pub trait Screen {
         let wanted = context.wanted_pane().filter(|pane| panes.contains(pane));
         wanted.or(panes.first().copied())
     }
+}
+
+/// A text that scrolls has hardly more lines than this; where it really ends, the view knows.
+const LONGEST_TEXT: usize = 40;
+
+/// The explanations of these words.
+fn explained<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<Explained> {
+    words.into_iter().filter_map(glossary::explain).collect()
 }
 
 /// The entry so many rows from the selected one, among those that are visible.

@@ -17,6 +17,7 @@ pub(super) fn on_key(app: &mut App, key: KeyEvent) {
     if let Some(popup) = app.context.popup.take() {
         return popups::on_key(app, popup, key);
     }
+    app.context.read_notice();
     let (screen, context) = app.screen_mut();
     if screen.type_key(key, context) {
         return;

@@ -7,6 +7,7 @@ use super::keyboard::on_key;
 use super::popups;
 use crate::tui::app::App;
 use crate::tui::canvas::{Hits, Plot};
+use crate::tui::context::Popup;
 use crate::tui::keymap;
 use crate::tui::tab::CHARTS;
 use crate::tui::widgets::viewport::Viewport;
@@ -49,6 +50,10 @@ fn click(app: &mut App, at: Position, hits: &Hits) {
     if let Some((_, command)) = hits.hints.iter().find(|(area, _)| area.contains(at)) {
         return keymap::act(app, *command);
     }
+    if let Some(head) = hits.heads.iter().find(|head| head.area.contains(at)) {
+        app.focus_on(head.pane);
+        return app.screen_mut().0.sort_by(&head.title);
+    }
     if let Some(list) = hits.lists.iter().find(|list| list.area.contains(at)) {
         let row = list.first + usize::from(at.y - list.area.y);
         app.screen_mut().0.stop_typing();
@@ -82,7 +87,9 @@ fn click_popup(app: &mut App, at: Position, hits: &Hits) {
     let rows = hits.popup_rows.filter(|(area, _)| area.contains(at));
     let Some((area, first)) = rows else { return };
     let Some(mut popup) = app.context.popup.take() else { return };
-    if popup.choose(first + usize::from(at.y - area.y)) {
+    let chosen = popup.choose(first + usize::from(at.y - area.y));
+    // A word that is clicked is shown; everything else is taken.
+    if chosen && !matches!(popup, Popup::Words(_)) {
         popups::enter(app, popup);
     } else {
         app.context.popup = Some(popup);

@@ -28,7 +28,12 @@ pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
     match &mut popup {
         Popup::Help(help) => help.handle(key),
         Popup::Question(question) => match key.code {
-            KeyCode::Char('y' | 'Y') => return enter(app, popup),
+            KeyCode::Char('y' | 'Y') => {
+                if let Popup::Question(question) = popup {
+                    (question.then)(&mut app.context);
+                }
+                return;
+            }
             KeyCode::Char('n' | 'N' | 'q') => return,
             KeyCode::Char(c) => {
                 if let Some((_, then)) = question.other.take_if(|(other, _)| *other == c) {
@@ -46,6 +51,7 @@ pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
         Popup::Pick(picker) => picker.handle(key),
         Popup::Files(files) => browse(&mut app.context, files, key),
         Popup::Export(form) => form.handle(key),
+        Popup::Words(words) => words.picker.handle(key),
     }
     app.context.popup = Some(popup);
 }
@@ -53,8 +59,8 @@ pub(super) fn on_key(app: &mut App, mut popup: Popup, key: KeyEvent) {
 /// Takes what a window offers.
 pub(super) fn enter(app: &mut App, popup: Popup) {
     match popup {
-        Popup::Help(_) => {}
-        Popup::Question(question) => (question.then)(&mut app.context),
+        // A question is asked because yes cannot be taken back: Enter is the safe answer.
+        Popup::Help(_) | Popup::Question(_) | Popup::Words(_) => {}
         Popup::Prompt(prompt) => answer(&mut app.context, prompt),
         Popup::Dataset(form) => app.context.describe(form),
         Popup::Palette(picker) => {

@@ -10,15 +10,18 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::engine::choice::{ChoiceMoment, Offer};
 use crate::engine::desk::{News, RankNews, RehearsalNews};
 use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
-use crate::error::Error;
+use crate::error::{Action, Error};
+use crate::evaluation::Evaluation;
 use crate::privacy::Watch;
 use crate::rank::RankStep;
-use crate::session::plan_field::fields;
-use crate::tui::context::Popup;
+use crate::session::Session;
+use crate::tui::context::{DatasetStatus, Popup};
 use crate::tui::fixtures::{self, archived};
+use crate::tui::live_ranking::Found;
 use crate::tui::notice::Level;
 use crate::tui::screen::run::LOG;
 use crate::tui::tab::Tab;
@@ -107,7 +110,7 @@ fn any_mouse(random: &mut ChaCha20Rng) -> MouseEvent {
 fn any_report(random: &mut ChaCha20Rng) -> Report {
     let id = random.random_range(0..4);
     let number = random.random_range(1..9);
-    match random.random_range(0..17) {
+    match random.random_range(0..19) {
         0 => Report::Listing(fixtures::listing()),
         1 => Report::Glance { file: "x.csv".into(), schema: Ok(fixtures::schema()) },
         2 => Report::Glance { file: "y.csv".into(), schema: Err(Error::failed("no")) },
@@ -130,11 +133,16 @@ fn any_report(random: &mut ChaCha20Rng) -> Report {
         8 => Report::Job { id, news: News::Ended(Box::new(Ok(fixtures::summary()))) },
         9 => Report::Job { id, news: News::Ended(Box::new(Err(Error::refused("no")))) },
         10 => Report::Trouble(Error::failed("trouble")),
-        11 => Report::Inspected { file: "x.csv".to_owned(), columns: fixtures::schema().columns },
+        11 => Report::Inspected {
+            definition: Box::new(fixtures::opened().context.session.datasets[0].clone()),
+            columns: fixtures::schema().columns,
+        },
         13 => rank_step(id),
         14 => Report::Rank { id, news: RankNews::Ended(Box::new(Ok(fixtures::rank_summary()))) },
         15 => Report::Rank { id, news: RankNews::Ended(Box::new(Err(Error::failed("no")))) },
-        12 => Report::SessionSaved("s.ron".into()),
+        16 => Report::ChoiceOffered(Box::new(Ok(fixtures::offer()))),
+        17 => Report::Job { id, news: News::Chosen(Box::new(Ok(fixtures::chosen()))) },
+        12 => Report::SessionSaved { session: Box::default(), path: "s.ron".into() },
         _ => Report::Preview(Box::new(Err(Error::failed("not loaded")))),
     }
 }
@@ -192,8 +200,8 @@ proptest! {
 fn undo_brings_back_the_session_as_it_was_and_redo_the_change() {
     let mut app = fixtures::priced();
     let before = app.context.session.clone();
-    // ε is the fifth field: one step up the ladder.
-    press(&mut app, "↓↓↓↓→");
+    // ε is the fourth line: one step up the ladder.
+    press(&mut app, "↓↓↓→");
     let after = app.context.session.clone();
     assert_ne!(before, after);
     let effects = press(&mut app, "u");
@@ -210,9 +218,9 @@ fn undo_brings_back_the_session_as_it_was_and_redo_the_change() {
 fn undoing_the_removal_of_a_dataset_reads_it_again() {
     let mut app = fixtures::loaded();
     press(&mut app, "dy");
-    assert_eq!(app.context.session.datasets.len(), 1);
+    assert_eq!(app.context.session.datasets.len(), 3);
     let effects = press(&mut app, "u");
-    assert_eq!(app.context.session.datasets.len(), 2);
+    assert_eq!(app.context.session.datasets.len(), 4);
     assert!(asked(&effects, |it| matches!(it, Request::Load(it) if it.name == "winter")));
 }
 
@@ -223,7 +231,7 @@ fn escape_leaves_one_layer_at_a_time() {
     app.screens.run.viewport.cursor = Some(7.0);
     press(&mut app, "/step\n");
     assert_eq!(app.context.filter(), "step");
-    app.context.say(Level::Info, "hello");
+    app.context.say(Level::Error, "hello");
     press(&mut app, "?\x1b");
     assert!(app.context.popup.is_none() && app.context.notice.is_some());
     press(&mut app, "\x1b");
@@ -247,7 +255,7 @@ fn the_palette_finds_and_does_what_another_screen_can() {
 #[test]
 fn a_sweep_queues_one_run_for_each_value_and_the_queue_halts_at_a_refusal() {
     let mut app = fixtures::priced();
-    press(&mut app, "↓↓↓↓s");
+    press(&mut app, "↓↓↓s");
     press(&mut app, "\n");
     let asked_for: Vec<f64> =
         app.context.queue.plans.iter().map(|plan| plan.target.epsilon).collect();
@@ -286,12 +294,12 @@ fn a_run_that_begins_is_shown_and_the_focus_stays_where_it_was() {
 #[test]
 fn what_is_removed_is_not_selected_any_more() {
     let mut app = fixtures::loaded();
-    press(&mut app, "jdy");
+    press(&mut app, "jjjdy");
     assert_eq!(app.screens.data.selected, 0);
-    assert_eq!(app.context.session.datasets.len(), 1);
+    assert_eq!(app.context.session.datasets.len(), 3);
     // With the focus on the rows, too.
     let mut app = fixtures::loaded();
-    press(&mut app, "j\tdy");
+    press(&mut app, "jjj\tdy");
     assert_eq!(app.screens.data.selected, 0);
 }
 
@@ -303,9 +311,12 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     assert!(press(&mut app, "r").is_empty(), "one at a time");
     update(&mut app, Message::Reports(vec![rank_step(1)]), &Hits::default());
     assert_eq!(ranked(&app).len(), 4);
-    assert_eq!(app.context.ranking.work.as_ref().unwrap().done, 3);
+    let work = app.context.ranking.work.as_ref().unwrap();
+    assert_eq!(work.done, 3);
+    let control = work.control.clone();
     press(&mut app, "c");
-    assert!(!app.context.ranking.work.as_ref().unwrap().control.proceed());
+    assert!(!control.proceed() && app.context.ranking.work.is_none(), "over at once");
+    assert_eq!(ranked(&app).len(), 4, "the repeats so far stay");
     // News of another ranking change nothing.
     update(&mut app, Message::Reports(vec![rank_step(7)]), &Hits::default());
     let news = RankNews::Ended(Box::new(Ok(fixtures::rank_summary())));
@@ -317,6 +328,7 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
     // Sorted by name, the third row is summer; it must be in the session to be taken.
     press(&mut app, "s↓↓↓");
     assert_eq!(app.screens.rank.chosen(&app.context).as_deref(), Some("summer"));
+    app.context.session.datasets.retain(|it| it.name != "summer");
     press(&mut app, "\n");
     assert_eq!(app.context.tab, Tab::Rank);
     app.context.session.datasets[1].name = "summer".to_owned();
@@ -325,6 +337,118 @@ fn a_ranking_streams_in_can_be_cancelled_and_gives_its_best_to_the_plan() {
         (app.context.tab, &app.context.session.plans[0].public),
         (Tab::Plan, &vec!["summer".to_owned()])
     );
+}
+
+#[test]
+fn nothing_waits_for_a_ranking_by_exact_numbers_but_a_private_one_is_settled() {
+    let mut app = fixtures::loaded();
+    press(&mut app, "2r");
+    press(&mut app, "qy");
+    assert!(app.context.quit);
+
+    let mut app = fixtures::loaded();
+    press(&mut app, "2p\n");
+    let moment = RankingMoment::Begun { total: 10, remarks: Vec::new() };
+    let begun = Report::Rank { id: 1, news: RankNews::Moment(moment) };
+    update(&mut app, Message::Reports(vec![begun]), &Hits::default());
+    press(&mut app, "qy");
+    assert!(!app.context.quit, "its grant is in the ledger");
+    let news = RankNews::Ended(Box::new(Err(Error::failed("no"))));
+    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    assert!(app.context.quit);
+}
+
+#[test]
+fn a_private_ranking_that_is_refused_leaves_the_exact_table_and_both_stand_side_by_side() {
+    let mut app = fixtures::ranked();
+    press(&mut app, "p\n");
+    let news = RankNews::Ended(Box::new(Err(Error::refused("over the budget"))));
+    update(&mut app, Message::Reports(vec![Report::Rank { id: 1, news }]), &Hits::default());
+    assert_eq!(ranked(&app).len(), 4);
+    let winner = Found::Winner("spring".to_owned(), fixtures::summary().guarantee);
+    app.context.ranking.released = Some(winner);
+    let chosen = |app: &App| app.screens.rank.chosen(&app.context);
+    assert_eq!(chosen(&app).as_deref(), Some("spring"));
+    press(&mut app, "b");
+    assert_eq!((chosen(&app).as_deref(), ranked(&app).len()), (Some("autumn"), 4));
+}
+
+#[test]
+fn enter_is_never_yes() {
+    let mut app = fixtures::priced();
+    app.context.unsaved = true;
+    for (keys, what) in [("q", "quit"), ("l", "launch")] {
+        press(&mut app, keys);
+        assert!(matches!(app.context.popup, Some(Popup::Question(_))), "{what}");
+        let effects = press(&mut app, "\n");
+        assert!(effects.is_empty() && app.context.popup.is_none() && !app.context.quit, "{what}");
+    }
+    press(&mut app, "qy");
+    assert!(app.context.quit);
+}
+
+#[test]
+fn a_file_that_somebody_else_has_changed_is_overwritten_after_a_yes_alone() {
+    let mut app = fixtures::loaded();
+    app.context.session_path = Some("s.ron".into());
+    app.context.on_disk = Some(app.context.session.clone());
+    let save = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::CONTROL);
+    let effects = update(&mut app, Message::Key(save), &Hits::default());
+    let before = app.context.session.clone();
+    let knows = |wanted: &Session| {
+        let wanted = wanted.clone();
+        move |request: &Request| match request {
+            Request::SaveSession { known: Some(known), .. } => **known == wanted,
+            _ => false,
+        }
+    };
+    assert!(asked(&effects, knows(&before)));
+    let mut theirs = before.clone();
+    theirs.plans[0].target.epsilon = 9.0;
+    let clash = || Report::SessionClash {
+        session: Box::new(theirs.clone()),
+        path: "s.ron".into(),
+        differences: vec!["ε 1 against 9".to_owned()],
+    };
+    update(&mut app, Message::Reports(vec![clash()]), &Hits::default());
+    assert!(press(&mut app, "\n").is_empty(), "Enter leaves their file alone");
+    update(&mut app, Message::Reports(vec![clash()]), &Hits::default());
+    assert!(asked(&press(&mut app, "y"), knows(&theirs)));
+}
+
+#[test]
+fn an_error_goes_when_its_cause_is_mended() {
+    let mut app = fixtures::loaded();
+    let failed =
+        Report::LoadFailed { name: "winter".to_owned(), error: Error::failed("the file is gone") };
+    update(&mut app, Message::Reports(vec![failed]), &Hits::default());
+    assert!(app.context.notice.is_some());
+    let loaded = |name: &str| match &fixtures::loaded().context.datasets[name] {
+        DatasetStatus::Ready { loaded, account } => {
+            Report::Loaded { loaded: std::sync::Arc::clone(loaded), account: account.clone() }
+        }
+        _ => panic!("it is loaded"),
+    };
+    update(&mut app, Message::Reports(vec![loaded("spring")]), &Hits::default());
+    assert!(app.context.notice.is_some(), "that was another dataset");
+    update(&mut app, Message::Reports(vec![loaded("winter")]), &Hits::default());
+    assert!(app.context.notice.is_none());
+}
+
+#[test]
+fn rows_of_a_public_dataset_that_may_be_private_stay_hidden() {
+    let mut app = fixtures::loaded();
+    app.screens.data.selected = 1;
+    let rows = |app: &App| app.screens.data.row_count(&app.context);
+    assert!(rows(&app) > 0);
+    let compared = |private: Option<&str>| Report::Compared {
+        dataset: "spring".to_owned(),
+        private: private.map(str::to_owned),
+    };
+    update(&mut app, Message::Reports(vec![compared(Some("winter"))]), &Hits::default());
+    assert_eq!(rows(&app), 0);
+    press(&mut app, "r");
+    assert_eq!(rows(&app), 0, "not until they are compared again");
 }
 
 #[test]
@@ -344,6 +468,16 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     press(&mut app, "r");
     assert!(!app.context.rehearsal.shown);
     assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
+    // Stopped, it gives the costs back; what it found is still there.
+    press(&mut app, "R");
+    let stopped = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(80))));
+    let stopped = Report::Rehearsal { id: 1, news: stopped };
+    update(&mut app, Message::Reports(vec![stopped]), &Hits::default());
+    assert!(!app.context.rehearsal.shown);
+    assert!(press(&mut app, "r").is_empty() && app.context.rehearsal.shown);
+    let effects = press(&mut app, "R");
+    assert!(asked(&effects, |it| matches!(it, Request::Rehearse { id: 2, .. })));
+    update(&mut app, news(2, 80), &Hits::default());
     // Another method or ε is no other rehearsal, other public data are.
     let mut other = app.context.session.plans[0].clone();
     other.target.epsilon = 3.0;
@@ -356,13 +490,204 @@ fn a_rehearsal_streams_in_can_be_stopped_and_gives_its_method_to_the_plan() {
     let ended = RehearsalNews::Ended(Box::new(Ok(fixtures::rehearsal(126))));
     update(
         &mut app,
-        Message::Reports(vec![Report::Rehearsal { id: 1, news: ended }]),
+        Message::Reports(vec![Report::Rehearsal { id: 2, news: ended }]),
         &Hits::default(),
     );
     press(&mut app, "t");
     assert_eq!(app.context.session.plans[0].method, "public_shape");
     press(&mut app, "u");
     assert_eq!(app.context.session.plans[0].method, "profiled_cnvx_adap");
+}
+
+#[test]
+fn private_records_choose_among_marked_plans_after_a_yes_alone() {
+    let mut app = fixtures::priced();
+    let names = |effects: &[Effect]| {
+        let offered = effects.iter().find_map(|effect| match effect {
+            Effect::Ask(request) => match request.as_ref() {
+                Request::OfferChoice { plans, .. } => Some(plans.clone()),
+                _ => None,
+            },
+            _ => None,
+        });
+        let names = offered.unwrap_or_default().into_iter().map(|plan| plan.name);
+        names.collect::<Vec<_>>()
+    };
+    // Without a mark, every plan for the same private data.
+    assert_eq!(names(&press(&mut app, "b")).len(), 2);
+    press(&mut app, "]m");
+    assert_eq!(names(&press(&mut app, "[b")), ["winter without its labels"]);
+    press(&mut app, "]m");
+    // The plan that is shown comes first: noise alone does not displace it.
+    assert_eq!(names(&press(&mut app, "b"))[0], "winter without its labels");
+    press(&mut app, "[");
+
+    let offered = || Message::Reports(vec![Report::ChoiceOffered(Box::new(Ok(fixtures::offer())))]);
+    update(&mut app, offered(), &Hits::default());
+    let Some(Popup::Question(question)) = &app.context.popup else { panic!("no question") };
+    for part in [
+        "'winter from the other seasons', 'winter without its labels'",
+        "public data alone, which cost nothing",
+        "It reserves ε 1 at δ 1e-6 of 'winter'",
+        "each training gets ε 0.682",
+        "Noise hides differences of less than 3.1 % of the largest error that counts",
+    ] {
+        assert!(question.text.contains(part), "{part}: {}", question.text);
+    }
+    assert!(press(&mut app, "\n").is_empty() && app.context.runs.is_empty());
+
+    update(&mut app, offered(), &Hits::default());
+    let effects = press(&mut app, "y");
+    assert!(asked(
+        &effects,
+        |it| matches!(it, Request::Choose { id: 1, plans, .. } if plans.len() == 2)
+    ));
+    assert_eq!((app.context.tab, app.context.runs[0].state()), (Tab::Run, "starting"));
+    // It is stopped like a run.
+    press(&mut app, "sy");
+    assert!(app.context.runs[0].control.is_stopped());
+    let news = News::Chosen(Box::new(Ok(fixtures::chosen())));
+    update(&mut app, Message::Reports(vec![Report::Job { id: 1, news }]), &Hits::default());
+    assert_eq!(app.context.runs[0].state(), "finished");
+    let said = &app.context.notice.as_ref().unwrap().text;
+    assert!(said.contains("chosen: winter from the other seasons; ε 1.000"), "{said}");
+}
+
+#[test]
+fn what_a_choice_trains_in_secret_shows_nowhere_in_a_sealed_view() {
+    let mut app = fixtures::priced();
+    let offer = Offer { trains_in_secret: true, ..fixtures::offer() };
+    let name = offer.candidates[1].clone();
+    update(
+        &mut app,
+        Message::Reports(vec![Report::ChoiceOffered(Box::new(Ok(offer)))]),
+        &Hits::default(),
+    );
+    press(&mut app, "y");
+    let news = News::Choosing(ChoiceMoment::Stepped { name, step: 17, of: 47 });
+    update(&mut app, Message::Reports(vec![Report::Job { id: 1, news }]), &Hits::default());
+    let shown = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.iter();
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert!(shown(&app).contains("◆ step 17 of 47"), "{}", shown(&app));
+    press(&mut app, "v");
+    assert!(!shown(&app).contains("17"), "{}", shown(&app));
+    assert!(
+        app.context.runs[0]
+            .log
+            .iter()
+            .all(|line| !line.text(&app.context.watch).contains("training"))
+    );
+}
+
+#[test]
+fn a_choice_without_a_budget_asks_for_one_and_is_offered_again() {
+    let mut app = fixtures::priced();
+    let refusal = Error::refused("no budget").asking(Action::SetBudget { account: None });
+    let offer = Offer { refusal: Some(refusal), ..fixtures::offer() };
+    let report = Report::ChoiceOffered(Box::new(Ok(offer)));
+    update(&mut app, Message::Reports(vec![report]), &Hits::default());
+    assert!(matches!(app.context.popup, Some(Popup::Prompt(_))));
+    let effects = press(&mut app, "\n");
+    assert!(asked(&effects, |it| matches!(it, Request::SetBudget { .. })));
+    assert!(asked(&effects, |it| matches!(it, Request::OfferChoice { .. })));
+}
+
+#[test]
+fn an_answer_goes_with_the_next_key_and_an_error_stays_until_esc() {
+    let mut app = fixtures::loaded();
+    press(&mut app, "u");
+    assert_eq!(app.context.notice.as_ref().unwrap().text, "nothing to undo");
+    press(&mut app, "j");
+    assert!(app.context.notice.is_none());
+    app.context.complain(&Error::failed("the disk is full"));
+    press(&mut app, "jk");
+    assert!(app.context.notice.is_some());
+    press(&mut app, "\x1b");
+    assert!(app.context.notice.is_none());
+}
+
+#[test]
+fn a_key_that_can_do_nothing_to_a_field_says_why() {
+    let mut app = fixtures::priced();
+    let plan = app.context.session.plans[0].clone();
+    let on = |app: &mut App, name: &str| {
+        app.screens.plan.select_field(&plan, |field| field.name() == name);
+    };
+    let said =
+        |app: &App| app.context.notice.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    on(&mut app, "ε of this run");
+    press(&mut app, "→");
+    assert_eq!(app.context.session.plans[0].target.epsilon, 2.0);
+    press(&mut app, "x");
+    assert_eq!(app.context.session.plans[0].target.epsilon, 1.0);
+    press(&mut app, "x");
+    assert!(said(&app).contains("has its default already"), "{}", said(&app));
+    on(&mut app, "private data");
+    press(&mut app, "x");
+    assert!(said(&app).contains("'private data' has no default"), "{}", said(&app));
+    on(&mut app, "released score");
+    assert!(app.context.session.plans[0].evaluation.is_some());
+    press(&mut app, "→");
+    assert!(app.context.session.plans[0].evaluation.is_none());
+    press(&mut app, "→");
+    assert_eq!(app.context.session.plans[0].evaluation, Some(Evaluation::default()));
+    on(&mut app, "label range");
+    press(&mut app, "→");
+    assert!(said(&app).contains("'label range' is typed"), "{}", said(&app));
+}
+
+#[test]
+fn one_key_gives_any_part_the_whole_screen_and_esc_takes_it_back() {
+    let text = |app: &App| {
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| drop(view(app, frame))).unwrap();
+        let cells = terminal.backend().buffer().content.chunks(80);
+        let lines = cells.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect());
+        lines.collect::<Vec<String>>()
+    };
+    for (name, mut app) in fixtures::scenes() {
+        if app.context.popup.is_some() || app.filtering {
+            continue;
+        }
+        for pane in app.screen().panes(&app.context) {
+            app.focus_on(pane);
+            app.maximised = false;
+            press(&mut app, "z");
+            assert!(app.maximised, "{name}");
+            // Boxes that stand beside one another would meet in such corners.
+            let drawn = text(&app);
+            let charts = pane == crate::tui::tab::CHARTS;
+            assert!(
+                charts || !drawn[1..20].iter().any(|line| line.contains("┐┌")),
+                "{name} {pane:?}:\n{}",
+                drawn.join("\n")
+            );
+        }
+        app.context.notice = None;
+        app.context.filter_field_mut().set("");
+        press(&mut app, "\x1b");
+        assert!(!app.maximised, "{name}");
+    }
+}
+
+#[test]
+fn an_account_that_a_run_has_opened_is_known_at_once() {
+    let mut app = fixtures::loaded();
+    let account = |app: &App| match &app.context.datasets["winter"] {
+        DatasetStatus::Ready { account, .. } => account.clone(),
+        _ => panic!("it is loaded"),
+    };
+    assert_eq!(account(&app), None);
+    let (mut book, digests) = fixtures::book();
+    let record = app.context.loaded("winter").unwrap().record.clone().unwrap();
+    book.accounts[0].datasets.push(record);
+    let id = book.accounts[0].id.clone();
+    update(&mut app, Message::Reports(vec![Report::Ledger(book, digests)]), &Hits::default());
+    assert_eq!(account(&app), Some(id));
 }
 
 #[test]
@@ -405,8 +730,8 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
     let mut app = fixtures::loaded();
     press(&mut app, "3");
     "cnvx_adap".clone_into(&mut app.context.session.plans[0].method);
-    let fields = fields(&app.context.session.plans[0]);
-    app.screens.plan.field = fields.iter().position(|field| field.name() == "radius Λ").unwrap();
+    let plan = app.context.session.plans[0].clone();
+    app.screens.plan.select_field(&plan, |field| field.name() == "radius Λ");
     let radius = |app: &App| app.context.session.plans[0].settings.get("lambda").cloned();
     press(&mut app, "\n25\n");
     assert_eq!(radius(&app), Some(crate::adapt::Value::Number(25.0)));
@@ -420,7 +745,7 @@ fn what_is_typed_into_an_automatic_field_takes_the_place_of_that_word() {
 #[test]
 fn wrong_values_of_a_sweep_are_named_and_queue_nothing() {
     let mut app = fixtures::priced();
-    press(&mut app, "↓↓↓↓s");
+    press(&mut app, "↓↓↓s");
     press(&mut app, ", minus\n");
     let Some(Popup::Prompt(prompt)) = &app.context.popup else { panic!("the prompt stays") };
     assert!(prompt.problem.as_ref().unwrap().contains("minus"));
@@ -508,6 +833,75 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
     };
     update(&mut app, Message::Mouse(click), &hits);
     assert_eq!((app.context.tab, tab), (Tab::Ledger, Tab::Ledger));
+}
+
+#[test]
+fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
+    let mut app = fixtures::pinned();
+    let mut hits = Hits::default();
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+    terminal.draw(|frame| hits = view(&app, frame)).unwrap();
+    let head = hits.heads.iter().find(|head| head.title == "ε").unwrap().clone();
+    let click = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: head.area.x,
+        row: head.area.y,
+        modifiers: KeyModifiers::NONE,
+    };
+    let order =
+        |app: &App| app.screens.compare.order(app.context.archived(), "", &app.context.watch);
+    update(&mut app, Message::Mouse(click), &hits);
+    let sorted = order(&app);
+    update(&mut app, Message::Mouse(click), &hits);
+    assert!(app.screens.compare.reverse);
+    assert_eq!(order(&app), sorted.into_iter().rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn what_was_chosen_is_remembered() {
+    let mut app = fixtures::running();
+    let control = |c| Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
+    let remembered = |effects: &[Effect]| {
+        let state = |effect: &Effect| match effect {
+            Effect::Ask(request) => match &**request {
+                Request::Remember(state) => Some(state.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        effects.iter().find_map(state).expect("something is remembered")
+    };
+    let state = remembered(&update(&mut app, control('t'), &Hits::default()));
+    assert_eq!(state.theme.as_deref(), Some(app.theme.name.as_str()));
+    assert!(remembered(&press(&mut app, "y")).log_axis);
+    assert!(remembered(&update(&mut app, control('n'), &Hits::default())).no_hints);
+    let saved = |path: &str| Report::SessionSaved { session: Box::default(), path: path.into() };
+    for path in ["/a/1.ron", "/a/2.ron", "/a/1.ron"] {
+        update(&mut app, Message::Reports(vec![saved(path)]), &Hits::default());
+    }
+    assert_eq!(app.context.state.recent, ["/a/1.ron", "/a/2.ron"].map(std::path::PathBuf::from));
+    let open = update(&mut app, control('o'), &Hits::default());
+    assert!(open.is_empty() && matches!(app.context.popup, Some(Popup::Pick(_))));
+    let effects = press(&mut app, "\n");
+    assert!(asked(
+        &effects,
+        |it| matches!(it, Request::OpenSession(path) if path.ends_with("1.ron"))
+    ));
+}
+
+#[test]
+fn a_long_run_that_ends_rings() {
+    let mut app = fixtures::running();
+    let end = |app: &mut App| {
+        let news = News::Ended(Box::new(Ok(fixtures::summary())));
+        let report = Report::Job { id: 1, news };
+        let effects = update(app, Message::Reports(vec![report]), &Hits::default());
+        effects.iter().any(|effect| matches!(effect, Effect::Ring(_)))
+    };
+    assert!(!end(&mut app), "a short one does not");
+    let mut app = fixtures::running();
+    app.context.runs[0].worked = std::time::Duration::from_mins(1);
+    assert!(end(&mut app));
 }
 
 #[test]

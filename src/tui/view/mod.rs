@@ -34,6 +34,7 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     canvas.focus = app.pane();
     canvas.marks_focus = app.screen().panes(context).len() > 1 && context.popup.is_none();
     canvas.filtering = app.filtering;
+    canvas.alone = canvas.focus.filter(|_| app.maximised);
     tabs(app, &mut canvas, head);
     app.screen().view(context, &mut canvas, body);
     notice_line(app, &mut canvas, notice);
@@ -68,6 +69,9 @@ fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
         spans.push(Span::styled(text, style));
     }
     let mut state = Vec::new();
+    if app.maximised {
+        state.push("z: back");
+    }
     if app.context.watch.is_sealed() {
         state.push("sealed");
     }
@@ -112,11 +116,11 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
             };
             Line::styled(format!(" {mark}{}", notice.text), style)
         }
-        None if app.context.demo.is_some() => Line::styled(
+        None if app.context.demo.is_some() && app.context.tab == Tab::ALL[0] => Line::styled(
             " Demo: public data, throw-away ledger. Ctrl-o opens your own session.",
             app.theme.muted,
         ),
-        None => Line::default(),
+        None => next_step(app),
     };
     // A long error deserves more than one line.
     let width = line.width() as u16;
@@ -129,6 +133,13 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
     } else {
         canvas.render(line, area);
     }
+}
+
+/// What to do next, for whoever is new here; Ctrl-n hides it for good.
+fn next_step(app: &App) -> Line<'static> {
+    let wanted = !app.context.state.no_hints && app.context.popup.is_none();
+    let step = wanted.then(|| app.screen().next_step(&app.context)).flatten();
+    step.map_or_else(Line::default, |step| Line::styled(format!(" Next: {step}."), app.theme.muted))
 }
 
 fn hint_bar(app: &App, canvas: &mut Canvas, area: Rect) {

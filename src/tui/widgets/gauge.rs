@@ -10,6 +10,10 @@ use crate::tui::theme::{Glyphs, Theme};
 
 /// From this share on the rest of a budget is called nearly spent.
 const NEARLY: f64 = 0.9;
+/// Of a budget of which no more than this is left nothing can be had.
+const FULL: f64 = 0.999;
+/// Calibration leaves a little of a run's grant.
+const ALL: f64 = 0.98;
 /// A bar shorter than this says less than the percentage beside it.
 const SHORTEST_BAR: u16 = 5;
 const LONGEST_BAR: u16 = 60;
@@ -21,6 +25,8 @@ pub struct BudgetGauge<'a> {
     label: &'a str,
     spent: f64,
     budget: f64,
+    /// Of one run, which is granted as much and uses all of it.
+    of_run: bool,
     theme: &'a Theme,
     glyphs: &'a Glyphs,
 }
@@ -45,7 +51,12 @@ impl<'a> BudgetGauge<'a> {
         theme: &'a Theme,
         glyphs: &'a Glyphs,
     ) -> Self {
-        Self { label, spent, budget, theme, glyphs }
+        Self { label, spent, budget, of_run: false, theme, glyphs }
+    }
+
+    /// What a run has spent of its own grant: to use all of it is what it is for.
+    pub fn of_run(self) -> Self {
+        Self { of_run: true, ..self }
     }
 
     fn state(&self) -> State {
@@ -74,11 +85,20 @@ impl<'a> BudgetGauge<'a> {
     }
 
     /// The verdict in words, from the longest form to the shortest.
-    fn verdicts(state: State) -> Vec<String> {
+    fn verdicts(&self, state: State) -> Vec<String> {
+        if let (true, State::Within(share)) = (self.of_run, state)
+            && share > ALL
+        {
+            let budget = number::compact_down(self.budget);
+            let whole = format!("all of this run's {} {budget} is used", self.label);
+            return vec![whole, "all of it is used".into(), "all".into()];
+        }
+        if matches!(state, State::Within(share) if share > FULL) {
+            return vec!["used up".into(), "full".into()];
+        }
         // The tolerance keeps 0.16 · 100 = 16.000000000000004 from becoming 17 %.
         let percent = |share: f64| (share * 100.0 - 1e-9).ceil().max(0.0);
         match state {
-            State::Within(1.0) => vec!["100 % used up".into(), "used up".into(), "full".into()],
             State::Within(share) if share >= NEARLY => {
                 vec![format!("{} % nearly spent", percent(share)), format!("{} %", percent(share))]
             }
@@ -97,7 +117,7 @@ impl<'a> BudgetGauge<'a> {
     fn style(&self, state: State) -> Style {
         match state {
             State::Over(_) | State::Unknown => self.theme.error,
-            State::Within(share) if share >= NEARLY => self.theme.warning,
+            State::Within(share) if share >= NEARLY && !self.of_run => self.theme.warning,
             State::Within(_) | State::Unlimited => self.theme.good,
         }
     }
@@ -117,7 +137,7 @@ impl Widget for BudgetGauge<'_> {
 
         // Where space is short the bar goes first, then words of the verdict.
         let room = area.right() - after;
-        let verdicts = Self::verdicts(state);
+        let verdicts = self.verdicts(state);
         let Some(verdict) = verdicts.iter().find(|verdict| width(verdict) < room) else {
             return;
         };
@@ -178,7 +198,7 @@ mod tests {
             (0.0, 8.0, 24, "ε 0 of 8 ░░░░░░░░░░░ 0 %"),
             (0.0001, 8.0, 24, "ε 1e-4 of 8 █░░░░░░░ 1 %"),
             (7.9, 8.0, 40, "ε 7.9 of 8 ██████████░ 99 % nearly spent"),
-            (8.0, 8.0, 32, "ε 8 of 8 █████████ 100 % used up"),
+            (8.0, 8.0, 32, "ε 8 of 8 ███████████████ used up"),
             (9.1, 8.0, 36, "ε 9.1 of 8 ███████ 114 % over budget"),
             (1.0, 0.0, 28, "ε 1 of 0 ███████ over budget"),
             (f64::INFINITY, 8.0, 28, "ε ∞ of 8 ███████ over budget"),

@@ -4,6 +4,7 @@
 pub mod chart;
 mod dots;
 pub mod gauge;
+pub mod large;
 pub mod series;
 pub mod smoothing;
 pub mod text_field;

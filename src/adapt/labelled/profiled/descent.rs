@@ -28,8 +28,8 @@ pub struct Descent {
     /// w_pub, then every iterate.
     iterates: Vec<Vector>,
     motion: Motion,
-    /// H_pub + (ρσ + damping)·I
-    curvature: Cholesky<f64, Dyn>,
+    /// H_pub + (ρσ + damping)·I; without it a step follows the gradient.
+    curvature: Option<Cholesky<f64, Dyn>>,
 }
 
 impl Descent {
@@ -42,7 +42,13 @@ impl Descent {
             Error::failed("the public features are collinear and the pull is too weak to tell")
                 .cure("raise the pull or the damping, or drop columns that say the same")
         })?;
-        Ok(Self { iterates: vec![start], motion, curvature })
+        Ok(Self { iterates: vec![start], motion, curvature: Some(curvature) })
+    }
+
+    /// Plain gradient descent: no matrix as wide as the records.
+    pub fn plain(start: Vector, step_size: f64) -> Self {
+        let motion = Motion { pull: 0.0, damping: 1.0, step_size };
+        Self { iterates: vec![start], motion, curvature: None }
     }
 
     pub fn current(&self) -> &Vector {
@@ -64,7 +70,11 @@ impl Descent {
 
     /// One step along `gradient`, which includes the pull.
     pub fn advance(&mut self, gradient: &Vector) -> Result<()> {
-        let next = self.current() - self.motion.step_size * self.curvature.solve(gradient);
+        let direction = match &self.curvature {
+            Some(curvature) => curvature.solve(gradient),
+            None => gradient.clone(),
+        };
+        let next = self.current() - self.motion.step_size * direction;
         if next.iter().all(|w| w.is_finite()) {
             self.iterates.push(next);
             Ok(())

@@ -57,7 +57,8 @@ settings! {
 
 static REGRESSION: Spec = Spec {
     id: "public_shape",
-    name: "Public shape",
+    name: "public model, corrected",
+    paper: "Public shape",
     summary: "Regression: trees and a linear model learn from public records; private records \
               correct them where they are wrong by clearly more than the noise.",
     task: Task::Regression,
@@ -69,7 +70,8 @@ static REGRESSION: Spec = Spec {
 
 static CLASSIFICATION: Spec = Spec {
     id: "public_shape_classes",
-    name: "Public shape, classes",
+    name: "public model, corrected",
+    paper: "Public shape, classes",
     summary: "Any number of classes: trees and a linear model learn from public records; private \
               records correct them where they are wrong by clearly more than the noise.",
     task: Task::Classification,

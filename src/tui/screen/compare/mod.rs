@@ -6,15 +6,18 @@ mod view;
 
 use ratatui::layout::Rect;
 
-use super::{Keys, Screen, moved};
+use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
 use crate::engine::Request;
+use crate::glossary::Explained;
 use crate::privacy::Watch;
+use crate::session::archive::DIED;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::run_column::{RunColumn, Value};
 use crate::tui::sheet::Sheet;
 use crate::tui::tab::{CHARTS, Pane};
 use crate::tui::widgets::viewport::Viewport;
+use state::DETAILS;
 pub use state::{ARCHIVE, CompareScreen, Quantity};
 
 impl Screen for CompareScreen {
@@ -23,12 +26,56 @@ impl Screen for CompareScreen {
     }
 
     fn panes(&self, _: &Context) -> Vec<Pane> {
-        vec![ARCHIVE, CHARTS]
+        vec![ARCHIVE, CHARTS, DETAILS]
     }
 
-    fn select(&mut self, _: Pane, by: isize, context: &Context) {
+    fn select(&mut self, pane: Pane, by: isize, context: &Context) {
+        if pane == DETAILS {
+            self.detail = self.detail.saturating_add_signed(by).min(LONGEST_TEXT);
+            return;
+        }
+        self.detail = 0;
         let order = self.order(context.archived(), context.filter(), &context.watch);
         self.selected = moved(&order, self.selected, by);
+    }
+
+    fn next_step(&self, context: &Context) -> Option<String> {
+        let run = self.run(context.archived())?;
+        if run.outcome == DIED {
+            return Some("this run died: o goes on with it, 6 settles it".to_owned());
+        }
+        Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
+    }
+
+    fn sort_by(&mut self, head: &str) {
+        let Some(column) = RunColumn::ALL.into_iter().find(|column| column.title() == head) else {
+            return;
+        };
+        self.reverse = self.sort == column && !self.reverse;
+        self.sort = column;
+    }
+
+    fn words(&self, context: &Context) -> Vec<Explained> {
+        let first = match self.shown_quantity(context.archived(), &context.watch) {
+            Quantity::Series(series) | Quantity::Utility(series) => series.words(),
+            Quantity::Epsilon => "ε",
+        };
+        explained([
+            first,
+            self.sort.title(),
+            "private error",
+            "public error",
+            "verdict",
+            "ε",
+            "δ",
+            "outcome",
+            "steps",
+            "exact number",
+            "public data only",
+            "private data, no privacy",
+            "tag",
+            "run",
+        ])
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

@@ -13,6 +13,8 @@ use crate::tui::widgets::viewport::Viewport;
 
 /// Archived runs.
 pub const ARCHIVE: Pane = Pane::list("archive");
+/// The selected run, or what differs between the pinned ones.
+pub const DETAILS: Pane = Pane::scrolled("details");
 
 #[derive(Debug)]
 pub struct CompareScreen {
@@ -24,6 +26,8 @@ pub struct CompareScreen {
     pub pins: [Option<RunId>; SERIES],
     pub viewport: Viewport,
     pub quantity: Quantity,
+    /// First line of the details.
+    pub detail: usize,
     /// Cells of the first column.
     pub width: u16,
 }
@@ -36,7 +40,8 @@ impl Default for CompareScreen {
             reverse: true,
             pins: Default::default(),
             viewport: Viewport::default(),
-            quantity: Quantity::Series(Series::PublicError),
+            quantity: Quantity::Series(Series::PrivateError),
+            detail: 0,
             width: 24,
         }
     }
@@ -53,8 +58,8 @@ pub enum Quantity {
 
 impl Quantity {
     pub const ALL: [Self; 19] = [
-        Self::Series(Series::PublicError),
         Self::Series(Series::PrivateError),
+        Self::Series(Series::PublicError),
         Self::Series(Series::PublicLoss),
         Self::Series(Series::PrivateLoss),
         Self::Series(Series::Objective),
@@ -62,8 +67,8 @@ impl Quantity {
         Self::Series(Series::StationarityGap),
         Self::Series(Series::ExactStationarityGap),
         Self::Epsilon,
-        Self::Utility(Series::PublicError),
         Self::Utility(Series::PrivateError),
+        Self::Utility(Series::PublicError),
         Self::Series(Series::PublicAccuracy),
         Self::Series(Series::PrivateAccuracy),
         Self::Series(Series::HoldoutLoss),
@@ -76,6 +81,7 @@ impl Quantity {
 
     pub fn title(self) -> String {
         match self {
+            Self::Series(Series::PublicError) => "public error; may rise as it adapts".to_owned(),
             Self::Series(series) => series.words().to_owned(),
             Self::Epsilon => "ε spent".to_owned(),
             Self::Utility(series) => format!("best {} against ε", series.words()),
@@ -141,10 +147,20 @@ impl CompareScreen {
         }
     }
 
+    /// What the chart shows: the private error is what matters, and the public one where it
+    /// cannot be seen.
+    pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
+        let wanted = self.quantity;
+        let unseen =
+            wanted == Quantity::Series(Series::PrivateError) && !self.has(wanted, runs, watch);
+        if unseen { Quantity::Series(Series::PublicError) } else { wanted }
+    }
+
     /// The next thing that the shown runs have numbers for.
     pub fn next_quantity(&mut self, runs: &[ArchivedRun], watch: &Watch) {
         let all = Quantity::ALL;
-        let here = all.iter().position(|quantity| *quantity == self.quantity).unwrap_or(0);
+        let shown = self.shown_quantity(runs, watch);
+        let here = all.iter().position(|quantity| *quantity == shown).unwrap_or(0);
         let mut others = (1..=all.len()).map(|step| all[(here + step) % all.len()]);
         let next = others.find(|quantity| self.has(*quantity, runs, watch));
         self.quantity = next.unwrap_or(self.quantity);

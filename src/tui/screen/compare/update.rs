@@ -1,8 +1,11 @@
 //! What the keys of the Compare screen do.
 
+use std::path::PathBuf;
+
 use super::state::CompareScreen;
 use crate::engine::Request;
 use crate::session::ArchivedRun;
+use crate::session::archive::DIED;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
 use crate::tui::notice::Level;
@@ -18,11 +21,14 @@ const WIDTHS: [u16; 2] = [10, 60];
 pub const KEYS: Keys<CompareScreen> = &[
     show(&["space", "enter"], "pin", "pin or unpin a run: pinned runs are overlaid and compared", pin),
     show(&["s"], "sort", "sort by the next column", sort),
-    show(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    show(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = !screen.reverse),
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
-    also(&["p"], "plan like this", "make a plan with the settings of this run", plan_like_this),
+    also(&["p"], "take settings", "give the plan that is shown on Plan the settings of this run; u undoes it", take_settings),
+    show(&["R"], "report", "write a page to pass on about the pinned runs, or the selected one", report),
+    also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
+    also(&["o"], "go on", "go on with a run whose program died", go_on),
     also(&["c"], "clear pins", "unpin every run", |screen, _| screen.pins = Default::default()),
     also(&["r"], "refresh", "read the run directories again", |_, context| context.ask(Request::Archive)),
     also(&["y"], "log", "logarithmic axis on or off", charts::log_axis),
@@ -74,6 +80,7 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
         context.say(Level::Warning, "this run is under way: stop it first");
         return;
     }
+    // A run of another process is refused by whoever deletes: it knows of it.
     let text = format!(
         "Delete {} with its model and its numbers? What it spent stays in the ledger.",
         id.0
@@ -81,7 +88,63 @@ fn delete(screen: &mut CompareScreen, context: &mut Context) {
     context.confirm(text, "delete", move |context| context.ask(Request::DeleteRun(id)));
 }
 
-fn plan_like_this(screen: &mut CompareScreen, context: &mut Context) {
+/// A page without exact numbers about the pinned runs, or the selected one.
+fn report(screen: &mut CompareScreen, context: &mut Context) {
+    let runs: Vec<_> =
+        screen.pinned(context.archived()).into_iter().map(|(_, run)| run.id.clone()).collect();
+    if runs.is_empty() {
+        return context.say(Level::Info, "there is no run to report on");
+    }
+    let help = "an HTML page of public and released numbers, relative to the session";
+    context.prompt(Prompt::new(
+        "Write a report",
+        help,
+        "report.html",
+        move |context: &mut Context, path| {
+            context.ask(Request::Report { runs: runs.clone(), path: path.into() });
+            Ok(())
+        },
+    ));
+}
+
+/// Asks for the rows, then for the file that gets the answers.
+fn predict(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(run) = selected(screen, context) else { return };
+    let help = "a file with the columns that the model knows, relative to the session";
+    let title = "Predict the rows of which file?";
+    context.prompt(Prompt::new(title, help, "", move |context: &mut Context, data| {
+        let (run, data) = (run.id.clone(), PathBuf::from(data));
+        let help = "a new file, .csv or .parquet; predictions are as private as the rows";
+        let title = "Write the predictions";
+        let take = move |context: &mut Context, output: &str| {
+            let (run, data, output) = (run.clone(), data.clone(), output.into());
+            context.ask(Request::Predict { run, data, output });
+            Ok(())
+        };
+        context.prompt(Prompt::new(title, help, "predictions.csv", take));
+        Ok(())
+    }));
+}
+
+fn go_on(screen: &mut CompareScreen, context: &mut Context) {
+    let Some(run) = selected(screen, context) else { return };
+    if run.outcome != DIED {
+        return context.say(
+            Level::Info,
+            "this run did not die: only a run whose program died can be taken up again",
+        );
+    }
+    let text = format!(
+        "Go on with {}? It makes the noisy draws that are left of its grant. Nothing is spent twice.",
+        run.id.0
+    );
+    context.confirm(text, "go on", move |context| {
+        context.go_to(Tab::Run);
+        context.resume(&run);
+    });
+}
+
+fn take_settings(screen: &mut CompareScreen, context: &mut Context) {
     let Some(run) = selected(screen, context) else { return };
     let Some(earlier) = run.plan else {
         context.say(Level::Warning, "the plan of this run cannot be read");

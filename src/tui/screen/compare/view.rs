@@ -2,9 +2,8 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::state::{ARCHIVE, CompareScreen, Quantity};
+use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, curve, epsilon};
@@ -16,6 +15,7 @@ use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::smoothing::{Point, smooth};
 use crate::tui::widgets::track::TrackView;
+use crate::verdict::{Standing, Tone};
 
 pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let Some(runs) = &context.archive else {
@@ -27,18 +27,18 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         canvas.empty_box(area, "Compare", &[words]);
         return;
     }
+    let order = screen.order(runs, context.filter(), &context.watch);
+    match canvas.alone {
+        Some(ARCHIVE) => return archive(screen, context, canvas, area, &order),
+        Some(DETAILS) => return differences(screen, context, canvas, area),
+        Some(_) => return chart(screen, context, canvas, area, &order),
+        None => {}
+    }
     let least = if area.height >= 30 { area.height * 2 / 5 } else { area.height / 2 };
     let rows = (runs.len() as u16 + 3).clamp(5, least.max(5));
     let [above, below] =
         area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
-    let order = screen.order(runs, context.filter(), &context.watch);
-    let title = format!("Runs · {} of {}", order.len(), runs.len());
-    let inner = canvas.pane(above, &context.filtered_title(&title), ARCHIVE);
-    if order.is_empty() {
-        canvas.empty(inner, &["No run passes the filter; Esc clears it."]);
-    } else {
-        runs_table(screen, context, canvas, inner, &order);
-    }
+    archive(screen, context, canvas, above, &order);
     let chart_width = (below.width * 11 / 20).max(34);
     let [left, right] =
         below.layout(&Layout::horizontal([Constraint::Length(chart_width), Constraint::Fill(1)]));
@@ -46,14 +46,37 @@ pub fn view(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
     differences(screen, context, canvas, right);
 }
 
-/// What a column needs; the first one is as wide as the user made it.
-fn width_of(screen: &CompareScreen, column: RunColumn) -> u16 {
+fn archive(
+    screen: &CompareScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    order: &[usize],
+) {
+    let title = format!("Runs · {} of {}", order.len(), context.archived().len());
+    let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
+    if order.is_empty() {
+        canvas.empty(inner, &["No run passes the filter; Esc clears it."]);
+    } else {
+        runs_table(screen, context, canvas, inner, order);
+    }
+}
+
+/// What a column needs; the first one is as wide as the user made it, and a number is whole.
+fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn) -> u16 {
+    let numbers = |least: u16| {
+        let texts = context.archived().iter().map(|run| column.text(run, &context.watch));
+        texts.map(|text| text.chars().count() as u16).fold(least, u16::max)
+    };
     match column {
         RunColumn::Plan => screen.width,
         RunColumn::Method | RunColumn::Time => 18,
-        RunColumn::Epsilon | RunColumn::Delta => 6,
-        RunColumn::PublicLast | RunColumn::PublicBest | RunColumn::PrivateBest => 8,
-        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => 9,
+        RunColumn::Epsilon | RunColumn::Delta => numbers(6),
+        RunColumn::Score
+        | RunColumn::PublicLast
+        | RunColumn::PublicBest
+        | RunColumn::PrivateBest => numbers(8),
+        RunColumn::PrivateLast | RunColumn::Steps | RunColumn::Outcome => numbers(9),
         RunColumn::Tag => 14,
         RunColumn::Run => 42,
     }
@@ -61,9 +84,10 @@ fn width_of(screen: &CompareScreen, column: RunColumn) -> u16 {
 
 /// The columns that fit, chosen by weight, in the order of the table.
 fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec<RunColumn> {
-    const BY_WEIGHT: [RunColumn; 13] = [
+    const BY_WEIGHT: [RunColumn; 14] = [
         RunColumn::Plan,
         RunColumn::Epsilon,
+        RunColumn::Score,
         RunColumn::PublicLast,
         RunColumn::PublicBest,
         RunColumn::PrivateLast,
@@ -77,8 +101,11 @@ fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec
         RunColumn::Run,
     ];
     let shown = RunColumn::shown(!context.watch.is_sealed());
-    let by_weight = BY_WEIGHT.into_iter().filter(|column| shown.contains(column));
-    let width = |column| width_of(screen, column);
+    let scored = context.archived().iter().any(|run| run.told.is_some());
+    let by_weight = BY_WEIGHT
+        .into_iter()
+        .filter(|column| shown.contains(column) && (scored || *column != RunColumn::Score));
+    let width = |column| width_of(screen, context, column);
     let mut columns = fitting(by_weight, width, room.saturating_sub(2));
     columns.sort_by_key(|column| RunColumn::ALL.iter().position(|other| other == column));
     columns
@@ -100,36 +127,49 @@ fn runs_table(
         let line = Line::styled(format!("{}{mark}", column.title()), style);
         if column.is_number() { line.right_aligned() } else { line }
     }));
+    let mut cells: Vec<u16> =
+        columns.iter().map(|column| width_of(screen, context, *column)).collect();
+    // What is left goes to names that are cut.
+    let taken = cells.iter().map(|cell| cell + 1).sum::<u16>() + 1;
+    let mut left = area.width.saturating_sub(taken);
+    for (column, cell) in columns.iter().zip(&mut cells) {
+        if matches!(column, RunColumn::Plan | RunColumn::Method | RunColumn::Tag) {
+            let texts = order.iter().map(|index| &context.archived()[*index]);
+            let texts = texts.map(|run| column.text(run, &context.watch).chars().count() as u16);
+            let more = texts.max().unwrap_or(0).saturating_sub(*cell).min(left);
+            (*cell, left) = (*cell + more, left - more);
+        }
+    }
     let mut widths = vec![Constraint::Length(1)];
-    widths.extend(columns.iter().map(|column| Constraint::Length(width_of(screen, *column))));
+    widths.extend(cells.into_iter().map(Constraint::Length));
     let row = |place: usize| {
         let run = &context.archived()[order[place]];
         let slot = screen.slot(&run.id);
         let mark = slot
             .map_or(Span::raw(" "), |slot| Span::styled(glyphs.series(slot), theme.series(slot)));
-        let mut cells = vec![Cell::from(mark)];
+        let mut cells = vec![Line::from(mark)];
         cells.extend(columns.iter().map(|column| cell(theme, run, *column, &context.watch)));
-        Row::new(cells)
+        cells
     };
     let selected = order.iter().position(|index| *index == screen.selected);
     let list = (ARCHIVE, order.len(), selected);
     canvas.list(area, (header, widths), list, row);
 }
 
-fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) -> Cell<'a> {
+fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) -> Line<'a> {
     let text = column.text(run, watch);
     let style = match column {
         _ if column.is_exact() => theme.curator,
         RunColumn::Outcome => match run.outcome.as_str() {
             "finished" => theme.good,
-            "open" => theme.warning,
+            "running" => theme.accent,
             "stopped" => theme.text,
             _ => theme.error,
         },
         _ => theme.text,
     };
     let line = Line::styled(text, style);
-    Cell::from(if column.is_number() { line.right_aligned() } else { line })
+    if column.is_number() { line.right_aligned() } else { line }
 }
 
 fn chart(
@@ -141,8 +181,9 @@ fn chart(
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let viewport = &screen.viewport;
-    let log = viewport.log || screen.quantity.always_log();
-    if let Quantity::Utility(series) = screen.quantity {
+    let quantity = screen.shown_quantity(context.archived(), &context.watch);
+    let log = viewport.log || quantity.always_log();
+    if let Quantity::Utility(series) = quantity {
         // Every run of the table is a point; unpinned ones are all alike.
         let points: Vec<(usize, Option<usize>, [Point; 1], bool)> = order
             .iter()
@@ -153,7 +194,7 @@ fn chart(
                 Some((index, screen.slot(&run.id), point, exact))
             })
             .collect();
-        let title = format!("{} (b: next)", screen.quantity.title());
+        let title = format!("{} (b: next)", quantity.title());
         let mut chart = Chart::new(&title, theme, glyphs)
             .log(log)
             .x_axis("ε", false)
@@ -178,14 +219,14 @@ fn chart(
     let curves: Vec<(usize, &ArchivedRun, Vec<Point>, bool)> = pinned
         .into_iter()
         .filter_map(|(slot, run)| {
-            let (points, exact) = match screen.quantity {
+            let (points, exact) = match quantity {
                 Quantity::Series(series) => curve(run, series, &context.watch)?,
                 _ => (&run.epsilon, false),
             };
             Some((slot, run, smooth(points, viewport.smoothing, log), exact))
         })
         .collect();
-    let title = format!("{} (b: next)", screen.quantity.title());
+    let title = format!("{} (b: next)", quantity.title());
     let mut chart = Chart::new(&title, theme, glyphs)
         .log(log)
         .x_axis("step", true)
@@ -208,11 +249,11 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
     let pinned = screen.pinned(context.archived());
     let is_pinned = screen.pins.iter().any(Option::is_some);
     let title = if is_pinned { "What differs" } else { "Selected run" };
-    let inner = canvas.boxed(area, title);
     if !is_pinned {
-        selected(screen, context, canvas, inner);
-        return;
+        let lines = selected(screen, context, canvas, area.width.saturating_sub(2));
+        return canvas.text_pane(area, title, DETAILS, lines, screen.detail);
     }
+    let inner = canvas.pane(area, title, DETAILS);
     if pinned.len() < 2 {
         canvas.empty(inner, &["Pin a second run (Space) to see what differs."]);
         return;
@@ -233,17 +274,25 @@ fn differences(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, a
     );
     let row = |place: usize| {
         let (name, values) = &differences[place];
-        let mut cells = vec![Cell::from(Span::styled(name.clone(), theme.muted))];
-        cells.extend(values.iter().map(|value| Cell::from(value.clone())));
-        Row::new(cells)
+        let mut cells = vec![Line::styled(name.clone(), theme.muted)];
+        cells.extend(values.iter().map(|value| Line::raw(value.clone())));
+        cells
     };
     let _ = canvas.table(inner, (header, widths), (differences.len(), None), row);
 }
 
-fn selected(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+fn selected<'a>(
+    screen: &CompareScreen,
+    context: &Context,
+    canvas: &Canvas,
+    room: u16,
+) -> Vec<Line<'a>> {
     let theme = canvas.theme;
-    let Some(run) = screen.run(context.archived()) else { return };
+    let Some(run) = screen.run(context.archived()) else { return Vec::new() };
     let mut facts = vec![("run", run.id.0.clone()), ("tag", run.tag.clone())];
+    if let Some(told) = &run.told {
+        facts.push(("released score", told.sentence()));
+    }
     if let Some(plan) = &run.plan {
         facts.push(("private", plan.private.clone()));
         facts.push(("public", plan.public.join(" + ")));
@@ -254,13 +303,28 @@ fn selected(screen: &CompareScreen, context: &Context, canvas: &mut Canvas, area
         facts.push(("settings", settings));
         facts.push(("seed", plan.seed.to_string()));
     }
-    let seen = if run.peeked { "computed ◆" } else { "none: sealed" };
+    let seen = match (run.peeked || run.exact.is_some(), run.is_settled()) {
+        (true, _) => "computed ◆",
+        (false, true) => "none: sealed",
+        (false, false) => "none so far",
+    };
     facts.push(("exact numbers", seen.to_owned()));
     facts.push(("directory", run.directory.display().to_string()));
     if let Some(trouble) = &run.trouble {
         facts.push(("trouble", trouble.clone()));
     }
-    let mut lines = canvas.pairs(&facts);
+    let mut lines = Vec::new();
+    if let Some(errors) = run.errors.as_ref().and_then(|errors| errors.reveal(&context.watch)) {
+        let verdict = errors.verdict(Standing::Exact);
+        let style = match verdict.tone {
+            Tone::Good => theme.good,
+            Tone::Unsure => theme.text,
+            Tone::Bad => theme.error,
+        };
+        let text = verdict.text().replace('◆', canvas.glyphs.curator);
+        lines.push(Line::styled(text, style));
+    }
+    lines.extend(canvas.pairs(&facts, room));
     lines.push(Line::styled("Pin runs (Space) to overlay and compare them.", theme.muted));
-    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
+    lines
 }

@@ -10,6 +10,8 @@ use crate::tui::tab::Pane;
 pub const DATASETS: Pane = Pane::list("datasets");
 /// Rows of the selected dataset.
 pub const ROWS: Pane = Pane::scrolled("rows");
+/// What is known of the selected dataset.
+pub const DETAILS: Pane = Pane::scrolled("details");
 
 #[derive(Debug, Default)]
 pub struct DataScreen {
@@ -17,6 +19,8 @@ pub struct DataScreen {
     /// First row and first column of the preview.
     pub row: usize,
     pub column: usize,
+    /// First line of the details.
+    pub detail: usize,
 }
 
 /// Rows that may be seen.
@@ -55,7 +59,23 @@ impl DataScreen {
             return rows.map(RowsShown::Private);
         }
         let loaded = context.loaded(&definition.name)?;
-        loaded.public().is_ok().then_some(RowsShown::Public(loaded))
+        let seen = loaded.public().is_ok() && Self::hidden(definition, context).is_none();
+        seen.then_some(RowsShown::Public(loaded))
+    }
+
+    /// Why the rows of a public dataset are not shown: they may be private ones, too.
+    pub fn hidden(definition: &DatasetDefinition, context: &Context) -> Option<String> {
+        let alone = context.names_with(Role::Private).is_empty();
+        match context.compared.get(&definition.name) {
+            _ if alone => None,
+            Some(None) => None,
+            Some(Some(private)) => Some(format!(
+                "Rows of '{private}', which is private, are in this dataset too, so they stay \
+                 hidden. \
+                 Change the filter, or the role of one of them (Enter)."
+            )),
+            None => Some("Its rows are compared with the private ones…".to_owned()),
+        }
     }
 
     /// How many rows of the selected dataset can be seen.

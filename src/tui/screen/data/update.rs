@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::state::DataScreen;
+use super::state::{DATASETS, DataScreen, ROWS};
 use crate::data::Role;
 use crate::engine::Request;
 use crate::tui::context::{Context, Popup};
@@ -15,8 +15,11 @@ use crate::tui::screen::Keys;
 pub const KEYS: Keys<DataScreen> = &[
     show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from(".")))),
     show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
+    show(&["b"], "split", "split the table by a column: one part private, the others public", split),
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),
     show(&["r"], "reload", "read the dataset's file again", reload),
+    also(&["y"], "copy dataset", "describe another dataset like this one", copy),
+    also(&["="], "same for all", "describe all datasets with the same columns like this one", same_for_all),
     also(&["c"], "cancel reading", "stop waiting for a dataset that is being read", cancel_reading),
     show(&["o"], "rows", "show or hide private rows (◆)", show_rows),
     also(&["left"], "columns left", "scroll the preview to the left", |screen, _| screen.column = screen.column.saturating_sub(1)),
@@ -29,6 +32,27 @@ fn edit(screen: &mut DataScreen, context: &mut Context) {
     let known = loaded.map(|loaded| loaded.columns.iter().map(|it| it.name.clone()).collect());
     let form = DatasetForm::new(definition, known.unwrap_or_default(), false);
     context.popup = Some(Popup::Dataset(Box::new(form)));
+}
+
+fn split(screen: &mut DataScreen, context: &mut Context) {
+    let Some(name) = screen.definition(context).map(|it| it.name.clone()) else { return };
+    if context.loaded(&name).is_none() {
+        return context.say(Level::Warning, format!("'{name}' is not read yet"));
+    }
+    let watch = context.watch.clone();
+    context.ask(Request::Dividers { dataset: name, watch });
+}
+
+fn copy(screen: &mut DataScreen, context: &mut Context) {
+    if let Some(definition) = screen.definition(context).cloned() {
+        context.copy_dataset(&definition);
+    }
+}
+
+fn same_for_all(screen: &mut DataScreen, context: &mut Context) {
+    if let Some(name) = screen.definition(context).map(|it| it.name.clone()) {
+        context.same_for_all(&name);
+    }
 }
 
 fn remove(screen: &mut DataScreen, context: &mut Context) {
@@ -57,14 +81,22 @@ fn cancel_reading(screen: &mut DataScreen, context: &mut Context) {
 fn show_rows(screen: &mut DataScreen, context: &mut Context) {
     let Some(definition) = screen.definition(context) else { return };
     let (role, dataset) = (definition.role, definition.name.clone());
-    if role == Role::Public {
-        context.say(Level::Info, "public rows are shown below: Tab moves there, arrows scroll");
+    if let Some(why) =
+        (role == Role::Public).then(|| DataScreen::hidden(definition, context)).flatten()
+    {
+        context.say(Level::Warning, why);
+    } else if role == Role::Public {
+        context.focus_on(ROWS);
+        context.say(Level::Info, "public rows: arrows scroll, Esc leads back to the list");
     } else if context.peeked.take_if(|(name, _)| *name == dataset).is_some() {
         // They were shown, and are hidden now.
+        context.focus_on(DATASETS);
     } else if context.watch.is_sealed() {
         context.say(Level::Warning, "the view is sealed: v opens it");
     } else {
         screen.row = 0;
+        // On a small terminal they take the place of the description.
+        context.focus_on(ROWS);
         let watch = context.watch.clone();
         context.ask(Request::Peek { dataset, watch });
     }

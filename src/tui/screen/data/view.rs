@@ -2,10 +2,11 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
 
-use super::state::{DATASETS, DataScreen, ROWS, RowsShown};
+use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
+use crate::data::table::Ending;
 use crate::data::{Columns, DatasetDefinition, Role, Source};
+use crate::session::Loaded;
 use crate::tui::canvas::{Canvas, ListHit};
 use crate::tui::context::{Context, DatasetStatus};
 use crate::tui::notice::one_line;
@@ -15,20 +16,17 @@ use crate::tui::theme::Glyphs;
 const WIDEST: usize = 18;
 
 pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+    match (canvas.alone, screen.definition(context)) {
+        (Some(DATASETS), _) => return list(screen, context, canvas, area),
+        (Some(ROWS), Some(it)) => return preview(screen, context, canvas, area, it),
+        (Some(DETAILS), Some(it)) => return details(screen, context, canvas, area, it),
+        _ => {}
+    }
     let count = context.session.datasets.len();
     let rows = (count as u16 + 3).clamp(5, (area.height / 2).max(5));
-    let [list, below] =
+    let [above, below] =
         area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
-    let title = if context.session.name.is_empty() { "Datasets" } else { &context.session.name };
-    let inner = canvas.pane(list, &context.filtered_title(title), DATASETS);
-    if count == 0 {
-        canvas.empty(
-            inner,
-            &["No data yet. Press a to add a data file, or Ctrl-o to open a session."],
-        );
-    } else {
-        datasets(screen, context, canvas, inner);
-    }
+    list(screen, context, canvas, above);
     let Some(definition) = screen.definition(context) else {
         canvas.empty_box(
             below,
@@ -45,17 +43,30 @@ pub fn view(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     if below.width >= 110 {
         let [left, right] =
             below.layout(&Layout::horizontal([Constraint::Length(50), Constraint::Fill(1)]));
-        details(context, canvas, left, definition);
+        details(screen, context, canvas, left, definition);
         preview(screen, context, canvas, right, definition);
     } else if below.height >= 22 {
         let [above, rows] =
             below.layout(&Layout::vertical([Constraint::Length(11), Constraint::Fill(1)]));
-        details(context, canvas, above, definition);
+        details(screen, context, canvas, above, definition);
         preview(screen, context, canvas, rows, definition);
     } else if on_rows {
         preview(screen, context, canvas, below, definition);
     } else {
-        details(context, canvas, below, definition);
+        details(screen, context, canvas, below, definition);
+    }
+}
+
+fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
+    let title = if context.session.name.is_empty() { "Datasets" } else { &context.session.name };
+    let inner = canvas.pane(area, &context.filtered_title(title), DATASETS);
+    if context.session.datasets.is_empty() {
+        canvas.empty(
+            inner,
+            &["No data yet. Press a to add a data file, or Ctrl-o to open a session."],
+        );
+    } else {
+        datasets(screen, context, canvas, inner);
     }
 }
 
@@ -80,15 +91,15 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Role::Private => Span::styled("private", theme.warning),
             Role::Public => Span::styled("public", theme.text),
         };
-        Row::new(vec![
-            Cell::from(dataset.name.clone()),
-            Cell::from(role),
-            Cell::from(Line::raw(size).right_aligned()),
-            Cell::from(Line::raw(columns).right_aligned()),
-            Cell::from(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
-            Cell::from(dataset.filter.clone().unwrap_or_else(|| "all rows".to_owned())),
-            Cell::from(Span::styled(state, style)),
-        ])
+        vec![
+            Line::raw(dataset.name.clone()),
+            Line::from(role),
+            Line::raw(size).right_aligned(),
+            Line::raw(columns).right_aligned(),
+            Line::raw(dataset.label.clone().unwrap_or_else(|| "none".to_owned())),
+            Line::raw(dataset.filter.clone().unwrap_or_else(|| "all rows".to_owned())),
+            Line::styled(state, style),
+        ]
     };
     let header = ["name", "role", "rows", "columns", "label", "filter", "state"];
     let widths = [
@@ -106,9 +117,14 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     canvas.list(area, shape, list, row);
 }
 
-fn details(context: &Context, canvas: &mut Canvas, area: Rect, definition: &DatasetDefinition) {
+fn details(
+    screen: &DataScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    definition: &DatasetDefinition,
+) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let inner = canvas.boxed(area, &definition.name);
     let origin = match &definition.source {
         Source::Builtin(name) => format!("{name} (inside the program)"),
         Source::Synthetic { rows, dimension, mixture, seed, .. } => {
@@ -122,43 +138,58 @@ fn details(context: &Context, canvas: &mut Canvas, area: Rect, definition: &Data
         Columns::Except(names) => format!("all but {}", names.join(", ")),
     };
     let categories: Vec<_> = definition.categories.keys().cloned().collect();
-    let mut lines = canvas.pairs(&[
+    let room = area.width.saturating_sub(2);
+    let mut facts = vec![
         ("origin", origin),
-        ("label", definition.label.clone().unwrap_or_else(|| "none: unlabelled".to_owned())),
+        (
+            "label",
+            match &definition.label {
+                Some(label) => format!("{label} ({})", definition.task),
+                None => "none".to_owned(),
+            },
+        ),
         ("filter", definition.filter.clone().unwrap_or_else(|| "none: all rows".to_owned())),
         ("features", features),
         (
             "categories",
             if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") },
         ),
-    ]);
+    ];
+    let mut lines = Vec::new();
     match context.datasets.get(&definition.name) {
         Some(DatasetStatus::Ready { loaded, account }) => {
             let columns = loaded.columns.iter().map(|column| {
                 if column.numeric { column.name.clone() } else { format!("{} (text)", column.name) }
             });
             let columns = columns.collect::<Vec<_>>().join(", ");
-            lines.extend(canvas.pairs(&[("columns", columns)]));
+            facts.push(("columns", columns));
             match definition.role {
                 Role::Private => {
                     let ledger = match account {
                         Some(account) => format!("known as {}", account.0),
-                        None => {
-                            "not met yet: its account opens with its first run or budget".to_owned()
-                        }
+                        None => "no account yet: the first run or budget opens one".to_owned(),
                     };
-                    lines.extend(canvas.pairs(&[("ledger", ledger)]));
+                    facts.push(("ledger", ledger));
                     lines.push(Line::styled(
-                        "Its rows are hidden (o shows them ◆). What leaves them is noised and \
-                         entered in the ledger.",
+                        "Its rows are hidden; o shows them (◆). What is released from them \
+                                        carries noise and is entered in the ledger.",
                         theme.muted,
                     ));
+                    if let Some(words) = ending_of(context, loaded) {
+                        let sign = glyphs.curator;
+                        lines.push(Line::styled(format!("{sign} {words}"), theme.curator));
+                    }
                 }
                 Role::Public => {
                     let print = loaded.definition.fingerprint.clone().unwrap_or_default();
-                    lines.extend(canvas.pairs(&[("fingerprint", print)]));
+                    facts.push(("fingerprint", print));
+                    if let Some(why) = DataScreen::hidden(definition, context) {
+                        lines.push(Line::styled(why, theme.warning));
+                    }
                 }
             }
+            let notes = loaded.warnings.iter();
+            lines.extend(notes.map(|it| Line::styled(format!("note: {it}"), theme.warning)));
         }
         Some(DatasetStatus::Failed(error)) => {
             lines.push(Line::styled(one_line(error), theme.error));
@@ -170,7 +201,22 @@ fn details(context: &Context, canvas: &mut Canvas, area: Rect, definition: &Data
         }
         None => {}
     }
-    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    let lines = [canvas.pairs(&facts, room), lines].concat();
+    canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
+}
+
+/// What is odd about the end of a private file, where that may be seen.
+fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
+    let ending = loaded.private().ok()?.curator(&context.watch, |table| table.ending)?;
+    match ending.reveal(&context.watch)? {
+        Ending::Whole => None,
+        Ending::Line => Some(
+            "The file does not end with a line end. If it was cut off, its last record is wrong.",
+        ),
+        Ending::Row => {
+            Some("The last row has no usable cell, so it counts for nothing. Was the file cut off?")
+        }
+    }
 }
 
 fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
@@ -207,7 +253,9 @@ fn preview(
             (_, Some(DatasetStatus::Failed(_))) => "It could not be read.",
             _ => "reading…",
         };
-        canvas.empty(inner, &[line]);
+        let hidden = DataScreen::hidden(definition, context)
+            .filter(|_| context.loaded(&definition.name).is_some_and(|it| it.public().is_ok()));
+        canvas.empty(inner, &[hidden.as_deref().unwrap_or(line)]);
         return;
     };
     rows(screen, canvas, inner, shown);
@@ -255,9 +303,9 @@ fn rows(screen: &DataScreen, canvas: &mut Canvas, area: Rect, shown: RowsShown) 
     };
     let row = |place: usize| {
         let index = first + place;
-        let mut cells = vec![Cell::from(Span::styled((index + 1).to_string(), theme.muted))];
-        cells.extend(columns.iter().map(|column| Cell::from(cell(index, *column)).style(style)));
-        Row::new(cells)
+        let mut cells = vec![Line::styled((index + 1).to_string(), theme.muted)];
+        cells.extend(columns.iter().map(|column| Line::styled(cell(index, *column), style)));
+        cells
     };
     let (area, _) = canvas.table(area, (header, widths), (visible.len(), None), row);
     canvas.hits.lists.push(ListHit { area, first, pane: ROWS, selected: None });

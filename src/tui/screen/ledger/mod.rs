@@ -1,21 +1,22 @@
 //! Ledger: what each private dataset has spent, and what it bought.
 
-mod budget;
 mod state;
 mod update;
 mod view;
 
 use ratatui::layout::Rect;
 
-use super::{Keys, Screen, moved, moved_in};
+use super::{Keys, Screen, explained, moved_in};
 use crate::engine::Request;
+use crate::engine::lookup::Life;
+use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::sheet::Sheet;
 use crate::tui::tab::Pane;
+use state::ENTRY_HEADER;
 pub use state::{ACCOUNTS, ENTRIES, LedgerScreen};
-use state::{ENTRY_HEADER, entry_cells};
 
 impl Screen for LedgerScreen {
     fn keys() -> Keys<Self> {
@@ -28,11 +29,47 @@ impl Screen for LedgerScreen {
 
     fn select(&mut self, pane: Pane, by: isize, context: &Context) {
         if pane == ENTRIES {
-            self.entry = moved(&self.visible_entries(context), self.entry, by);
+            let entries = self.visible_entries(context);
+            let next = moved_in(entries.len(), self.place(&entries), by);
+            self.entry = entries.get(next).map_or(0, |entry| entry.runs.start);
         } else {
             let count = context.book.as_ref().map_or(0, |book| book.accounts.len());
             self.selected = moved_in(count, self.selected, by);
         }
+    }
+
+    fn next_step(&self, context: &Context) -> Option<String> {
+        let account = self.account(context)?;
+        if account.budget.is_none() {
+            return Some("b sets a budget: no run is allowed without one".to_owned());
+        }
+        let died = self.digest(context)?.entries.iter().any(|entry| entry.life == Life::Died);
+        Some(if died {
+            "a run died: s settles it, o on the Compare screen (5) goes on with it".to_owned()
+        } else {
+            "w writes a certificate of everything spent".to_owned()
+        })
+    }
+
+    fn words(&self, context: &Context) -> Vec<Explained> {
+        let first = if self.focus(context) == Some(ENTRIES) { "outcome" } else { "account" };
+        explained([
+            first,
+            "budget",
+            "asked ε",
+            "spent ε",
+            "draws",
+            "outcome",
+            "holds if",
+            "ε",
+            "δ",
+            "ledger",
+            "noise",
+            "exact number",
+            "certificate",
+            "sweep",
+            "records",
+        ])
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
@@ -59,7 +96,7 @@ impl Screen for LedgerScreen {
     fn sheet(&self, context: &Context, _: &Watch) -> Option<Sheet> {
         let (account, digest) = (self.account(context)?, self.digest(context)?);
         let rows = self.visible_entries(context).into_iter();
-        let rows = rows.map(|index| entry_cells(&account.runs[index], &digest.entries[index]));
+        let rows = rows.map(|entry| entry.cells(account, digest));
         Some(Sheet { header: ENTRY_HEADER.map(str::to_owned).to_vec(), rows: rows.collect() })
     }
 

@@ -1,8 +1,11 @@
 //! Which account and which entry are selected, and an entry as text.
 
-use crate::engine::lookup::{Digest, EntryDigest};
-use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
+use std::ops::Range;
+
+use crate::adapt;
+use crate::engine::lookup::{Digest, EntryDigest, Life};
+use crate::privacy::accountant::{delta_words, round_up};
+use crate::privacy::ledger::{Account, Grant, Outcome, RunRecord, RunState};
 use crate::tui::context::Context;
 use crate::tui::fuzzy;
 use crate::tui::tab::Pane;
@@ -15,6 +18,57 @@ pub struct LedgerScreen {
     pub selected: usize,
     /// Index into the runs of the account.
     pub entry: usize,
+    /// The runs of a sweep stand on lines of their own.
+    pub unfolded: bool,
+}
+
+/// One line of the table: a run, or the runs of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Indices into the runs of the account, the first of them first.
+    pub runs: Range<usize>,
+}
+
+impl Entry {
+    pub fn cells(&self, account: &Account, digest: &Digest) -> Vec<String> {
+        let first = self.runs.start;
+        let mut cells = entry_cells(&account.runs[first], &digest.entries[first]);
+        if self.runs.len() == 1 {
+            return cells;
+        }
+        let digests = &digest.entries[self.runs.clone()];
+        cells[1] = format!("{} runs of a sweep · {}", self.runs.len(), cells[1]);
+        let targets = account.runs[self.runs.clone()].iter().map(|run| run.grant.target);
+        if targets.clone().any(|target| target != account.runs[first].grant.target) {
+            "various".clone_into(&mut cells[2]);
+            cells[3] = String::new();
+        }
+        cells[4] = String::new();
+        let draws = |of: fn(&EntryDigest) -> u64| digests.iter().map(of).sum::<u64>();
+        cells[5] = format!("{} of {}", draws(|it| it.charged), draws(|it| it.planned));
+        cells[6] = self.states(account, digest);
+        cells
+    }
+
+    /// `37 finished, 3 died`.
+    fn states(&self, account: &Account, digest: &Digest) -> String {
+        let words = |index: usize| state_words(&account.runs[index], &digest.entries[index]);
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for word in self.runs.clone().map(words) {
+            match counts.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((word, 1)),
+            }
+        }
+        let counts = counts.into_iter().map(|(word, count)| format!("{count} {word}"));
+        counts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether two runs were granted together, one right behind the other, as those of a sweep are:
+/// with all their draws announced before the next one is granted.
+fn granted_together(run: &RunRecord, next: &RunRecord) -> bool {
+    run.time == next.time && next.granted.seq == run.granted.seq + 1 + run.grant.events.len() as u64
 }
 
 impl LedgerScreen {
@@ -27,43 +81,107 @@ impl LedgerScreen {
     }
 
     /// Entries of the selected account that pass the filter, the newest first.
-    pub fn visible_entries(&self, context: &Context) -> Vec<usize> {
+    pub fn visible_entries(&self, context: &Context) -> Vec<Entry> {
         let (Some(account), Some(digest)) = (self.account(context), self.digest(context)) else {
             return Vec::new();
         };
-        let passes = |index: &usize| {
-            let cells = entry_cells(&account.runs[*index], &digest.entries[*index]);
-            fuzzy::holds(context.filter(), &cells.join(" "))
-        };
-        (0..account.runs.len().min(digest.entries.len())).rev().filter(passes).collect()
+        let mut entries: Vec<Entry> = Vec::new();
+        for index in 0..account.runs.len().min(digest.entries.len()) {
+            match entries.last_mut() {
+                Some(last)
+                    if !self.unfolded
+                        && granted_together(&account.runs[index - 1], &account.runs[index]) =>
+                {
+                    last.runs.end = index + 1;
+                }
+                _ => entries.push(Entry { runs: index..index + 1 }),
+            }
+        }
+        let passes =
+            |entry: &Entry| fuzzy::holds(context.filter(), &entry.cells(account, digest).join(" "));
+        entries.into_iter().rev().filter(passes).collect()
+    }
+
+    /// The place of the selected run among the lines of the table.
+    pub fn place(&self, entries: &[Entry]) -> usize {
+        entries.iter().position(|entry| entry.runs.contains(&self.entry)).unwrap_or(0)
     }
 }
 
 pub const ENTRY_HEADER: [&str; 7] =
     ["time (UTC)", "method", "asked ε", "δ", "spent ε", "draws", "state"];
 
+/// The method in plain words, and where its noise came from if that is known.
+fn named(grant: &Grant) -> String {
+    grant.method_words().replacen(&grant.method, adapt::name_of(&grant.method), 1)
+}
+
 /// An entry as text: for the screen, the filter and exports.
-pub fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
+fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
     let spent = digest.spent.map_or_else(|| "?".to_owned(), |spent| round_up(spent, 3));
     let time: String = run.time.chars().take(16).collect();
     vec![
         time.replace('T', " "),
-        run.grant.method_words(),
+        named(&run.grant),
         run.grant.target.epsilon.to_string(),
-        format!("{:e}", run.grant.target.delta),
+        delta_words(run.grant.target.delta),
         spent,
         format!("{} of {}", digest.charged, digest.planned),
-        state_words(run).to_owned(),
+        state_words(run, digest).to_owned(),
     ]
 }
 
-pub fn state_words(run: &RunRecord) -> &'static str {
+pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
     match run.state {
-        RunState::Open => "open",
+        RunState::Open => match digest.life {
+            Life::Running => "running",
+            Life::Reserved => "reserved",
+            Life::Died | Life::Over => "died",
+        },
         RunState::Recovered => "recovered",
         RunState::Settled { outcome: Outcome::Finished, .. } => "finished",
         RunState::Settled { outcome: Outcome::Stopped, .. } => "stopped",
         RunState::Settled { outcome: Outcome::Failed, .. } => "failed",
         RunState::Settled { outcome: Outcome::Abandoned, .. } => "abandoned",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::ledger::Line;
+    use crate::tui::fixtures;
+
+    /// The account of the stage with a sweep of four runs behind its own three.
+    fn with_sweep() -> (LedgerScreen, Context) {
+        let mut context = fixtures::spending().context;
+        let account = &mut context.book.as_mut().unwrap().accounts[0];
+        let mut run = account.runs[2].clone();
+        for task in 0..4 {
+            run.granted = Line { seq: 20 + 2 * task, hash: String::new() };
+            account.runs.push(run.clone());
+        }
+        let life = |run: &RunRecord| match run.granted.seq {
+            20 => Life::Running,
+            21.. => Life::Reserved,
+            _ => Life::Died,
+        };
+        context.digests[0] = Digest::of(&context.book.as_ref().unwrap().accounts[0], &life);
+        (LedgerScreen::default(), context)
+    }
+
+    #[test]
+    fn the_runs_of_a_sweep_are_one_line_that_counts_their_states() {
+        let (mut screen, context) = with_sweep();
+        let lines = screen.visible_entries(&context);
+        assert_eq!(lines.len(), 4);
+        let (account, digest) =
+            (screen.account(&context).unwrap(), screen.digest(&context).unwrap());
+        let cells = lines[0].cells(account, digest);
+        assert!(cells[1].starts_with("4 runs of a sweep"), "{cells:?}");
+        assert_eq!(cells[6], "1 running, 3 reserved");
+        assert_eq!(lines[1].cells(account, digest)[6], "died");
+        screen.unfolded = true;
+        assert_eq!(screen.visible_entries(&context).len(), 7);
     }
 }

@@ -1,11 +1,12 @@
 //! What the keys of the Ledger screen do.
 
-use super::budget::{ALLOW, parse_budget};
 use super::state::LedgerScreen;
 use crate::data::Role;
 use crate::engine::Request;
-use crate::privacy::ledger::{Gap, RunState};
+use crate::engine::lookup::Life;
+use crate::privacy::ledger::Gap;
 use crate::tui::context::Context;
+use crate::tui::context::budget::{ALLOW, parse_budget};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::{Level, one_line};
 use crate::tui::popup::question::Prompt;
@@ -16,7 +17,10 @@ pub const KEYS: Keys<LedgerScreen> = &[
     show(&["b"], "budget", "set the budget of the private dataset", set_budget),
     show(&["w"], "certificate", "write a certificate of everything spent", certify),
     show(&["s"], "settle", "settle a run whose process is gone", settle),
-    also(&["A"], "accept", "go on without a total: after lost lines, after noise from a known seed", accept),
+    also(&["enter"], "unfold", "show every run of a sweep, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
+    also(&["c"], "collect", "gather the results of a sweep and settle its runs", collect),
+    also(&["A"], "accept", "go on although the total is not known: lines were lost, or noise \
+                            came from a known seed", accept),
     also(&["R"], "repair", "set a damaged ledger aside and go on", repair),
 ];
 
@@ -39,14 +43,12 @@ fn set_budget(screen: &mut LedgerScreen, context: &mut Context) {
         format!("{} {:e}{allow}", it.epsilon, it.delta)
     });
     let title = format!("Budget of '{name}'");
-    let help =
-        format!("ε and δ for everything ever, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}");
+    let help = format!(
+        "ε and δ for all runs together, now and later, such as: 4 1e-5. δ of 1/n and more needs: {ALLOW}"
+    );
     let take = move |context: &mut Context, text: &str| {
         let budget = parse_budget(text).map_err(|error| one_line(&error))?;
-        context.session.budgets.insert(name.clone(), budget);
-        context.changed();
-        context.ask(Request::SetBudget { dataset: name.clone(), budget });
-        context.ask_preview();
+        context.set_budget(name.clone(), budget);
         Ok(())
     };
     context.prompt(Prompt::new(title, help, &text.unwrap_or_default(), take));
@@ -69,6 +71,15 @@ fn certify(screen: &mut LedgerScreen, context: &mut Context) {
     ));
 }
 
+fn collect(_: &mut LedgerScreen, context: &mut Context) {
+    let help = "the directory of the sweep, as `halflight sweep` told it";
+    let take = |context: &mut Context, path: &str| {
+        context.ask(Request::Collect(path.into()));
+        Ok(())
+    };
+    context.prompt(Prompt::new("Collect a sweep", help, "", take));
+}
+
 /// Goes on without a total.
 fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let account = screen.account(context).filter(|account| account.waits_for_acceptance());
@@ -79,7 +90,8 @@ fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     let waiting = account.gaps().iter().filter(|gap| gap.accepted.is_none());
     let missing: Vec<String> = waiting.map(Gap::missing).collect();
     let text = format!(
-        "'{}' has no total: {}. Go on without one? It is repeated beside every number for ever.",
+        "What was spent on '{}' is not known in full: {}. Go on all the same? This will be said \
+         beside every number from now on.",
         account.id.0,
         missing.join("; and ")
     );
@@ -87,26 +99,29 @@ fn accept(screen: &mut LedgerScreen, context: &mut Context) {
     context.confirm(text, "accept", |context| context.ask(Request::AcceptUnknownPast(id)));
 }
 
-/// Settles a run whose process is gone; runs of this sitting are not.
+/// Settles a run whose process is gone: the selected one if it is such a run.
 fn settle(screen: &mut LedgerScreen, context: &mut Context) {
-    let live = context.runs.iter().filter(|run| !run.has_ended());
-    let mine: Vec<_> = live.filter_map(|run| run.run.as_ref()).collect();
-    let dead = screen.account(context).and_then(|account| {
-        let mut open = account.runs.iter().filter(|run| run.state == RunState::Open);
-        open.find(|run| !mine.contains(&&run.grant.run))
+    let dead = screen.account(context).zip(screen.digest(context)).and_then(|(account, digest)| {
+        let life = |index: &usize| digest.entries.get(*index).map(|entry| entry.life);
+        let died = |index: &usize| life(index) == Some(Life::Died);
+        let selected = Some(screen.entry).filter(died);
+        let index = selected.or_else(|| (0..account.runs.len()).find(died))?;
+        account.runs.get(index)
     });
     let Some(id) = dead.map(|run| run.grant.run.clone()) else {
-        context.say(Level::Info, "no run is open here: nothing to settle");
+        context.say(Level::Info, "no run has died here: there is nothing to settle");
         return;
     };
     let text = format!(
-        "Settle {}? If its process is gone, only what it had announced stays charged. It cannot be resumed then: `halflight ledger` says how to go on with it instead.",
+        "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \
+         afterwards; to go on with it, press o on Compare (5) instead.",
         id.0
     );
     context.confirm(text, "settle", |context| context.ask(Request::AbandonRun(id)));
 }
 
 fn repair(_: &mut LedgerScreen, context: &mut Context) {
-    let text = "Set a damaged ledger aside and go on with its good lines? That lines are lost is remembered for ever.";
+    let text = "Set the damaged ledger aside and go on with the lines that can be read? It will \
+                always be said that lines were lost.";
     context.confirm(text, "repair", |context| context.ask(Request::RepairLedger));
 }

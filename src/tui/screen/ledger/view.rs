@@ -2,10 +2,11 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
+use ratatui::widgets::{Paragraph, Wrap};
 
-use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, entry_cells, state_words};
-use crate::engine::lookup::{Digest, MOST_RUNS};
+use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
+use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
+use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, Gap, RunRecord, RunState, Standing};
 use crate::tui::canvas::Canvas;
@@ -39,6 +40,13 @@ pub fn view(screen: &LedgerScreen, context: &Context, canvas: &mut Canvas, area:
                      budget, opens an account. Press b to set a budget.";
         canvas.empty_box(rest, "Ledger", &[words]);
         return;
+    }
+    match (canvas.alone, screen.account(context), screen.digest(context)) {
+        (Some(ACCOUNTS), ..) => return account_list(screen, canvas, rest, &book.accounts),
+        (Some(_), Some(account), Some(digest)) => {
+            return spending(screen, context, canvas, rest, account, digest);
+        }
+        _ => {}
     }
     let list = (book.accounts.len() as u16 + 3).clamp(4, 8);
     let [accounts, detail] =
@@ -77,13 +85,13 @@ fn account_list(screen: &LedgerScreen, canvas: &mut Canvas, area: Rect, accounts
             Span::styled("in order", theme.good)
         };
         let rows = account.datasets.last().map_or(0, |dataset| dataset.rows);
-        Row::new(vec![
-            Cell::from(name_of(account)),
-            Cell::from(account.id.0.clone()),
-            Cell::from(Line::raw(rows.to_string()).right_aligned()),
-            Cell::from(Line::raw(account.runs.len().to_string()).right_aligned()),
-            Cell::from(state),
-        ])
+        vec![
+            Line::raw(name_of(account)),
+            Line::raw(account.id.0.clone()),
+            Line::raw(rows.to_string()).right_aligned(),
+            Line::raw(account.runs.len().to_string()).right_aligned(),
+            Line::from(state),
+        ]
     };
     let widths = [
         Constraint::Fill(1),
@@ -132,31 +140,45 @@ fn spending(
         canvas.empty(entries, &["No entry passes the filter; Esc clears it."]);
         return;
     }
+    let narrow = entries.width < 90;
     let row = |place: usize| {
-        let index = visible[place];
-        let run = &account.runs[index];
-        let cells = entry_cells(run, &digest.entries[index]);
-        let mut row: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
-        if let Some(last) = row.last_mut() {
-            *last = Cell::from(state_line(theme, run));
+        let entry = &visible[place];
+        let mut cells = entry.cells(account, digest);
+        if narrow {
+            // The year and the target's δ are in every export.
+            cells[0] = cells[0].chars().skip(5).collect();
+            cells.remove(3);
         }
-        Row::new(row)
+        let mut row: Vec<Line> = cells.into_iter().map(Line::raw).collect();
+        let first = entry.runs.start;
+        if let (1, Some(last)) = (entry.runs.len(), row.last_mut()) {
+            *last = state_line(theme, &account.runs[first], &digest.entries[first]);
+        }
+        row
     };
-    let widths = [
-        Constraint::Length(16),
+    let states = visible.iter().map(|entry| entry.cells(account, digest).pop());
+    let states = states.flatten().map(|state| state.chars().count() as u16);
+    let state_width = states.fold(11, u16::max).min(entries.width / 3);
+    let mut widths = vec![
+        Constraint::Length(if narrow { 11 } else { 16 }),
         Constraint::Fill(1),
-        Constraint::Length(9),
         Constraint::Length(7),
-        Constraint::Length(9),
-        Constraint::Length(13),
-        Constraint::Length(11),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(12),
+        Constraint::Length(state_width),
     ];
-    let selected = visible.iter().position(|index| *index == screen.entry).unwrap_or(0);
+    let mut header = ENTRY_HEADER.map(Line::raw).to_vec();
+    if narrow {
+        widths.remove(3);
+        header.remove(3);
+    }
+    let selected = screen.place(&visible);
     let on_entries = canvas.has_focus(ENTRIES);
     let list = (ENTRIES, visible.len(), on_entries.then_some(selected));
-    let shape = (ENTRY_HEADER.map(Line::raw).to_vec(), widths.to_vec());
+    let shape = (header, widths);
     canvas.list(entries, shape, list, row);
-    let run = visible.get(selected).map(|index| &account.runs[*index]);
+    let run = visible.get(selected).map(|entry| &account.runs[entry.runs.start]);
     if let Some(run) = run.filter(|_| bought > 0) {
         bought_by(context, canvas, detail, run);
     }
@@ -171,23 +193,25 @@ fn totals<'a>(
     let theme = canvas.theme;
     let delta = digest.delta;
     let each = digest.totals.map(|(adjacency, epsilon)| match epsilon {
-        Some(epsilon) => format!("{}: ε {}", adjacency.words(), round_up(epsilon, 4)),
-        None => format!("{}: not every entry holds for it", adjacency.words()),
+        Some(epsilon) => {
+            format!("ε {} if {}", round_up(epsilon, 4), glossary::change(adjacency))
+        }
+        None => format!("no total if {}: some runs do not promise it", glossary::change(adjacency)),
     });
     let total = match &digest.total {
         Some(total) if total.standing != Standing::AtMost => {
-            format!("Everything together at δ {delta:e} · {}", total.words())
+            format!("All runs together, at δ {delta:e}: {}", total.words())
         }
-        _ => format!("Everything together at δ {delta:e} · {}", each.join(" · ")),
+        _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             format!("One more run of up to ε {} at δ {delta:e} fits.", round_down(left))
         }
-        Some(_) => "Nothing more fits.".to_owned(),
-        None if account.budget.is_none() => "Without a budget nothing is granted.".to_owned(),
+        Some(_) => "The budget has no room for another run.".to_owned(),
+        None if account.budget.is_none() => "Without a budget no run is allowed.".to_owned(),
         None if account.waits_for_acceptance() => {
-            "Nothing is granted until that is accepted: A.".to_owned()
+            "No run is allowed until that is accepted: A.".to_owned()
         }
         None => String::new(),
     };
@@ -202,6 +226,17 @@ fn totals<'a>(
         },
         _ => String::new(),
     };
+    let other_delta = account.runs.iter().any(|run| {
+        let delta = run.grant.target.delta;
+        account.budget.is_some_and(|budget| budget.delta != delta)
+    });
+    let other_delta = other_delta.then(|| {
+        let words = format!(
+            "A run asks for an ε at its own δ. Here all of them count at the budget's δ {delta:e}, \
+             where the same noise is worth another ε."
+        );
+        Line::styled(words, theme.muted)
+    });
     let beside = account.beside_the_total().map(|words| {
         let sign = canvas.glyphs.curator;
         Line::styled(format!("{sign} And {words}."), theme.warning)
@@ -212,14 +247,17 @@ fn totals<'a>(
     let doubts: Vec<Line> =
         remark.chain(gaps).map(|words| Line::styled(words, theme.warning)).collect();
     let total = Line::styled(total, theme.text);
-    let fits = Line::styled(format!("{fits}{what_if} Open runs count in full."), theme.muted);
-    std::iter::once(total).chain(doubts).chain(beside).chain([fits]).collect()
+    let fits = Line::styled(
+        format!("{fits}{what_if} A run counts in full until it has ended."),
+        theme.muted,
+    );
+    std::iter::once(total).chain(doubts).chain(beside).chain([fits]).chain(other_delta).collect()
 }
 
 /// What a run drew, and the model that it gave.
 fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord) {
     let theme = canvas.theme;
-    let mut lines = vec![Line::styled(format!("{} bought", run.grant.run.0), theme.accent)];
+    let mut lines = vec![Line::styled(format!("What {} drew", run.grant.run.0), theme.accent)];
     for (event, charged) in run.grant.events.iter().zip(&run.charged) {
         lines.push(Line::styled(
             format!(
@@ -253,17 +291,18 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             }
         }
         None => lines.push(Line::styled(
-            "no run directory: a ranking leaves none, a run's was deleted",
+            "no run directory: rankings have none, and a run's can be deleted",
             theme.muted,
         )),
     }
     canvas.render(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
 }
 
-fn state_line<'a>(theme: &Theme, run: &RunRecord) -> Line<'a> {
-    let words = state_words(run);
+fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<'a> {
+    let words = state_words(run, digest);
     let style = match words {
-        "open" => theme.warning,
+        "running" => theme.accent,
+        "reserved" => theme.warning,
         "finished" => theme.good,
         "stopped" => theme.text,
         _ => theme.error,

@@ -30,13 +30,15 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
     let rehearsal = &context.rehearsal;
     let Some(Progress { done, total, advice }) = &rehearsal.progress else {
         let inner = canvas.boxed(area, "What to expect · preparing…");
-        canvas.empty(inner, &["Public data are made ready to play the private role…"]);
+        canvas.empty(inner, &["The public data are prepared to stand in for the private ones…"]);
         return;
     };
     let title = match (rehearsal.work.is_some(), done == total) {
         (true, _) => format!("What to expect · {done} of {total} trials"),
         (false, true) => "What to expect".to_owned(),
-        (false, false) => format!("What to expect · stopped at {done} of {total}: R goes on"),
+        (false, false) => {
+            format!("What to expect · stopped at {done} of {total}: R goes on, r: costs")
+        }
     };
     let inner = canvas.boxed(area, &title);
     let said = if done < total { advice.so_far() } else { advice.sentences() };
@@ -76,7 +78,7 @@ fn draw_curves(advice: &Advice, canvas: &mut Canvas, area: Rect) {
         .x_axis("ε", false)
         .reference(1.0, "public data alone")
         .legend(true)
-        .empty("no method has been played yet");
+        .empty("no method has been tried yet");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.series(SeriesView {
             name,

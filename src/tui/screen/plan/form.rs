@@ -1,11 +1,20 @@
 //! How the fields of a plan are explained and changed, and presets for them.
 
 use crate::adapt::{self, Field, FieldKind};
-use crate::data::Role;
 use crate::data::preparation::{FeatureScaling, LabelRange};
+use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
+use crate::evaluation::Evaluation;
+use crate::evaluation::definition::FORM;
+use crate::privacy::Target;
+use crate::session::plan_field::NO_SCORE;
 pub use crate::session::plan_field::{PlanField, fields};
-use crate::session::{PlanDefinition, Session};
+use crate::session::{PlanDefinition, Session, plan_name};
+use crate::tui::context::TARGET;
+
+/// As in a new plan.
+pub const HOLDOUT: f64 = 0.2;
+pub const SEED: u64 = 1;
 
 /// How a field is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,26 +28,37 @@ impl PlanField {
     pub fn help(self) -> String {
         match self {
             Self::Name => "name of this plan in the session".to_owned(),
-            Self::Method => "how the model is adapted; ←/→ changes it".to_owned(),
+            Self::Method => "how the model is adapted; Enter shows what fits your data".to_owned(),
             Self::Private => "the dataset whose budget is spent".to_owned(),
             Self::Public => "what the model is adapted from; several are pooled".to_owned(),
-            Self::Epsilon => {
-                "privacy loss this run may cost, replace-one; smaller is safer".to_owned()
-            }
-            Self::Delta => "probability that ε fails; well below 1/n".to_owned(),
+            Self::Epsilon => "how much privacy this run may cost; smaller is safer".to_owned(),
+            Self::Delta => "the chance that the promise of ε does not hold; keep it well below \
+                            1 / private records"
+                .to_owned(),
             Self::Setting(field) => format!("{} Takes {}.", field.help, field.kind.range()),
             Self::Features => {
-                "public: scaled by public mean, sd and 95 % norm; or a declared norm, such as 1"
+                "public: scaled by mean, deviation and usual size of the public records; or a \
+                 declared largest size, such as 1"
                     .to_owned()
             }
             Self::Labels => {
-                "public: public mean ± 3 sd; or declared lowest and highest, such as 0 900"
+                "public: the public mean ± 3 standard deviations; or the lowest and the highest \
+                 label, such as 0 900"
                     .to_owned()
             }
-            Self::Intercept => "append a constant feature".to_owned(),
-            Self::Holdout => "share of the records that only evaluate; 0.05 to 0.9".to_owned(),
-            Self::Seed => "seeds splits and starts; noise is never seeded by it".to_owned(),
-            Self::LargeDelta => "needed for δ ≥ 1/n; the certificate will say so".to_owned(),
+            Self::Intercept => "adds a constant to the model; nearly always useful".to_owned(),
+            Self::Holdout => "share of the records that are kept out of training to measure the \
+                              error: 0.05 to 0.9, or 0 for none"
+                .to_owned(),
+            Self::Score => format!(
+                "how good the model is on records that training does not see, told with noise: {FORM}. Free: the noise of training hides it as well"
+            ),
+            Self::Seed => "fixes the random split and start, so that a run can be repeated; \
+                           noise is always new"
+                .to_owned(),
+            Self::LargeDelta => "allows a δ of 1/n or more, which promises little; the \
+                                 certificate says so"
+                .to_owned(),
         }
     }
 
@@ -72,11 +92,20 @@ impl PlanField {
         }
     }
 
-    /// Whether the field differs from its default.
+    /// Whether the field stands as it does in a new plan.
     pub fn is_default(self, plan: &PlanDefinition) -> bool {
+        let usual = PreparationSettings::default();
         match self {
             Self::Setting(field) => !plan.settings.contains_key(field.key),
-            _ => true,
+            Self::Name => plan_name::is_automatic(plan),
+            Self::Features => plan.preparation.features == usual.features,
+            Self::Labels => plan.preparation.labels == usual.labels,
+            Self::Intercept => plan.preparation.intercept == usual.intercept,
+            Self::Holdout => plan.holdout == HOLDOUT,
+            Self::Score => plan.evaluation.is_none(),
+            Self::Seed => plan.seed == SEED,
+            Self::LargeDelta => !plan.allow_large_delta,
+            Self::Method | Self::Private | Self::Public | Self::Epsilon | Self::Delta => true,
         }
     }
 
@@ -86,10 +115,23 @@ impl PlanField {
             if !plan.settings.contains_key(*key))
     }
 
-    pub fn reset(self, plan: &mut PlanDefinition) {
-        if let Self::Setting(field) = self {
-            plan.settings.remove(field.key);
+    /// The field as it stands in a new plan; false where there is no such thing.
+    pub fn reset(self, plan: &mut PlanDefinition) -> bool {
+        let usual = PreparationSettings::default();
+        match self {
+            Self::Setting(field) => drop(plan.settings.remove(field.key)),
+            Self::Features => plan.preparation.features = usual.features,
+            Self::Labels => plan.preparation.labels = usual.labels,
+            Self::Intercept => plan.preparation.intercept = usual.intercept,
+            Self::Holdout => plan.holdout = HOLDOUT,
+            Self::Score => plan.evaluation = None,
+            Self::Seed => plan.seed = SEED,
+            Self::LargeDelta => plan.allow_large_delta = false,
+            Self::Epsilon => plan.target.epsilon = TARGET.epsilon,
+            Self::Delta => plan.target.delta = TARGET.delta,
+            Self::Name | Self::Method | Self::Private | Self::Public => return false,
         }
+        true
     }
 
     /// Sets the field from text; the error says what may stand here.
@@ -108,8 +150,7 @@ impl PlanField {
             Self::Method => {
                 adapt::method(text)?;
                 if plan.method != text {
-                    text.clone_into(&mut plan.method);
-                    plan.settings.clear();
+                    plan.take_method(text);
                 }
             }
             Self::Private => text.clone_into(&mut plan.private),
@@ -141,8 +182,14 @@ impl PlanField {
             }
             Self::Intercept => plan.preparation.intercept = text == "yes",
             Self::Holdout => {
-                plan.holdout = number(text, |x| (0.05..=0.9).contains(&x))
-                    .ok_or_else(|| wrong("a number from 0.05 to 0.9"))?;
+                plan.holdout = number(text, |x| x == 0.0 || (0.05..=0.9).contains(&x))
+                    .ok_or_else(|| wrong("a number from 0.05 to 0.9, or 0 for none"))?;
+            }
+            Self::Score => {
+                plan.evaluation = match text {
+                    NO_SCORE => None,
+                    other => Some(Evaluation::parse(other).ok_or_else(|| wrong(FORM))?),
+                };
             }
             Self::Seed => plan.seed = text.parse().map_err(|_| wrong("a whole number"))?,
             Self::LargeDelta => plan.allow_large_delta = text == "yes",
@@ -198,12 +245,12 @@ pub const PRESETS: [Preset; 5] = [
         name: "public scaling",
         help: "features and labels scaled by public data, an intercept, a fifth held out",
         apply: |plan| {
-            plan.preparation = crate::data::PreparationSettings::default();
+            plan.preparation = PreparationSettings::default();
             plan.holdout = 0.2;
         },
     },
 ];
 
-fn target(epsilon: f64, delta: f64) -> crate::privacy::Target {
-    crate::privacy::Target { epsilon, delta }
+fn target(epsilon: f64, delta: f64) -> Target {
+    Target { epsilon, delta }
 }

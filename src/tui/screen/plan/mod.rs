@@ -9,11 +9,14 @@ mod view;
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
-use super::{Keys, Screen, moved_in};
+use super::{Keys, LONGEST_TEXT, Screen, explained, moved_in};
+use crate::glossary::Explained;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::notice::one_line;
 use crate::tui::tab::Pane;
+use form::PlanField;
+use state::COST;
 pub use state::{FIELDS, PlanScreen, QUEUE};
 #[cfg(test)]
 pub use update::presets;
@@ -24,15 +27,74 @@ impl Screen for PlanScreen {
     }
 
     fn panes(&self, context: &Context) -> Vec<Pane> {
-        if context.queue.plans.is_empty() { vec![FIELDS] } else { vec![FIELDS, QUEUE] }
+        let mut panes = vec![FIELDS, COST];
+        if !context.queue.plans.is_empty() {
+            panes.push(QUEUE);
+        }
+        panes
     }
 
     fn select(&mut self, pane: Pane, by: isize, context: &Context) {
-        if pane == QUEUE {
+        if pane == COST {
+            self.cost = self.cost.saturating_add_signed(by).min(LONGEST_TEXT);
+        } else if pane == QUEUE {
             self.queued = moved_in(context.queue.plans.len(), self.queued, by);
         } else {
-            self.field = moved_in(Self::field_count(context), self.field, by);
+            self.field = moved_in(self.field_count(context), self.field, by);
         }
+    }
+
+    fn next_step(&self, context: &Context) -> Option<String> {
+        match context.plan.preview.as_ref()?.as_ref().ok()? {
+            preview if preview.budget.is_none() => Some(
+                "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
+            ),
+            preview if preview.refusal.is_none() => {
+                Some("l launches this plan; r rehearses it on public data, for free".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn words(&self, context: &Context) -> Vec<Explained> {
+        let field = self.field(context);
+        let mut words: Vec<Explained> = match (field, context.shown_plan()) {
+            (Some(PlanField::Method), Some(plan)) => explained([plan.method.as_str()]),
+            // Of a setting, what its method says: others may have one of the same name.
+            (Some(field @ PlanField::Setting(setting)), _) => {
+                vec![Explained {
+                    name: setting.name.to_owned(),
+                    also: setting.key.to_owned(),
+                    text: field.help(),
+                }]
+            }
+            (Some(field), _) => explained([field.name()]),
+            (None, _) => explained(["extra settings"]),
+        };
+        words.extend(explained([
+            "method",
+            "private data",
+            "public data",
+            "ε",
+            "δ",
+            "budget",
+            "holds if",
+            "noise",
+            "draws",
+            "steps",
+            "hold-out",
+            "features",
+            "label range",
+            "intercept",
+            "seed",
+            "explained energy",
+            "rehearsal",
+            "choice",
+            "preset",
+            "queue",
+            "sweep",
+        ]));
+        words
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

@@ -2,9 +2,11 @@
 
 use super::form::{PRESETS, PlanField, Way};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
+use crate::adapt;
 use crate::engine::Request;
-use crate::rehearsal::Player;
-use crate::session::{ArchivedRun, PlanDefinition};
+use crate::evaluation::Evaluation;
+use crate::session::plan_field::NO_SCORE;
+use crate::session::{ArchivedRun, PlanDefinition, fit, plan_name};
 use crate::tui::context::{Context, Popup};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::{Level, one_line};
@@ -12,7 +14,6 @@ use crate::tui::popup::Then;
 use crate::tui::popup::picker::{Item, Picker};
 use crate::tui::popup::question::Prompt;
 use crate::tui::screen::{Keys, Screen};
-use crate::tui::tab::Tab;
 use crate::tui::widgets::text_field::TextField;
 
 /// A longer sweep is a mistake more often than a wish.
@@ -20,63 +21,33 @@ const MOST_VALUES: usize = 100;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<PlanScreen> = &[
-    show(&["l"], "launch", "launch this plan", launch),
+    show(&["l"], "launch", "launch this plan", |_, context| context.ask_to_launch()),
     show(&["enter", "e"], "edit", "edit the field, or take the next choice", edit),
     also(&["left"], "less", "previous choice, or a smaller number", |screen, context| step(screen, context, -1)),
-    also(&["right"], "more", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
+    also(&["right"], "greater", "next choice, or a larger number", |screen, context| step(screen, context, 1)),
     show(&["x"], "default", "back to the field's default", reset),
     show(&["s"], "sweep", "queue this plan once for each of several values of the field", sweep),
     show(&["a"], "queue", "append this plan to the queue", enqueue),
-    show(&["w"], "work", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
-    show(&["r"], "rehearse", "play this plan on public data, free; then: what to expect, or what it costs", rehearse),
+    show(&["w"], "run queue", "run the queue, one after the other; again: halt it", |_, context| context.ask_to_start_queue()),
+    also(&["m"], "mark", "mark this plan as a candidate of a choice, or not", mark),
+    also(&["b"], "choose best", "let private records choose among the marked plans, or all for these data: paid for once", choose_best),
+    show(&["r"], "rehearse", "try this plan on public data, for free; then: show what to \
+                              expect, or what it costs", rehearse),
     also(&["R"], "stop rehearsal", "stop the rehearsal, or go on with it", stop_rehearsal),
     show(&["t"], "take advice", "take the method that the rehearsal advises", |_, context| context.take_advice()),
     show(&["p"], "preset", "take a preset for this plan", preset),
-    also(&["c"], "copy earlier", "take the settings of an earlier run", copy_earlier),
+    also(&["+"], "more", "show every setting, or fold them again", |screen, _| screen.unfolded = !screen.unfolded),
+    also(&["c"], "copy earlier", "copy the settings of an earlier run into this plan", copy_earlier),
     also(&["n"], "new plan", "new plan, copied from this one", new_plan),
     also(&["d", "delete"], "remove", "remove this plan, or the queue's entry", remove),
     also(&["["], "previous plan", "previous plan", |screen, context| show_plan(screen, context, -1)),
     also(&["]"], "next plan", "next plan", |screen, context| show_plan(screen, context, 1)),
 ];
 
-fn launch(_: &mut PlanScreen, context: &mut Context) {
-    let Some(plan) = context.shown_plan() else { return };
-    // A preview of exactly this plan will do even while a newer one is worked
-    // out: the ledger has the last word at launch.
-    let refusal = match &context.plan.preview {
-        Some(Ok(preview)) if preview.plan == *plan => preview.refusal.clone(),
-        Some(Err(error)) if !context.plan.waiting => Some(error.clone()),
-        _ => {
-            let text = "the cost of this plan is still being worked out: press l again";
-            return context.say(Level::Warning, text);
-        }
-    };
-    if let Some(refusal) = refusal {
-        return context.complain(&refusal);
-    }
-    let player = Player::of_plan(&plan.method, &plan.settings);
-    let lost = context.advice(plan).and_then(|it| it.warning(&player, plan.target.epsilon));
-    let text = format!(
-        "Launch '{}'? It reserves ε {} at δ {:e} of '{}' before it starts.{}",
-        plan.name,
-        plan.target.epsilon,
-        plan.target.delta,
-        plan.private,
-        lost.map_or(String::new(), |lost| format!(" But mind: {lost}"))
-    );
-    context.confirm(text, "launch", |context| {
-        if let Some(plan) = context.shown_plan().cloned() {
-            context.go_to(Tab::Run);
-            context.launch(plan);
-        }
-    });
-}
-
 fn rehearse(_: &mut PlanScreen, context: &mut Context) {
     let fits = context.shown_plan().is_some_and(|plan| context.rehearsal.fits(plan));
-    let stopped = context.rehearsal.work.is_none()
-        && context.rehearsal.progress.as_ref().is_none_or(|state| state.done < state.total);
-    if fits && !(stopped && context.rehearsal.shown) {
+    let known = context.rehearsal.work.is_some() || context.rehearsal.progress.is_some();
+    if fits && known {
         context.rehearsal.shown = !context.rehearsal.shown;
     } else {
         context.rehearse();
@@ -93,7 +64,14 @@ fn stop_rehearsal(_: &mut PlanScreen, context: &mut Context) {
 }
 
 fn edit(screen: &mut PlanScreen, context: &mut Context) {
-    let (Some(field), Some(plan)) = (screen.field(context), context.shown_plan()) else { return };
+    let Some(plan) = context.shown_plan() else { return };
+    let Some(field) = screen.field(context) else {
+        screen.unfolded = !screen.unfolded;
+        return;
+    };
+    if matches!(field, PlanField::Method) {
+        return offer_methods(context);
+    }
     match field.way(&context.session) {
         Way::Type => {
             // What is typed takes the place of the word "automatic".
@@ -104,19 +82,84 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
     }
 }
 
+/// Opens the list of methods: those that fit the data first, then the others with the reason.
+fn offer_methods(context: &mut Context) {
+    let Some(plan) = context.shown_plan() else { return };
+    let methods = context.with_material(plan, |material| material.methods()).unwrap_or_default();
+    let now = methods.iter().position(|(spec, _)| spec.id == plan.method);
+    let items = methods.into_iter().filter_map(|(spec, misfit)| {
+        let line = fit::in_one_line(spec.id)?;
+        let detail = misfit.clone().unwrap_or_else(|| line.to_owned());
+        let grey = misfit.is_some();
+        let take: Then<Context> = Box::new(move |context| match misfit {
+            Some(why) => context.say(Level::Warning, format!("{}: it {why}", spec.name)),
+            None => {
+                if let Err(problem) = set_field(context, PlanField::Method, spec.id) {
+                    context.say(Level::Warning, problem);
+                }
+            }
+        });
+        Some(Item { grey, ..Item::new(spec.name, detail, take) })
+    });
+    let mut picker = Picker::new("How the model is adapted", items.collect());
+    picker.selected = now.unwrap_or(0);
+    context.popup = Some(Popup::Pick(picker));
+}
+
 fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
     let Some(field) = screen.field(context) else { return };
+    if let (PlanField::Method, Some(plan)) = (field, context.shown_plan()) {
+        let fitting = context.with_material(plan, |material| {
+            let methods = material.methods().into_iter().filter(|(_, misfit)| misfit.is_none());
+            methods.map(|(spec, _)| spec.id.to_owned()).collect::<Vec<_>>()
+        });
+        return choose(context, field, &fitting.unwrap_or_default(), by);
+    }
     match field.way(&context.session) {
         Way::Choose(choices) => choose(context, field, &choices, by),
+        // What else a score may be is typed.
+        Way::Type if matches!(field, PlanField::Score) => {
+            let choices = [NO_SCORE.to_owned(), Evaluation::default().to_string()];
+            choose(context, field, &choices, by);
+        }
         Way::Type => nudge(context, field, by),
     }
 }
 
 fn reset(screen: &mut PlanScreen, context: &mut Context) {
     let Some(field) = screen.field(context) else { return };
-    field.reset(&mut context.session.plans[context.plan.index]);
+    let plan = &mut context.session.plans[context.plan.index];
+    let before = plan.clone();
+    if !field.reset(plan) {
+        let text = format!("'{}' has no default: Enter changes it", field.name());
+        return context.say(Level::Info, text);
+    }
+    if *plan == before {
+        return context.say(Level::Info, format!("'{}' has its default already", field.name()));
+    }
     context.changed();
     context.ask_preview();
+}
+
+/// Marks are kept by name.
+fn mark(screen: &mut PlanScreen, context: &mut Context) {
+    let Some(plan) = context.shown_plan() else { return };
+    let name = plan.name.clone();
+    if !screen.marked.remove(&name) {
+        screen.marked.insert(name);
+    }
+    let plans = screen.candidates(context).len();
+    let text = match screen.marked.len() {
+        0 => "no plan is marked: b takes all plans for these private data".to_owned(),
+        _ if plans == 1 => "1 candidate: b lets private records choose".to_owned(),
+        _ => format!("{plans} candidates: b lets private records choose"),
+    };
+    context.say(Level::Info, text);
+}
+
+fn choose_best(screen: &mut PlanScreen, context: &mut Context) {
+    let Some(target) = context.shown_plan().map(|plan| plan.target) else { return };
+    context.offer_choice(screen.candidates(context), target);
 }
 
 /// Queues the shown plan once for each value of the selected field.
@@ -184,8 +227,7 @@ pub fn presets() -> Popup {
             context.say(Level::Info, format!("preset: {}; u undoes it", preset.name));
             context.ask_preview();
         });
-        let (title, detail) = (preset.name.to_owned(), preset.help.to_owned());
-        Item { title, detail, key: String::new(), value: take }
+        Item::new(preset.name, preset.help, take)
     });
     Popup::Pick(Picker::new("Presets", items.collect()))
 }
@@ -207,17 +249,20 @@ pub(super) fn offer_runs(context: &mut Context) {
 
 fn item_of(run: &ArchivedRun) -> Option<Item<Then<Context>>> {
     let plan = run.plan.clone()?;
-    Some(Item {
-        title: plan.name.clone(),
-        detail: format!("{} ε {} {} {}", plan.method, plan.target.epsilon, run.outcome, run.tag),
-        key: run.time.clone(),
-        value: Box::new(|context| context.take_plan(plan)),
-    })
+    let (epsilon, outcome, tag) = (plan.target.epsilon, &run.outcome, &run.tag);
+    let detail = format!("{} ε {epsilon} {outcome} {tag}", adapt::name_of(&plan.method));
+    let title = plan.name.clone();
+    let take: Then<Context> = Box::new(|context| context.take_plan(plan));
+    Some(Item { key: run.time.clone(), ..Item::new(title, detail, take) })
 }
 
 fn new_plan(screen: &mut PlanScreen, context: &mut Context) {
     if let Some(mut plan) = context.shown_plan().cloned() {
-        plan.name = free_name(context, &plan.name);
+        plan.name = if plan_name::is_automatic(&plan) {
+            plan_name::free(&plan, &context.session.plans)
+        } else {
+            free_name(context, &plan.name)
+        };
         context.session.plans.push(plan);
     } else if let Err(error) = context.ensure_plan() {
         return context.complain(&error);
@@ -283,6 +328,9 @@ pub(super) fn set_field(context: &mut Context, field: PlanField, text: &str) -> 
         }
     }
     context.changed();
+    if matches!(field, PlanField::Private | PlanField::Public) {
+        context.refit_plans();
+    }
     context.ask_preview();
     Ok(())
 }
@@ -308,7 +356,8 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
     let Some(plan) = context.shown_plan() else { return };
     let automatic = field.is_automatic(plan);
     let Some(now) = automatic.then_some(0.0).or_else(|| field.value(plan).parse().ok()) else {
-        return;
+        let text = format!("'{}' is typed: Enter opens it", field.name());
+        return context.say(Level::Info, text);
     };
     let next = match field {
         PlanField::Setting(setting) if automatic && by > 0 => setting.kind.first(),
@@ -317,7 +366,9 @@ fn nudge(context: &mut Context, field: PlanField, by: isize) {
         _ => ladder(now, by),
     };
     // A number that does not fit leaves the field as it was.
-    let _ = set_field(context, field, &next.to_string());
+    if let Err(problem) = set_field(context, field, &next.to_string()) {
+        context.say(Level::Info, problem);
+    }
 }
 
 /// The neighbour of `x` on …, 0.1, 0.2, 0.5, 1, 2, 5, 10, …

@@ -2,17 +2,19 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Wrap};
+use ratatui::widgets::{Paragraph, Wrap};
 
 use super::expect::expectations;
-use super::form::{PlanField, Way, fields};
-use super::state::{FIELDS, PlanScreen, QUEUE};
+use super::form::{PlanField, Way};
+use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
+use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Standing;
 use crate::rehearsal::Player;
+use crate::session::PlanDefinition;
 use crate::tui::canvas::{Canvas, ListHit, bold, scrolled, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::notice::one_line;
@@ -26,31 +28,131 @@ use crate::tui::widgets::track::TrackView;
 /// Rows of the chart of explained energy.
 const ENERGY_ROWS: u16 = 10;
 
+/// From this width on there is room for a third column.
+const WIDE: u16 = 160;
+
 /// The help has at least so many lines, so that the form seldom moves.
 const LEAST_HELP: u16 = 3;
 
 pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let Some(plan) = context.shown_plan() else {
         let words = "No plan yet. A plan needs one private and one public dataset: press 1 to mark \
                      them, then n here.";
         canvas.empty_box(area, "Plan", &[words]);
         return;
     };
-    let form_width = if area.width >= 120 { 62 } else { 42 };
-    let [form, cost] =
-        area.layout(&Layout::horizontal([Constraint::Length(form_width), Constraint::Fill(1)]));
-    let title = format!("Plan {} of {}", context.plan.index + 1, context.session.plans.len());
-    let inner = canvas.pane(form, &title, FIELDS);
-    let fields = fields(plan);
-    let help_line = match (&screen.editing, fields.get(screen.field)) {
+    match canvas.alone {
+        Some(FIELDS) => form(screen, context, canvas, area, plan),
+        Some(QUEUE) => queued(screen, context, canvas, area),
+        Some(COST) => cost_or_expectations(screen, context, canvas, area, plan),
+        _ => {
+            let form_width = if area.width >= 120 { 62 } else { 42 };
+            let third = if area.width >= WIDE { (area.width / 3).min(72) } else { 0 };
+            let widths = [form_width, 0, third].map(|width| match width {
+                0 => Constraint::Fill(1),
+                width => Constraint::Length(width),
+            });
+            let widths = if third > 0 { &widths[..] } else { &widths[..2] };
+            let columns = Layout::horizontal(widths).split(area);
+            let (left, cost) = (columns[0], columns[1]);
+            form(screen, context, canvas, left, plan);
+            let queue_rows = match context.queue.plans.len() as u16 {
+                0 => 0,
+                count => (count + 2).min((cost.height / 3).max(3)),
+            };
+            let rows = [Constraint::Fill(1), Constraint::Length(queue_rows)];
+            let [cost, queue] = cost.layout(&Layout::vertical(rows));
+            if let Some(third) = columns.get(2) {
+                costs(screen, context, canvas, cost);
+                beside_costs(context, canvas, *third, plan, screen);
+            } else {
+                cost_or_expectations(screen, context, canvas, cost, plan);
+            }
+            if queue_rows > 0 {
+                queued(screen, context, canvas, queue);
+            }
+        }
+    }
+}
+
+/// On a wide terminal: what to expect, and the plans of the session.
+fn beside_costs(
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    plan: &PlanDefinition,
+    screen: &PlanScreen,
+) {
+    let plans = &context.session.plans;
+    let rows = (plans.len() as u16 + 3).min(area.height / 3);
+    let [above, below] =
+        area.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(rows)]));
+    let rehearsal = &context.rehearsal;
+    let known = rehearsal.work.is_some() || rehearsal.progress.is_some();
+    if known && rehearsal.fits(plan) {
+        expectations(context, canvas, above);
+    } else {
+        let words = "Not rehearsed yet: r tries this plan on public data, for free. It shows \
+                     which method to take and what error to expect.";
+        canvas.empty_box(above, "What to expect", &[words]);
+    }
+    let inner = canvas.boxed(below, "Plans · [ and ] change, m marks, b chooses the best");
+    let row = |index: usize| {
+        let plan = &plans[index];
+        let mark = if screen.marked.contains(&plan.name) { "*" } else { " " };
+        let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
+        vec![Line::raw(mark), Line::raw(plan.name.clone()), Line::raw(target)]
+    };
+    let widths = vec![Constraint::Length(1), Constraint::Fill(1), Constraint::Length(14)];
+    let header = ["", "plan", "asks for"].map(Line::raw).to_vec();
+    canvas.table(inner, (header, widths), (plans.len(), Some(context.plan.index)), row);
+}
+
+fn cost_or_expectations(
+    screen: &PlanScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    plan: &PlanDefinition,
+) {
+    let rehearsal = &context.rehearsal;
+    if rehearsal.shown && rehearsal.fits(plan) {
+        expectations(context, canvas, area);
+    } else {
+        costs(screen, context, canvas, area);
+    }
+}
+
+fn form(
+    screen: &PlanScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    plan: &PlanDefinition,
+) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let candidate = if screen.marked.contains(&plan.name) { " · candidate" } else { "" };
+    let (number, count) = (context.plan.index + 1, context.session.plans.len());
+    let title = format!("Plan {number} of {count}{candidate}");
+    let inner = canvas.pane(area, &title, FIELDS);
+    let lines = screen.lines(plan);
+    let selected_field = lines.get(screen.field).copied().flatten();
+    let help_line = match (&screen.editing, &selected_field) {
         (Some(editing), _) if editing.problem.is_some() => {
             Line::styled(editing.problem.clone().unwrap_or_default(), theme.error)
         }
         (Some(_), Some(field)) => {
             Line::styled(format!("Enter takes it, Esc leaves it. {}", field.help()), theme.muted)
         }
+        (None, Some(PlanField::Method)) => Line::styled(about_method(plan), theme.muted),
         (None, Some(field)) => Line::styled(field.help(), theme.muted),
+        (None, None) => {
+            let words = "All other settings have their defaults. Enter shows them";
+            Line::styled(
+                if screen.unfolded { "Enter folds the settings" } else { words },
+                theme.muted,
+            )
+        }
         _ => Line::default(),
     };
     // The help is shown whole where it fits into a third of the form.
@@ -59,17 +161,29 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     let [rows, help] =
         inner.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(help_rows)]));
 
-    let first = scrolled(screen.field, rows.height, fields.len());
+    let first = scrolled(screen.field, rows.height, lines.len());
     let selected = Some(screen.field);
     canvas.hits.lists.push(ListHit { area: rows, first, pane: FIELDS, selected });
-    let names = fields.iter().map(|field| field.name().chars().count()).max().unwrap_or(0) as u16;
+    let names = lines.iter().flatten().map(|field| field.name().chars().count());
+    let names = names.max().unwrap_or(0) as u16;
     for (row, (index, field)) in
-        fields.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
+        lines.iter().enumerate().skip(first).take(usize::from(rows.height)).enumerate()
     {
         let line = Rect { y: rows.y + row as u16, height: 1, ..rows };
         let [name, value] =
             line.layout(&Layout::horizontal([Constraint::Length(names + 2), Constraint::Fill(1)]));
         let chosen = index == screen.field;
+        let Some(field) = field else {
+            let folded = screen.folded(plan);
+            let text = if screen.unfolded {
+                " fewer settings".to_owned()
+            } else {
+                format!(" {folded} further settings")
+            };
+            let style = if chosen { theme.selection } else { theme.muted };
+            canvas.render(Span::styled(text, style), line);
+            continue;
+        };
         let changed = if field.is_default(plan) { " " } else { "*" };
         let style = if chosen { bold(theme.text) } else { theme.muted };
         canvas.render(Line::styled(format!("{changed}{}", field.name()), style), name);
@@ -78,7 +192,10 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
             canvas.render(view, value);
             continue;
         }
-        let value_now = field.value(plan);
+        let value_now = match field {
+            PlanField::Method => adapt::name_of(&plan.method).to_owned(),
+            field => field.value(plan),
+        };
         let text = format!("{value_now} {}", field.unit(&value_now));
         let style = if chosen { theme.selection } else { theme.text };
         let arrows = chosen && matches!(field.way(&context.session), Way::Choose(_));
@@ -93,32 +210,32 @@ pub fn view(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: R
     }
 
     canvas.render(Paragraph::new(help_line).wrap(Wrap { trim: true }), help);
-    let queue_rows = match context.queue.plans.len() as u16 {
-        0 => 0,
-        count => (count + 2).min((cost.height / 3).max(3)),
-    };
-    let [cost, queue] =
-        cost.layout(&Layout::vertical([Constraint::Fill(1), Constraint::Length(queue_rows)]));
-    let rehearsal = &context.rehearsal;
-    if rehearsal.shown && rehearsal.fits(plan) {
-        expectations(context, canvas, cost);
-    } else {
-        costs(screen, context, canvas, cost);
-    }
-    if queue_rows > 0 {
-        queued(screen, context, canvas, queue);
+}
+
+/// What the chosen method does, and its name in sessions and papers.
+fn about_method(plan: &PlanDefinition) -> String {
+    match adapt::method(&plan.method) {
+        Ok(method) => {
+            let spec = method.spec();
+            format!(
+                "{} In sessions: {}; in papers: {}. Enter shows what fits your data.",
+                spec.summary, spec.id, spec.paper
+            )
+        }
+        Err(error) => one_line(&error),
     }
 }
 
 /// Plans that wait for their turn.
 fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    let state = if context.queue.working { "working: w halts" } else { "w starts it, d removes" };
+    let state =
+        if context.queue.working { "running: w halts it" } else { "w starts it, d removes" };
     let title = format!("Queue · {} · {state}", context.queue.plans.len());
     let inner = canvas.pane(area, &title, QUEUE);
     let row = |index: usize| {
         let plan = &context.queue.plans[index];
         let target = format!("ε {} δ {:e}", plan.target.epsilon, plan.target.delta);
-        Row::new(vec![Cell::from(plan.name.clone()), Cell::from(target)])
+        vec![Line::raw(plan.name.clone()), Line::raw(target)]
     };
     let widths = vec![Constraint::Fill(1), Constraint::Length(14)];
     let selected = canvas.has_focus(QUEUE).then_some(screen.queued);
@@ -129,21 +246,45 @@ fn queued(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rec
 fn costs(screen: &PlanScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let title = if context.plan.waiting { "What it costs · working…" } else { "What it costs" };
-    let inner = canvas.boxed(area, title);
-    let explained = match &context.plan.preview {
-        Some(Ok(preview)) => preview.releases.explained.as_ref(),
-        _ => None,
+    let preview = match &context.plan.preview {
+        Some(Ok(preview)) => preview,
+        Some(Err(error)) => {
+            let line = Line::styled(one_line(error), theme.error);
+            return canvas.text_pane(area, title, COST, vec![line], screen.cost);
+        }
+        None => {
+            let plan = context.shown_plan();
+            let mut names = plan.iter().flat_map(|plan| plan.public.iter().chain([&plan.private]));
+            let words = match names.find(|name| context.is_loading(name)) {
+                Some(name) => format!("'{name}' is still being read…"),
+                None => "The data are prepared and the noise is worked out…".to_owned(),
+            };
+            let line = Line::styled(words, theme.muted);
+            return canvas.text_pane(area, title, COST, vec![line], screen.cost);
+        }
     };
-    let inner = match explained {
+    let lines = cost_of(context, canvas, preview, area.width.saturating_sub(2));
+    let inside = (area.width.saturating_sub(2), area.height.saturating_sub(3));
+    let (title, first) = canvas.scrolling(title, &lines, inside, screen.cost);
+    let inner = canvas.pane(area, &title, COST);
+    let inner = match preview.releases.explained.as_ref() {
         Some(explained) => energy(screen, context, canvas, inner, explained),
         None => inner,
     };
-    match &context.plan.preview {
-        None => canvas.empty(inner, &["Waiting for the data to be read…"]),
-        Some(Err(error)) => {
-            canvas.wrapped(one_line(error), theme.error, inner);
-        }
-        Some(Ok(preview)) => cost_of(context, canvas, inner, preview),
+    let [gauge, text] =
+        inner.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
+    let gauge_of = BudgetGauge::new("ε", after(preview), budget, theme, canvas.glyphs);
+    canvas.render(gauge_of, gauge);
+    canvas.scrolled_text(text, COST, lines, first);
+}
+
+/// ε of everything charged so far and of this plan.
+fn after(preview: &Preview) -> f64 {
+    match (&preview.after, preview.standing) {
+        (_, Standing::Nothing) => f64::NAN,
+        (None, _) => f64::INFINITY,
+        (Some(guarantee), _) => guarantee.epsilon,
     }
 }
 
@@ -183,19 +324,10 @@ fn energy(
     rest
 }
 
-fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview) {
-    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let [gauge, text] =
-        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16) -> Vec<Line<'a>> {
+    let theme = canvas.theme;
     let before = preview.spent.as_ref().map_or(0.0, |guarantee| guarantee.epsilon);
-    let after = match (&preview.after, preview.standing) {
-        (_, Standing::Nothing) => f64::NAN,
-        (None, _) => f64::INFINITY,
-        (Some(guarantee), _) => guarantee.epsilon,
-    };
-    let budget = preview.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
-    canvas.render(BudgetGauge::new("ε", after, budget, theme, glyphs), gauge);
-
+    let after = after(preview);
     let guarantee = &preview.calibrated.guarantee;
     let shape = &preview.shape;
     let mut lines = vec![match &preview.refusal {
@@ -207,8 +339,8 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     let (advice, epsilon) = (context.advice(plan), plan.target.epsilon);
     let rehearsed = advice.filter(|advice| advice.of_plan(&player, epsilon).is_some());
     lines.push(match rehearsed.map(|advice| advice.warning(&player, epsilon)) {
-        None => Line::styled("not rehearsed: r does, on public data, for free", theme.muted),
-        Some(None) => Line::styled("rehearsed on public data: r shows it", theme.good),
+        None => Line::styled("not rehearsed: r tries it on public data, for free", theme.muted),
+        Some(None) => Line::styled("rehearsed on public data: r shows the result", theme.good),
         Some(Some(lost)) => Line::styled(format!("note: {lost}"), theme.warning),
     });
     let at = preview.budget.map_or(guarantee.delta, |budget| budget.delta);
@@ -229,15 +361,29 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     };
     let mut facts = vec![
         ("this run", format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)),
-        ("holds for", guarantee.adjacency.words().to_owned()),
+        ("holds if", glossary::change(guarantee.adjacency).to_owned()),
         ("budget", budget_words),
         ("spent before", spent(before)),
         ("spent after", spent(after)),
     ];
+    if let Some(score) = &preview.score {
+        facts.push(("released score", score.clone()));
+    }
     if let Some(runs) = preview.fits {
         let more = if runs >= MOST_RUNS { " and more" } else { "" };
-        facts.push(("such runs that fit", format!("{runs}{more}, this one included")));
+        facts.push(("runs that fit", format!("{runs}{more}, this one included")));
     }
+    lines.extend(canvas.pairs(&facts, room));
+    for warning in &preview.warnings {
+        lines.push(Line::styled(format!("note: {warning}"), theme.warning));
+    }
+    if at != guarantee.delta && preview.budget.is_some() {
+        let words = format!(
+            "The budget counts every run at its own δ {at:e}, where the same noise has another ε."
+        );
+        lines.push(Line::styled(words, theme.muted));
+    }
+    let mut facts = Vec::new();
     for (event, release) in preview.calibrated.events.iter().zip(&preview.releases.releases) {
         facts.push(("release", release.what.clone()));
         facts
@@ -246,7 +392,7 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
         facts.push(("  sensitivity", compact(event.mechanism.query.sensitivity)));
     }
     if let Ok(ratio) = preview.releases.noise_to_signal(&preview.calibrated) {
-        facts.push(("noise : signal", format!("{} : 1 per draw, at the bound", compact(ratio))));
+        facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
     facts.push(("steps", preview.releases.steps.to_string()));
     facts.push((
@@ -255,15 +401,12 @@ fn cost_of(context: &Context, canvas: &mut Canvas, area: Rect, preview: &Preview
     ));
     facts.push(("features", shape.dimension.to_string()));
     facts.push(("time", time_estimate(context, preview)));
-    lines.extend(canvas.pairs(&facts));
-    for warning in &preview.warnings {
-        lines.push(Line::styled(format!("note: {warning}"), theme.warning));
-    }
+    lines.extend(canvas.pairs(&facts, room));
     let method = adapt::method(&preview.plan.method).map(|method| method.spec().summary);
     if let Ok(summary) = method {
         lines.push(Line::styled(summary, theme.muted));
     }
-    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), text);
+    lines
 }
 
 /// An estimate from the last run of the same method.

@@ -6,7 +6,8 @@ mod view;
 
 use ratatui::layout::Rect;
 
-use super::{Keys, Screen, moved_in};
+use super::{Keys, Screen, explained, moved_in};
+use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::rank::comparison::Mean;
 use crate::tui::canvas::Canvas;
@@ -29,21 +30,57 @@ impl Screen for RankScreen {
         self.selected = moved_in(count, self.selected, by);
     }
 
+    fn next_step(&self, context: &Context) -> Option<String> {
+        if context.ranking.is_empty() {
+            return Some(
+                "r ranks by exact numbers, for your eyes; p privately, for some ε".to_owned(),
+            );
+        }
+        Some("Enter takes the selected dataset into the plan".to_owned())
+    }
+
+    fn sort_by(&mut self, head: &str) {
+        let Some(column) = Column::ALL.into_iter().find(|column| column.title() == head) else {
+            return;
+        };
+        self.reverse = self.sort == column && !self.reverse;
+        self.sort = column;
+    }
+
+    fn words(&self, _: &Context) -> Vec<Explained> {
+        explained([
+            self.sort.word(),
+            "energy",
+            "distance",
+            "discrepancy",
+            "labelled discrepancy",
+            "public model's score",
+            "principal angles",
+            "ranking",
+            "exact number",
+            "released",
+        ])
+    }
+
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {
         view::view(self, context, canvas, area);
     }
 
-    fn follow(&mut self, change: &Change, _: &mut Context) {
+    fn follow(&mut self, change: &Change, context: &mut Context) {
         match change {
             Change::Opened => *self = Self::default(),
-            Change::Ranking => self.selected = 0,
+            Change::Ranking => {
+                self.selected = 0;
+                let work = context.ranking.work.as_ref();
+                self.released_in_front = work.is_some_and(|work| work.privately);
+            }
             _ => {}
         }
     }
 
     /// Released numbers, or exact ones under an open watch.
     fn sheet(&self, context: &Context, watch: &Watch) -> Option<Sheet> {
-        context.ranking.found.as_ref()?;
+        (!context.ranking.is_empty()).then_some(())?;
         let number =
             |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
         let mean =

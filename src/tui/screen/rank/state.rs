@@ -17,6 +17,8 @@ pub struct RankScreen {
     pub selected: usize,
     pub sort: Column,
     pub reverse: bool,
+    /// Where there are both, the released ranking is shown and not the exact one.
+    pub released_in_front: bool,
 }
 
 /// One candidate as the table shows it.
@@ -61,12 +63,24 @@ impl Column {
         match self {
             Self::Rank => "#",
             Self::Name => "dataset",
+            Self::Energy => "energy ↑",
+            Self::Distance => "distance ↓",
+            Self::Unlabelled => "discrepancy ↓",
+            Self::Labelled => "with labels ↓",
+            Self::ZeroShot => "public model",
+            Self::Verdict => "verdict",
+        }
+    }
+
+    /// Its word in the glossary.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rank | Self::Name | Self::Verdict => "ranking",
             Self::Energy => "energy",
             Self::Distance => "distance",
-            Self::Unlabelled => "discrep.",
-            Self::Labelled => "labelled",
-            Self::ZeroShot => "zero-shot",
-            Self::Verdict => "verdict",
+            Self::Unlabelled => "discrepancy",
+            Self::Labelled => "labelled discrepancy",
+            Self::ZeroShot => "public model's score",
         }
     }
 
@@ -120,11 +134,18 @@ impl From<&Line> for Row {
 }
 
 impl RankScreen {
+    /// Whether the exact table is in front.
+    pub fn shows_exact(&self, ranking: &LiveRanking, watch: &Watch) -> bool {
+        let in_front = !self.released_in_front || ranking.released.is_none();
+        in_front && ranking.exact(watch).is_some()
+    }
+
     /// The table under this watch, sorted. Empty where there is nothing to be seen.
     pub fn rows(&self, ranking: &LiveRanking, watch: &Watch) -> Vec<Row> {
-        let mut rows: Vec<Row> = match &ranking.found {
-            Some(Found::Exact(comparison)) => comparison
-                .reveal(watch)
+        let released = ranking.released.as_ref().filter(|_| !self.shows_exact(ranking, watch));
+        let mut rows: Vec<Row> = match released {
+            None => ranking
+                .exact(watch)
                 .map(|comparison| comparison.lines.iter().map(Row::from).collect())
                 .unwrap_or_default(),
             Some(Found::Table(lines, _) | Found::Direction(lines, _)) => lines
@@ -137,7 +158,7 @@ impl RankScreen {
                     ..Row::default()
                 })
                 .collect(),
-            Some(Found::Winner(..)) | None => Vec::new(),
+            Some(Found::Winner(..)) => Vec::new(),
         };
         for (index, row) in rows.iter_mut().enumerate() {
             row.rank = index + 1;
@@ -148,7 +169,9 @@ impl RankScreen {
 
     /// The dataset that Enter takes.
     pub fn chosen(&self, context: &Context) -> Option<String> {
-        if let Some(Found::Winner(name, _)) = &context.ranking.found {
+        if let Some(Found::Winner(name, _)) = &context.ranking.released
+            && !self.shows_exact(&context.ranking, &context.watch)
+        {
             return Some(name.clone());
         }
         let rows = self.rows(&context.ranking, &context.watch);

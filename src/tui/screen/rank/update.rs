@@ -22,7 +22,8 @@ pub const KEYS: Keys<RankScreen> = &[
     show(&["enter"], "take", "take the selected dataset into the plan", take),
     show(&["s"], "sort", "sort by the next column", sort),
     also(&["m"], "like the plan", "rank with the model and the scaling of the plan", follow_plan),
-    also(&["S"], "reverse", "reverse the order", |screen, _| screen.reverse = !screen.reverse),
+    also(&["b"], "other result", "switch between the exact and the released ranking", |screen, _| screen.released_in_front = !screen.released_in_front),
+    also(&["S"], "reverse", "turn the order round", |screen, _| screen.reverse = !screen.reverse),
 ];
 
 fn rank(_: &mut RankScreen, context: &mut Context) {
@@ -76,12 +77,13 @@ fn target(context: &Context, text: &str) -> Option<Target> {
 }
 
 fn cancel(_: &mut RankScreen, context: &mut Context) {
+    if context.ranking.work.is_none() {
+        return context.say(Level::Info, "no ranking is under way");
+    }
+    context.ranking.stop();
     let words = match &context.ranking.work {
-        Some(work) => {
-            work.control.stop();
-            "stopping after this repeat"
-        }
-        None => "no ranking is under way",
+        Some(_) => "stopping before anything is spent",
+        None => "stopped; the table keeps the repeats so far",
     };
     context.say(Level::Info, words);
 }
@@ -128,5 +130,5 @@ fn take(screen: &mut RankScreen, context: &mut Context) {
     context.session.plans[index].public = vec![name.clone()];
     context.changed();
     context.go_to(Tab::Plan);
-    context.say(Level::Good, format!("the plan adapts from '{name}' now"));
+    context.say(Level::Good, format!("the plan now uses '{name}' as its public data"));
 }

@@ -1,13 +1,14 @@
 //! How the Rank screen looks.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Wrap};
+use ratatui::widgets::{Paragraph, Wrap};
 
 use super::state::{CANDIDATES, Column, RankScreen, Row};
-use crate::privacy::accountant::round_up;
+use crate::privacy::Guarantee;
+use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::comparison::{Comparison, Mean, Summary};
-use crate::tui::canvas::{Canvas, fitting, sort_mark};
+use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::Found;
 use crate::tui::theme::Theme;
@@ -24,37 +25,46 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
         Constraint::Fill(1),
     ]));
     progress(context, canvas, state);
-    match &context.ranking.found {
+    let ranking = &context.ranking;
+    let visible = ranking.exact(&context.watch);
+    if let Some(comparison) = visible.filter(|_| screen.shows_exact(ranking, &context.watch)) {
+        let body = beside(canvas, body, ranking.released.as_ref().map(other_result));
+        return exact(screen, context, canvas, body, comparison);
+    }
+    let sign = canvas.glyphs.curator;
+    let other =
+        visible.map(|table| format!("{sign} By exact numbers: {}. b shows it.", table.verdict));
+    let body = beside(canvas, body, other.filter(|_| ranking.released.is_some()));
+    match &ranking.released {
+        None if ranking.exact.is_some() => canvas.empty_box(
+            body,
+            "Rank · sealed",
+            &[
+                "The ranking is made of exact numbers, and the view is sealed.",
+                "v unseals it; p selects the best dataset privately.",
+            ],
+        ),
         None => nothing(context, canvas, body),
-        Some(Found::Exact(_)) => match context.ranking.exact(&context.watch) {
-            Some(comparison) => exact(screen, context, canvas, body, comparison),
-            None => canvas.empty_box(
-                body,
-                "Rank · sealed",
-                &[
-                    "The ranking is made of exact numbers, and the view is sealed.",
-                    "v unseals it; p selects the best dataset privately.",
-                ],
-            ),
-        },
         Some(Found::Winner(name, guarantee)) => {
             let inner = canvas.boxed(body, "Rank · selected privately");
             let mut lines = vec![
                 Line::from(vec![
-                    Span::styled("use ", theme.text),
+                    Span::styled("best of these: ", theme.text),
                     Span::styled(name.clone(), theme.good),
                 ]),
                 Line::raw(""),
                 Line::styled(
                     format!(
-                        "Released at ε {}, δ {:e}: that it won, and not by how much. Enter takes it into the plan.",
+                        "Released at ε {}, δ {}: its name only. By how much it won is not \
+                         known. Enter takes it into the plan.",
                         round_up(guarantee.epsilon, 4),
-                        guarantee.delta
+                        delta_words(guarantee.delta)
                     ),
                     theme.muted,
                 ),
                 Line::raw(""),
             ];
+            lines.extend(caveats(context, guarantee).map(|text| Line::styled(text, theme.warning)));
             lines.extend(notes(context, theme));
             canvas.render(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
         }
@@ -64,9 +74,9 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 _ => "released at",
             };
             let title = format!(
-                "Rank · {what} ε {}, δ {:e} · ± what the noise makes of it",
+                "Rank · {what} ε {}, δ {} · ± shows the noise",
                 round_up(guarantee.epsilon, 4),
-                guarantee.delta
+                delta_words(guarantee.delta)
             );
             let rows = (lines.len() as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] =
@@ -77,6 +87,59 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             canvas.render(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
         }
     }
+}
+
+/// A line above a result that tells of the other one; returns what is left of the area.
+fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
+    let Some(text) = text else { return area };
+    let style = canvas.theme.muted;
+    let rows = wrapped_lines(&text, area.width.saturating_sub(2)).min(3);
+    let [line, rest] =
+        area.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    canvas.wrapped(text, style, line.inner(Margin::new(1, 0)));
+    rest
+}
+
+/// A released result, where the exact one is shown.
+fn other_result(found: &Found) -> String {
+    let (what, guarantee) = match found {
+        Found::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
+        Found::Table(_, guarantee) => ("a table".to_owned(), guarantee),
+        Found::Direction(_, guarantee) => ("one direction".to_owned(), guarantee),
+    };
+    format!("Released at ε {}: {what}. b shows it.", round_up(guarantee.epsilon, 4))
+}
+
+/// What the name of a winner does not say.
+fn caveats(context: &Context, guarantee: &Guarantee) -> impl Iterator<Item = String> {
+    let session = &context.session;
+    let private = session.ranking.private_name(session).ok();
+    let records = private.and_then(|name| context.loaded(name)).map(|loaded| loaded.rows);
+    let left_out = context.ranking.left_out.len();
+    let candidates = session.ranking.public_names(session).len().saturating_sub(left_out);
+    let sure = records.filter(|_| candidates > 1).map(|records| {
+        let most = energy_behind(guarantee.epsilon, candidates, records);
+        if most >= 1.0 {
+            return "The noise at this ε is so large that any of them may have won.".to_owned();
+        }
+        format!(
+            "With 95 % certainty it captures at most {} less of the private gradients' energy \
+             than the best one does.",
+            compact(most)
+        )
+    });
+    let useless = "It is the best of these datasets, which does not say that it is a good one: a \
+                   winner can be no better than noise. A noisy table (t) would tell.";
+    sure.into_iter().chain([useless.to_owned()])
+}
+
+/// How far the energy of a privately selected dataset lies behind the best one's at most, with
+/// 95 % certainty. Of the exponential mechanism, whose scores are sums over the records that a
+/// change of one record moves within a range of 2, it is known that
+/// P(score behind the best ≥ (2/ε)(ln k + t)) ≤ e⁻ᵗ; permute-and-flip does no worse.
+fn energy_behind(epsilon: f64, candidates: usize, records: usize) -> f64 {
+    let doubt: f64 = 0.05;
+    2.0 / epsilon * ((candidates as f64).ln() - doubt.ln()) / records.max(1) as f64
 }
 
 /// Remarks on a private ranking, and what was left out.
@@ -108,7 +171,7 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     }
     let settings = &context.session.ranking.settings;
     let about = format!(
-        "Set: {}, k near {}, m up to {}, {} repeats.",
+        "Settings: {}, about {} directions (k), samples of up to {} records (m), {} repeats.",
         settings.model.words(),
         settings.directions,
         settings.batch,
@@ -121,12 +184,13 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
         ),
         "  p   privately: releases the name of the best dataset and nothing else".to_owned(),
         "  t   privately: releases every dataset's scores, with noise".to_owned(),
-        "  d   privately: releases one direction, and what spans hold of it".to_owned(),
+        "  d   privately: releases one direction of the private gradients and scores by it"
+            .to_owned(),
     ];
     let lines = [
-        "Which public dataset can stand in for the private one? A small model",
-        "turns every dataset into gradients. The share of the private gradients'",
-        "energy that lies in a dataset's leading subspace says how useful it is.",
+        "Which public dataset can stand in for the private one? A small model learns",
+        "from each. The share of what it would learn from the private data that it",
+        "can also learn from a public dataset (its energy) says how useful that is.",
         "",
         &ways[0],
         &ways[1],
@@ -148,10 +212,17 @@ fn exact(
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let rows = comparison.lines.len() as u16 + 3;
     let least = if area.height >= 28 { area.height / 2 } else { area.height * 3 / 5 };
+    let mut verdict = vec![Line::styled(format!(" {}", comparison.verdict), theme.curator)];
+    verdict.extend(
+        comparison.remarks.iter().map(|it| Line::styled(format!(" note: {it}"), theme.muted)),
+    );
+    let needed = verdict.iter().map(|line| wrapped_lines(&line.to_string(), area.width));
+    let most = if area.height >= 28 { 6 } else { 2 };
+    let alone = canvas.alone.is_some();
     let [above, words, below] = area.layout(&Layout::vertical([
-        Constraint::Length(rows.clamp(5, least.max(5))),
-        Constraint::Length(if area.height >= 28 { 3 } else { 2 }),
-        Constraint::Fill(1),
+        if alone { Constraint::Fill(1) } else { Constraint::Length(rows.clamp(5, least.max(5))) },
+        Constraint::Length(needed.sum::<u16>().clamp(2, most)),
+        if alone { Constraint::Length(0) } else { Constraint::Fill(1) },
     ]));
     let title = format!(
         "{} by {} · {} repeats, m {}, k {}",
@@ -164,11 +235,10 @@ fn exact(
     let inner = canvas.pane(above, &title, CANDIDATES);
     let marks = [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some);
     candidates(screen, context, canvas, inner, marks);
-    let mut verdict = vec![Line::styled(format!(" {}", comparison.verdict), theme.curator)];
-    verdict.extend(
-        comparison.remarks.iter().map(|it| Line::styled(format!(" note: {it}"), theme.muted)),
-    );
     canvas.render(Paragraph::new(verdict).wrap(Wrap { trim: false }), words);
+    if alone {
+        return;
+    }
     let [left, right] = below.layout(&Layout::horizontal([
         Constraint::Length((below.width * 11 / 20).max(34)),
         Constraint::Fill(1),
@@ -182,8 +252,8 @@ fn width_of(column: Column) -> u16 {
     match column {
         Column::Rank => 2,
         Column::Name => 18,
-        Column::Energy | Column::Distance => 13,
-        Column::Unlabelled | Column::Labelled | Column::ZeroShot => 9,
+        Column::Energy | Column::Distance | Column::ZeroShot => 13,
+        Column::Unlabelled | Column::Labelled => 14,
         Column::Verdict => 0,
     }
 }
@@ -221,7 +291,7 @@ fn candidates(
         .fold(1e-9_f64, f64::max);
     let columns = columns_that_fit(area.width);
     let bar = 14 + area.width.saturating_sub(120) / 6;
-    let is_exact = matches!(context.ranking.found, Some(Found::Exact(_)));
+    let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
     let mut header = Vec::new();
     let mut widths = Vec::new();
@@ -252,17 +322,17 @@ fn candidates(
                 Column::Verdict => row.verdict.clone(),
             };
             let own = if *column == Column::Name { theme.text } else { style };
-            cells.push(Cell::from(Span::styled(text, own)));
+            cells.push(Line::styled(text, own));
             if *column == Column::Energy {
                 let spans = row.energy.map(|energy| {
                     let Mean { mean, deviation } = energy;
                     let whiskers = Whiskers { mean, deviation, full, marks };
                     whiskers.spans(bar, glyphs, (style, style, theme.warning))
                 });
-                cells.push(Cell::from(Line::from(spans.unwrap_or_default())));
+                cells.push(Line::from(spans.unwrap_or_default()));
             }
         }
-        TableRow::new(cells)
+        cells
     };
     let selected = screen.selected.min(rows.len().saturating_sub(1));
     let list = (CANDIDATES, rows.len(), Some(selected));
@@ -305,9 +375,8 @@ fn spectrum(
     }
     curves.push(("more private data", points(&comparison.floor)));
     curves.push(("noise", points(&comparison.ceiling)));
-    let inner = canvas.boxed(area, "");
-    let mut chart = Chart::new("principal angles, degrees", theme, glyphs)
-        .x_axis("direction", true)
+    let mut chart = Chart::new("principal angles, in degrees, of directions 1 to k", theme, glyphs)
+        .x_axis("no.", true)
         .empty("no angles");
     for (slot, (name, points)) in curves.iter().enumerate() {
         chart = chart.series(SeriesView {
@@ -318,7 +387,8 @@ fn spectrum(
             slot,
         });
     }
-    canvas.chart(inner, &chart);
+    let inner = canvas.boxed(area, &chart.heading());
+    canvas.plot(inner, chart);
 }
 
 fn details(
@@ -342,19 +412,37 @@ fn details(
         let text = format!("{:.4} ± {:.4} (95 %)", behind.mean, behind.half_width);
         facts.push(("behind the best", text));
     }
-    let references =
-        format!("{:.3} to {:.3}", comparison.ceiling.energy.mean, comparison.floor.energy.mean);
-    facts.push(("noise to private", references));
+    let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
+    facts.push(("beside", format!("{noise:.3} of noise, {private:.3} of private data")));
     let alongside = line.alongside.clone().unwrap_or_default();
     for (name, number) in [
         ("discrepancy", alongside.unlabelled),
-        ("labelled discr.", alongside.labelled),
-        ("zero-shot", alongside.zero_shot),
+        ("with labels", alongside.labelled),
+        ("public model", alongside.zero_shot),
     ] {
         facts.extend(number.map(|number| (name, compact(number))));
     }
     facts.push(("verdict", line.verdict.clone()));
-    let mut lines = canvas.pairs(&facts);
+    let mut lines = canvas.pairs(&facts, inner.width);
     lines.push(Line::styled("Enter takes it into the plan.", theme.muted));
     canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::energy_behind;
+
+    /// Of the exponential mechanism itself: weights e^(ε s/2), the winner 5 % of the time
+    /// further behind than the bound says at most.
+    #[test]
+    fn a_winner_is_seldom_further_behind_than_is_said() {
+        for (epsilon, records, candidates) in [(0.5, 200, 3), (2.0, 1000, 8)] {
+            let most = energy_behind(epsilon, candidates, records) * records as f64;
+            // One best dataset; all others exactly so far behind.
+            let behind = (-epsilon * most / 2.0).exp() * (candidates - 1) as f64;
+            let missed = behind / (1.0 + behind);
+            assert!(missed <= 0.05 && missed > 0.02, "{missed}");
+        }
+        assert!(energy_behind(0.01, 3, 100) > 1.0);
+    }
 }

@@ -1,5 +1,6 @@
 //! Run: runs that are under way, and those of this sitting.
 
+mod choice;
 mod state;
 mod update;
 mod view;
@@ -8,7 +9,8 @@ use std::collections::BTreeMap;
 
 use ratatui::layout::Rect;
 
-use super::{Keys, Screen, moved_in};
+use super::{Keys, Screen, explained, moved_in};
+use crate::glossary::Explained;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
@@ -36,6 +38,38 @@ impl Screen for RunScreen {
         let here = self.line.and_then(|line| visible.iter().position(|it| *it == line));
         let next = here.unwrap_or(last).saturating_add_signed(by).min(last);
         self.line = visible.get(next).copied().filter(|_| next < last);
+    }
+
+    fn next_step(&self, context: &Context) -> Option<String> {
+        let run = self.run(context)?;
+        if run.has_ended() {
+            return Some(
+                "5 compares it with other runs and reports on it, 6 shows what it spent".to_owned(),
+            );
+        }
+        Some("it goes on while you look elsewhere; s stops it and keeps its model".to_owned())
+    }
+
+    fn words(&self, context: &Context) -> Vec<Explained> {
+        let curves = self.run(context).into_iter().flat_map(|run| run.curves.keys());
+        let mut words = explained(curves.map(|series| series.words()));
+        // What matters most first.
+        words.sort_by_key(|word| word.name != "private error");
+        words.extend(explained([
+            "ε",
+            "verdict",
+            "choice",
+            "hold-out",
+            "public data only",
+            "private data, no privacy",
+            "correction",
+            "clipping",
+            "guarantee",
+            "exact number",
+            "released",
+            "steps",
+        ]));
+        words
     }
 
     fn view(&self, context: &Context, canvas: &mut Canvas, area: Rect) {

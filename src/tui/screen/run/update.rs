@@ -9,7 +9,7 @@ use crate::tui::screen::{Keys, Screen, charts};
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RunScreen> = &[
     show(&["space", "p"], "pause", "pause or resume the run", pause),
-    show(&["s"], "stop", "stop the run; it delivers what it has", stop),
+    show(&["s"], "stop", "stop the run and keep its model so far", stop),
     show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
     show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
@@ -44,8 +44,7 @@ fn stop(screen: &mut RunScreen, context: &mut Context) {
         return;
     }
     let control = run.control.clone();
-    let text =
-        "Stop this run? It delivers the model of its last step; what was drawn stays charged.";
+    let text = "Stop this run? The model of its last step is kept. What it has spent stays spent.";
     context.confirm(text, "stop", move |_| control.stop());
 }
 

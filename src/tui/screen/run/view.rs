@@ -1,46 +1,73 @@
 //! How the Run screen looks: loss, stationarity gap and spend, live.
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Cell, Paragraph, Row};
+use ratatui::widgets::{Paragraph, Wrap};
 
+use super::choice;
 use super::state::{LOG, RUNS, RunScreen};
-use crate::adapt::Series;
+use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::engine::Summary;
-use crate::privacy::CuratorOnly;
+use crate::glossary;
+use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
-use crate::tui::canvas::{Canvas, ListHit};
+use crate::tui::canvas::{Canvas, ListHit, bold, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_run::{Ended, LiveRun, Logged};
 use crate::tui::notice::one_line;
 use crate::tui::tab::CHARTS;
 use crate::tui::widgets::chart::{Chart, SeriesView};
 use crate::tui::widgets::gauge::BudgetGauge;
-use crate::tui::widgets::number::{compact, duration};
+use crate::tui::widgets::large;
+use crate::tui::widgets::number::{compact, compact_up, duration};
 use crate::tui::widgets::track::TrackView;
 use crate::tui::widgets::whiskers::Whiskers;
+use crate::verdict::{Standing, Tone};
 
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let Some(run) = screen.run(context) else {
-        let words = "No run in this sitting yet. Press 3 for the plan, then l to launch it.";
+        let words = "No run since this program was opened. Press 3 for the plan, then l to launch it; \
+                     5 shows earlier runs.";
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
+    match canvas.alone {
+        Some(RUNS) => return run_list(screen, context, canvas, area),
+        Some(LOG) => return event_log(screen, context, canvas, area, run),
+        Some(_) => {
+            let rows = [Constraint::Length(2), Constraint::Fill(1)];
+            let [status, charts] = area.layout(&Layout::vertical(rows));
+            status_lines(screen, context, canvas, status, run);
+            return match &run.choice {
+                Some(among) => choice::candidates(canvas, charts, run, among),
+                None => three_charts(screen, context, canvas, charts, run),
+            };
+        }
+        None => {}
+    }
     let several = context.runs.len() > 1;
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
-    let results_rows = if run.has_ended() && (!on_log || area.height >= 30) { 5 } else { 0 };
+    let needed = if run.choice.is_some() { 2 } else { 5 };
+    let results_rows = if run.has_ended() && (!on_log || area.height >= 30) { needed } else { 0 };
+    // A result says more than the events that led to it.
     let log_rows = match (area.height, on_log) {
         (40.., _) => 8,
         (_, true) => 7,
+        _ if results_rows > 0 => 0,
         (30.., _) => 5,
-        _ if results_rows == 0 => 3,
-        _ => 0,
+        _ => 3,
     };
-    let [list, status, charts, results, log] = area.layout(&Layout::vertical([
-        Constraint::Length(if several { (context.runs.len() as u16).min(4) } else { 0 }),
+    let head = head_lines(context, canvas, run);
+    let width = area.width.saturating_sub(2);
+    let head_rows = head.iter().map(|line| wrapped_lines(&line.to_string(), width)).sum::<u16>();
+    let head_rows = head_rows.min(if area.height >= 30 { 6 } else { 5 });
+    let [list, status, said, charts, results, log] = area.layout(&Layout::vertical([
+        Constraint::Length(if several { (context.runs.len() as u16).min(4) + 1 } else { 0 }),
         Constraint::Length(2),
+        Constraint::Length(head_rows),
         Constraint::Fill(1),
         Constraint::Length(results_rows),
         Constraint::Length(log_rows),
@@ -48,11 +75,20 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     if several {
         run_list(screen, context, canvas, list);
     }
-    status_lines(screen, canvas, status, run);
-    three_charts(screen, context, canvas, charts, run);
+    status_lines(screen, context, canvas, status, run);
+    let head = Paragraph::new(head).wrap(Wrap { trim: true });
+    canvas.render(head, said.inner(Margin::new(1, 0)));
+    match &run.choice {
+        Some(among) => choice::candidates(canvas, charts, run, among),
+        None => three_charts(screen, context, canvas, charts, run),
+    }
     if results_rows > 0 {
         match &run.ended {
             Some(Ended::Summary(summary)) => outcome(context, canvas, results, summary),
+            Some(Ended::Chosen(chosen)) => {
+                let area = results.inner(Margin::new(1, 0));
+                canvas.wrapped(choice::guarantee(chosen), theme.good, area);
+            }
             Some(Ended::Refused(error)) => {
                 let text = format!("Nothing was spent. {}", one_line(error));
                 canvas.wrapped(text, theme.error, results);
@@ -63,32 +99,69 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     event_log(screen, context, canvas, log, run);
 }
 
+/// Whether the model is good, in words, once there is one; and what the curator should know
+/// before believing it.
+fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'static>> {
+    let (theme, sign) = (canvas.theme, canvas.glyphs.curator);
+    let mut lines = Vec::new();
+    if let Some(Ended::Summary(summary)) = &run.ended {
+        if let Some(told) = &summary.told {
+            let text = format!("Released score, it may be told: {}.", told.sentence());
+            lines.push(Line::styled(text, bold(theme.text)));
+        }
+        if let Some(errors) = summary.scores.exact(&context.watch) {
+            let verdict = errors.verdict(Standing::Exact);
+            let style = match verdict.tone {
+                Tone::Good => theme.good,
+                Tone::Unsure => theme.text,
+                Tone::Bad => theme.error,
+            };
+            lines.push(Line::styled(verdict.text().replace('◆', sign), bold(style)));
+        }
+    }
+    if let Some(Ended::Chosen(chosen)) = &run.ended {
+        lines.push(Line::styled(choice::verdict(chosen), bold(theme.text)));
+    }
+    if let Some(caution) = run.caution(&context.watch) {
+        lines.push(Line::styled(format!("{sign} {caution}"), theme.warning));
+    }
+    lines
+}
+
 fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let glyphs = canvas.glyphs;
     let mark = if canvas.has_focus(RUNS) { glyphs.pointer } else { " " };
     let row = |index: usize| {
         let run = &context.runs[index];
         let mark = if index == screen.selected { mark } else { " " };
-        Row::new(vec![
-            Cell::from(format!("{mark}{}", run.plan)),
-            Cell::from(run.method.clone()),
-            Cell::from(run.state()),
-            Cell::from(format!("step {} of {}", run.step, run.total)),
-            Cell::from(format!("ε {}", round_up(run.spent(), 3))),
-        ])
+        vec![
+            Line::raw(format!("{mark}{}", run.plan)),
+            Line::raw(adapt::name_of(&run.method).to_owned()),
+            Line::raw(run.state()),
+            Line::raw(format!("step {} of {}", run.step, run.total)),
+            Line::raw(format!("ε {}", round_up(run.spent(), 3))),
+        ]
     };
+    let names = context.runs.iter().map(|run| run.plan.chars().count() as u16 + 2);
     let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(20),
+        Constraint::Max(names.max().unwrap_or(0).max(12)),
+        Constraint::Length(30),
         Constraint::Length(9),
         Constraint::Length(17),
         Constraint::Length(9),
     ];
     let list = (RUNS, context.runs.len(), Some(screen.selected));
-    canvas.list(area, (Vec::new(), widths.to_vec()), list, row);
+    let header = [" plan", "method", "state", "progress", "spent"].map(Line::raw).to_vec();
+    canvas.list(area, (header, widths.to_vec()), list, row);
 }
 
-fn status_lines(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
+fn status_lines(
+    screen: &RunScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    run: &LiveRun,
+) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let [first, second] =
         area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Length(1)]));
@@ -99,12 +172,18 @@ fn status_lines(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveR
         "failed" | "refused" => theme.error,
         _ => theme.accent,
     };
-    let mut parts = vec![
-        Span::styled(format!(" {} ", run.plan), theme.text),
-        Span::styled(state, style),
-        Span::styled(format!(" · step {} of {} · {}", run.step, run.total, run.phase), theme.text),
-    ];
-    if let Some(left) = run.remaining() {
+    let mut parts =
+        vec![Span::styled(format!(" {} ", run.plan), theme.text), Span::styled(state, style)];
+    // How often something is trained may be a secret, and steps tell it.
+    let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
+    if in_secret && !run.has_ended() && !context.watch.is_sealed() {
+        let text = format!(" {} step {} of {}", glyphs.curator, run.step, run.total);
+        parts.push(Span::styled(text, theme.curator));
+    } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
+        let text = format!(" · step {} of {} · {}", run.step, run.total, run.phase);
+        parts.push(Span::styled(text, theme.text));
+    }
+    if let Some(left) = run.remaining().filter(|_| !in_secret) {
         let text = format!(" · about {} left", duration(left.as_secs_f64()));
         parts.push(Span::styled(text, theme.muted));
     }
@@ -122,8 +201,13 @@ fn status_lines(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveR
     }
     canvas.render(Line::from(parts), first);
     let inset = Rect { x: second.x + 1, width: second.width.saturating_sub(2), ..second };
+    if run.choice.is_some() && !run.has_ended() {
+        let Target { epsilon, delta } = run.target;
+        let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
+        return canvas.render(Line::styled(text, theme.text), inset);
+    }
     let gauge = BudgetGauge::new("ε", run.spent(), run.target.epsilon, theme, glyphs);
-    canvas.render(gauge, inset);
+    canvas.render(gauge.of_run(), inset);
 }
 
 fn three_charts(
@@ -134,7 +218,10 @@ fn three_charts(
     run: &LiveRun,
 ) {
     let [loss, gap, spend] = if area.width >= 120 {
-        area.layout(&Layout::horizontal([Constraint::Fill(1); 3]))
+        // How ε grows is seen on a narrow chart, too.
+        let spend = (area.width / 6).clamp(26, 36);
+        let widths = [Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(spend)];
+        area.layout(&Layout::horizontal(widths))
     } else {
         let [left, right] = area.layout(&Layout::horizontal([Constraint::Fill(1); 2]));
         let [above, below] = right.layout(&Layout::vertical([Constraint::Fill(1); 2]));
@@ -147,11 +234,13 @@ fn three_charts(
         title: "error on held-out records",
         series: &[(Series::PublicError, "public"), (Series::PrivateError, "private")],
         log,
+        large: true,
     };
     let objective = Figure {
         title: "objective",
         series: &[(Series::Objective, "released"), (Series::ExactObjective, "exact")],
         log,
+        large: false,
     };
     let losses = Figure {
         title: "loss on training records",
@@ -161,6 +250,7 @@ fn three_charts(
             (Series::HoldoutLoss, "held out"),
         ],
         log,
+        large: false,
     };
     let has =
         |figure: &Figure| figure.series.iter().any(|(series, _)| run.curves.contains_key(series));
@@ -188,6 +278,7 @@ fn three_charts(
             (Series::GradientTail, "90 % of records"),
         ],
         log: true,
+        large: false,
     };
     chart(screen, context, canvas, gap, run, &gaps);
     spend_chart(screen, canvas, spend, run);
@@ -240,6 +331,8 @@ struct Figure<'a> {
     /// Each with its short name in the legend.
     series: &'a [(Series, &'static str)],
     log: bool,
+    /// Its current value is shown large.
+    large: bool,
 }
 
 fn chart(
@@ -251,7 +344,7 @@ fn chart(
     figure: &Figure,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let Figure { title, series, log } = *figure;
+    let Figure { title, series, log, large } = *figure;
     let viewport = &screen.viewport;
     let views = series.iter().enumerate().filter_map(|(slot, (series, name))| {
         let curve = run.curves.get(series)?;
@@ -263,7 +356,29 @@ fn chart(
     let sealed = context.watch.is_sealed() && views.len() < series.len();
     let title = if sealed { format!("{title} · sealed") } else { title.to_owned() };
     let chart = Chart::new(&title, theme, glyphs).log(log).x_axis("step", true);
-    canvas.pointed_chart(area, CHARTS, views.into_iter().fold(chart, Chart::series), viewport);
+    let chart = chart.window(viewport.window).cursor(viewport.cursor);
+    // The private error is what matters; where it cannot be seen, the public one.
+    let now = views.iter().rev().find_map(|view| Some((view, view.points.iter().last()?)));
+    let now = now.map(|(view, (_, value))| (view.name, view.curator, *value));
+    let chart = views.into_iter().fold(chart, Chart::series);
+    let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
+    if let Some((name, exact, value)) = now.filter(|_| large && inner.height >= LEAST_LARGE) {
+        let sign = if exact { format!(" {}", glyphs.curator) } else { String::new() };
+        let style = if exact { theme.curator } else { theme.text };
+        inner = below_large(canvas, inner, &compact(value), &format!("{name} now{sign}"), style);
+    }
+    canvas.plot(inner, chart);
+}
+
+/// A chart with a large number above it has at least so many rows.
+const LEAST_LARGE: u16 = 15;
+
+/// Draws a large number at the top of an area; returns what is left of it.
+fn below_large(canvas: &mut Canvas, area: Rect, number: &str, about: &str, style: Style) -> Rect {
+    let rows = [Constraint::Length(large::ROWS + 1), Constraint::Fill(1)];
+    let [top, rest] = area.layout(&Layout::vertical(rows));
+    canvas.large(top, number, about, style);
+    rest
 }
 
 fn spend_chart(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
@@ -271,13 +386,19 @@ fn spend_chart(screen: &RunScreen, canvas: &mut Canvas, area: Rect, run: &LiveRu
     let points = until(run.epsilon.view(), screen.viewport.frozen);
     let style = theme.series(2);
     let spent = SeriesView { name: "spent", style, curator: false, points, slot: 2 };
-    let label = format!("ε {} granted", compact(run.target.epsilon));
     let title = format!("ε spent at δ {:e}", run.target.delta);
     let chart = Chart::new(&title, theme, glyphs)
         .x_axis("step", true)
         .series(spent)
-        .reference(run.target.epsilon, &label);
-    canvas.pointed_chart(area, CHARTS, chart, &screen.viewport);
+        .reference(run.target.epsilon, "granted")
+        .window(screen.viewport.window)
+        .cursor(screen.viewport.cursor);
+    let mut inner = canvas.pane(area, &chart.heading(), CHARTS);
+    if inner.height >= LEAST_LARGE {
+        let about = format!("of ε {}", compact(run.target.epsilon));
+        inner = below_large(canvas, inner, &compact_up(run.spent()), &about, theme.text);
+    }
+    canvas.plot(inner, chart);
 }
 
 fn until(points: TrackView<'_>, last: Option<f64>) -> TrackView<'_> {
@@ -316,7 +437,7 @@ fn event_log(
             Logged::Said(_) => Line::styled(format!(" {text}"), theme.muted),
             Logged::Exact(_) => Line::styled(format!(" {} {text}", glyphs.curator), theme.curator),
         };
-        Row::new(vec![Cell::from(line)])
+        vec![line]
     };
     let columns = (Vec::new(), vec![Constraint::Fill(1)]);
     if focused && titled {
@@ -330,48 +451,53 @@ fn event_log(
     canvas.hits.lists.push(ListHit { area, first, pane: LOG, selected: None });
 }
 
-/// The result: the three models side by side, the guarantee, the directory.
+/// The result: the three models side by side, and the guarantee.
 fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary) {
     let theme = canvas.theme;
-    let exact = |score: &Option<CuratorOnly<f64>>| {
-        let value = score.as_ref().and_then(|score| score.reveal(&context.watch));
-        value.map_or_else(|| "–".to_owned(), |value| format!("{} ◆", compact(*value)))
-    };
     let scores = &summary.scores;
+    let errors = scores.exact(&context.watch);
     let mut lines = Vec::new();
     if let Some(trouble) = &summary.trouble {
         lines.push(Line::styled(format!(" {}", one_line(trouble)), theme.error));
     }
-    let score = |name: &'static str, value: String| {
-        [Span::styled(format!("  {name} "), theme.muted), Span::styled(value, theme.curator)]
-    };
     let error = match scores.task {
-        Some(Task::Classification) => "wrong",
-        _ => "RMSE",
+        Some(Task::Classification) => "wrong answers",
+        _ => "error",
     };
-    let mut row = vec![Span::styled(format!(" private {error}"), theme.text)];
-    row.extend(score("source-only", exact(&scores.source_only)));
-    row.extend(score("target-only", exact(&scores.target_only)));
-    row.extend(score("model", exact(&scores.model)));
-    lines.push(Line::from(row));
-    let public = |score: Option<f64>| score.map_or_else(|| "–".to_owned(), compact);
-    lines.push(Line::from(vec![
-        Span::styled(format!(" public {error} "), theme.text),
-        Span::styled("  source-only ", theme.muted),
-        Span::styled(public(scores.source_only_on_public), theme.text),
-        Span::styled("    model ", theme.muted),
-        Span::styled(public(scores.model_on_public), theme.text),
-    ]));
-    let peeked = if summary.peeked { " · exact numbers were computed ◆" } else { " · sealed" };
+    let private = |score: Option<f64>| match (score, &errors) {
+        (Some(score), Some(errors)) => format!("{} ◆", errors.told(score)),
+        _ => "–".to_owned(),
+    };
+    let public = |score: Option<f64>| match (scores.task, score) {
+        (_, None) => "–".to_owned(),
+        (Some(Task::Classification), Some(share)) => format!("{:.1} %", 100.0 * share),
+        (_, Some(score)) => compact(score),
+    };
+    lines.push(Line::styled(
+        format!(" {error:<25} {:<24} on public hold-out (may rise)", "on private hold-out"),
+        theme.muted,
+    ));
+    let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
+    for (name, exact, open) in [
+        (own.as_str(), errors.map(|it| it.model), scores.model_on_public),
+        ("public data only", errors.and_then(|it| it.public_alone), scores.source_only_on_public),
+        ("private data, no privacy", errors.and_then(|it| it.no_privacy), None),
+    ] {
+        lines.push(Line::from(vec![
+            Span::styled(format!(" {name:<25} "), theme.text),
+            Span::styled(format!("{:<24} ", private(exact)), theme.curator),
+            Span::styled(public(open), theme.text),
+        ]));
+    }
+    let peeked = if summary.peeked { " · exact numbers seen ◆" } else { " · sealed" };
     lines.push(Line::styled(
         format!(
-            " guarantee: ε {} at δ {:e}, {}{peeked}",
+            " guarantee: ε {} at δ {:e} if {}{peeked}",
             round_up(summary.guarantee.epsilon, 4),
             summary.guarantee.delta,
-            summary.guarantee.adjacency.words()
+            glossary::change(summary.guarantee.adjacency)
         ),
         theme.good,
     ));
-    lines.push(Line::styled(format!(" {}", summary.directory.display()), theme.muted));
     canvas.render(Paragraph::new(lines), area);
 }

@@ -13,6 +13,13 @@ use crate::plot::axis::Axis;
 use crate::plot::number::compact;
 
 impl Chart<'_> {
+    /// What the title line says, for the border of a box around the chart.
+    pub fn heading(&self) -> String {
+        let scale = if self.log { " (log)" } else { "" };
+        let at = self.cursor_x().map(|x| format!(" · {} {}", self.x_name, exact(x)));
+        format!("{}{scale}{}", self.title, at.unwrap_or_default())
+    }
+
     pub(super) fn draw_title(&self, layout: &Layout, buffer: &mut Buffer) {
         let Some(row) = layout.title else { return };
         let room = Rect { y: row, height: 1, ..layout.area };

@@ -126,6 +126,11 @@ impl<'a> Chart<'a> {
         self
     }
 
+    /// Without its title line: a box around it has the heading.
+    pub fn headless(self) -> Self {
+        Self { title: "", ..self }
+    }
+
     /// Whether to name the curves and their values in a line of their own.
     pub fn legend(mut self, legend: bool) -> Self {
         self.legend = legend;

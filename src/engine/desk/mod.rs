@@ -4,6 +4,8 @@
 //! never waits for work; a slow interface never slows a run, because reports
 //! wait in memory.
 
+mod messages;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,182 +15,33 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request};
+
+use super::choice::{ChoiceJob, Way};
 use super::control::Control;
 use super::job::{self, Job, Moment, Summary};
-use super::lookup::{self, Digest, Listing, Rows, Schema};
+use super::lookup::{self, Digest, Life, Rows};
+use super::overlap;
+use super::predict;
 use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::Previewer;
-use super::ranking::{self, Manner, RankingJob, RankingMoment, RankingSummary};
+use super::ranking::{self, RankingJob};
 use super::rehearse::{self, REPETITIONS, RehearsalJob};
+use super::resume::{self, Resumable};
+use super::sweep;
+use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
-use crate::privacy::{CuratorOnly, Watch};
-use crate::session::dataset::{self, ColumnKind, Loaded};
+use crate::privacy::ledger::{RunId, RunRecord};
+use crate::privacy::{Target, Watch};
+use crate::session;
+use crate::session::dataset::{self, Loaded, LoadedRecords};
+use crate::session::family;
 use crate::session::preferences::Places;
-use crate::session::{ArchivedRun, PlanDefinition, Session, State, Workspace, archive};
-
-pub type JobId = u64;
-
-/// What an interface may ask for.
-#[derive(Debug)]
-pub enum Request {
-    OpenSession(PathBuf),
-    SaveSession {
-        session: Session,
-        path: PathBuf,
-    },
-    /// Read (again) what the session says under this name.
-    Load(DatasetDefinition),
-    /// Stop waiting for a dataset that is being read.
-    CancelLoad(String),
-    /// Columns of a file, before it becomes a dataset.
-    Inspect(String),
-    /// What lies in a directory; relative to the data of the workspace.
-    Browse(PathBuf),
-    /// Columns of a file, as far as they are quickly read, and its first cells where they
-    /// are public or somebody looks. Only the newest of several waiting is answered.
-    Glance {
-        file: PathBuf,
-        look: Option<Watch>,
-    },
-    /// Rows of a private dataset, for the curator's eyes.
-    Peek {
-        dataset: String,
-        watch: Watch,
-    },
-    /// The runs of the workspace.
-    Archive,
-    TagRun {
-        run: RunId,
-        tag: String,
-    },
-    DeleteRun(RunId),
-    /// Write what the interface shows to a file, relative to the workspace.
-    Export {
-        path: PathBuf,
-        text: String,
-    },
-    /// What a private dataset has spent, for those who may ask.
-    Certify {
-        account: AccountId,
-        path: PathBuf,
-    },
-    /// Where the user was, for the next time.
-    Remember(State),
-    /// What would this plan cost? Only the newest of several waiting is answered.
-    Preview {
-        session: Session,
-        plan: PlanDefinition,
-    },
-    Ledger,
-    /// Budget of a loaded private dataset.
-    SetBudget {
-        dataset: String,
-        budget: Budget,
-    },
-    AcceptUnknownPast(AccountId),
-    AbandonRun(RunId),
-    RepairLedger,
-    Launch {
-        id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        watch: Watch,
-        control: Control,
-    },
-    /// Let public data play the private role for this plan.
-    Rehearse {
-        id: JobId,
-        session: Session,
-        plan: PlanDefinition,
-        stop: Arc<AtomicBool>,
-    },
-    /// Put the public datasets in order.
-    Rank {
-        id: JobId,
-        session: Session,
-        watch: Watch,
-        control: Control,
-        manner: Manner,
-    },
-}
-
-/// What an interface is told.
-#[derive(Debug)]
-pub enum Report {
-    SessionOpened {
-        session: Box<Session>,
-        path: PathBuf,
-    },
-    SessionSaved(PathBuf),
-    /// How far the reading of a dataset is.
-    Reading {
-        name: String,
-        bytes: u64,
-        of: u64,
-    },
-    Loaded {
-        loaded: Arc<Loaded>,
-        account: Option<AccountId>,
-    },
-    LoadFailed {
-        name: String,
-        error: Error,
-    },
-    Inspected {
-        file: String,
-        columns: Vec<ColumnKind>,
-    },
-    Listing(Listing),
-    Glance {
-        file: PathBuf,
-        schema: Result<Schema>,
-    },
-    Peeked {
-        dataset: String,
-        rows: Option<CuratorOnly<Rows>>,
-    },
-    Archive(Vec<ArchivedRun>),
-    Preview(Box<Result<Preview>>),
-    /// The ledger, and what each account adds up to.
-    Ledger(Book, Vec<Digest>),
-    Job {
-        id: JobId,
-        news: News,
-    },
-    Rank {
-        id: JobId,
-        news: RankNews,
-    },
-    Rehearsal {
-        id: JobId,
-        news: RehearsalNews,
-    },
-    Trouble(Error),
-    /// Something worth a line on the screen.
-    Remark(String),
-}
-
-#[derive(Debug)]
-pub enum News {
-    Moment(Moment),
-    Ended(Box<Result<Summary>>),
-}
-
-#[derive(Debug)]
-pub enum RehearsalNews {
-    Progressed(Box<rehearse::Progress>),
-    Ended(Box<Result<rehearse::Progress>>),
-}
-
-#[derive(Debug)]
-pub enum RankNews {
-    Moment(RankingMoment),
-    Ended(Box<Result<RankingSummary>>),
-}
+use crate::session::sweep::{SweepDirectory, TaskState};
+use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
 
 /// The interface's end of the desk.
 pub struct Desk {
@@ -210,6 +63,11 @@ enum Errand {
         name: String,
         reading: Arc<AtomicBool>,
         result: Box<Result<Loaded>>,
+    },
+    /// A public dataset was compared with the private ones.
+    Compared {
+        name: String,
+        private: Option<String>,
     },
     Close,
 }
@@ -250,7 +108,9 @@ impl Desk {
             workspace,
             tray: Arc::clone(&reports),
             errands: errands.clone(),
+            definitions: BTreeMap::new(),
             loaded: BTreeMap::new(),
+            shadowed: BTreeMap::new(),
             reading: BTreeMap::new(),
             previewer: Previewer::start(prepared.clone(), move |preview| {
                 answers.put(Report::Preview(Box::new(preview)));
@@ -282,7 +142,11 @@ struct Clerk {
     workspace: Workspace,
     tray: Arc<Tray>,
     errands: Sender<Errand>,
+    /// What the session says, whether it could be read or not.
+    definitions: BTreeMap<String, DatasetDefinition>,
     loaded: BTreeMap<String, Arc<Loaded>>,
+    /// Of public datasets that were compared: the private one whose rows they hold.
+    shadowed: BTreeMap<String, Option<String>>,
     /// Datasets that are being read; true in the flag: nobody waits any more.
     reading: BTreeMap<String, Arc<AtomicBool>>,
     previewer: Previewer,
@@ -316,6 +180,11 @@ impl Clerk {
                         self.loaded(&name, &reading, *result);
                         continue;
                     }
+                    Errand::Compared { name, private } => {
+                        self.shadowed.insert(name.clone(), private.clone());
+                        self.tray.put(Report::Compared { dataset: name, private });
+                        continue;
+                    }
                     Errand::Close => return,
                 };
                 if overtaken(&request, batch.make_contiguous()) {
@@ -339,6 +208,8 @@ impl Clerk {
                 let session = Session::open(&path)?;
                 self.workspace = Workspace::of_session(&path)?;
                 self.loaded.clear();
+                self.definitions.clear();
+                self.shadowed.clear();
                 self.prepared.clear();
                 self.reading.values().for_each(|reading| reading.store(true, Ordering::Release));
                 self.reading.clear();
@@ -346,9 +217,13 @@ impl Clerk {
                 self.tray.put(Report::SessionOpened { session, path });
                 self.tell_ledger()?;
             }
-            Request::SaveSession { session, path } => {
-                session.save(&path)?;
-                self.tray.put(Report::SessionSaved(path));
+            Request::SaveSession { session, path, known, moves } => {
+                self.save(session, path, known.as_deref(), moves)?;
+            }
+            Request::Forget(name) => {
+                self.definitions.remove(&name);
+                self.loaded.remove(&name);
+                self.compare();
             }
             Request::Load(definition) => self.load(definition),
             Request::CancelLoad(name) => {
@@ -357,17 +232,27 @@ impl Clerk {
                     let error = Error::interrupted("reading was cancelled")
                         .cure("press r on the Data screen to read it again");
                     self.tray.put(Report::LoadFailed { name, error });
+                    self.compare();
                 }
+            }
+            // Whoever types the path of a folder wants to see what is in it.
+            Request::Inspect(file) if self.workspace.resolve(&file).is_dir() => {
+                let listing = lookup::list(self.workspace.base(), Path::new(&file))?;
+                self.tray.put(Report::Listing(listing));
             }
             Request::Inspect(file) => {
                 let table = data::read::read_for_columns(&self.workspace.resolve(&file))?;
                 let columns = dataset::column_kinds(&table);
+                let inspection = Inspection::of(&table, false)?;
                 // A session travels with its data: below its directory, paths are relative.
                 let base = self.workspace.base();
                 let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
                 let below = Path::new(&file).strip_prefix(&base);
                 let file = below.map_or(file.clone(), |path| path.display().to_string());
-                self.tray.put(Report::Inspected { file, columns });
+                let source = Source::File(file.clone());
+                let definition = inspection.definition(&family::name_of(&file), source);
+                let definition = Box::new(definition);
+                self.tray.put(Report::Inspected { definition, columns });
             }
             Request::Browse(directory) => {
                 let listing = lookup::list(self.workspace.base(), &directory)?;
@@ -383,6 +268,18 @@ impl Clerk {
                     .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))??;
                 let rows = private.curator(&watch, |table| Rows::of(table, lookup::MOST_ROWS));
                 self.tray.put(Report::Peeked { dataset, rows });
+            }
+            Request::Dividers { dataset, watch } => {
+                let loaded = self.loaded.get(&dataset);
+                let loaded = loaded
+                    .ok_or_else(|| Error::failed(format!("dataset '{dataset}' is not loaded")))?;
+                let columns = match &loaded.records {
+                    LoadedRecords::Public(table) => Some(Dividers::Public(family::dividers(table))),
+                    LoadedRecords::Private(table) => {
+                        table.curator(&watch, family::dividers).map(Dividers::Exact)
+                    }
+                };
+                self.tray.put(Report::Dividers { dataset, columns });
             }
             Request::Archive => self.tell_archive(),
             Request::TagRun { run, tag } => {
@@ -442,6 +339,36 @@ impl Clerk {
             Request::Launch { id, session, plan, watch, control } => {
                 self.launch(id, session, plan, watch, control);
             }
+            Request::OfferChoice { session, plans, target } => {
+                let job = self.choice(session, plans, target, Control::default())?;
+                self.offer(job);
+            }
+            Request::Choose { id, session, plans, target, control } => {
+                match self.choice(session, plans, target, control) {
+                    Ok(job) => self.choose(id, job),
+                    Err(error) => {
+                        let news = News::Chosen(Box::new(Err(error)));
+                        self.tray.put(Report::Job { id, news });
+                    }
+                }
+            }
+            Request::Resume { id, run, watch, control } => self.resume(id, run, watch, control),
+            Request::Predict { run, data, output } => self.predict(&run, &data, &output),
+            Request::Collect(sweep) => {
+                let sweep = SweepDirectory::open(&self.workspace.base().join(sweep))?;
+                let states = sweep::collect(&sweep, false)?;
+                let done = states.iter().filter(|it| matches!(it, TaskState::Ended(_))).count();
+                let text = format!("{done} of {} runs of the sweep have ended", states.len());
+                self.tray.put(Report::Remark(text));
+                self.tell_ledger()?;
+                self.tell_archive();
+            }
+            Request::Report { runs, path } => {
+                let directories: Vec<PathBuf> =
+                    runs.iter().map(|run| self.workspace.run_directory(run)).collect();
+                let report = session::Report::read(&directories, Watch::sealed())?;
+                self.export(&path, &report.html()?)?;
+            }
             Request::Rehearse { id, session, plan, stop } => {
                 let (datasets, workspace) = (self.datasets(&plan)?, self.workspace.clone());
                 let job = RehearsalJob {
@@ -479,25 +406,88 @@ impl Clerk {
         Ok(())
     }
 
-    /// Reads in a thread of its own, so that a large file holds up nothing else.
-    /// What the session says of a file; private, if one of its datasets is.
+    fn save(
+        &mut self,
+        session: Session,
+        path: PathBuf,
+        known: Option<&Session>,
+        moves: bool,
+    ) -> Result<()> {
+        if path.exists() {
+            let found = Session::open(&path)?;
+            if Some(&found) != known && found != session {
+                let differences = changes::between(&session, &found);
+                let session = Box::new(found);
+                self.tray.put(Report::SessionClash { session, path, differences });
+                return Ok(());
+            }
+        }
+        if moves {
+            let workspace = Workspace::of_session(&path)?;
+            self.workspace.move_to(&workspace)?;
+            self.workspace = workspace;
+        }
+        session.save(&path)?;
+        self.tray.put(Report::SessionSaved { session: Box::new(session), path });
+        Ok(())
+    }
+
+    /// What the session says of a file; private, if one of its datasets is, or if rows of one
+    /// stand in it.
     fn role_of(&self, file: &Path) -> Option<Role> {
         let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let wanted = canonical(file);
-        let definitions = self.loaded.values().map(|loaded| &loaded.definition);
-        let of_file = definitions.filter(|definition| {
+        let of_file = self.definitions.values().filter(|definition| {
             let mut files = definition.source.files().into_iter();
             files.any(|file| canonical(&self.workspace.resolve(file)) == wanted)
         });
-        let roles: Vec<Role> = of_file.map(|definition| definition.role).collect();
+        let is_public = |definition: &DatasetDefinition| {
+            let compared = self.shadowed.get(&definition.name);
+            definition.role == Role::Public && compared.is_some_and(Option::is_none)
+        };
+        let roles: Vec<Role> =
+            of_file.map(|it| if is_public(it) { Role::Public } else { Role::Private }).collect();
         let private = roles.iter().find(|role| **role == Role::Private);
         private.or(roles.first()).copied()
     }
 
+    /// Compares the public datasets with the private ones, once all of them are read: rows that
+    /// stand in both are shown nowhere.
+    fn compare(&mut self) {
+        self.shadowed.clear();
+        if !self.reading.is_empty() {
+            return;
+        }
+        let unread = self.definitions.values().filter(|it| !self.loaded.contains_key(&it.name));
+        let unread: Vec<DatasetDefinition> =
+            unread.filter(|it| it.role == Role::Private).cloned().collect();
+        let (private, public): (Vec<_>, Vec<_>) =
+            self.loaded.values().cloned().partition(|loaded| loaded.record.is_some());
+        let errands = self.errands.clone();
+        thread::spawn(move || {
+            for public in public {
+                let name = public.definition.name.clone();
+                let holds = private.iter().find(|private| overlap::holds_rows(private, &public));
+                let holds = holds.map(|private| private.definition.name.clone());
+                // What could not be read cannot be compared; its files are known.
+                let files = public.definition.source.files();
+                let same = |other: &&DatasetDefinition| {
+                    other.source.files().iter().any(|file| files.contains(file))
+                };
+                let unread = || unread.iter().find(same).map(|other| other.name.clone());
+                let private = holds.or_else(unread);
+                let _ = errands.send(Errand::Compared { name, private });
+            }
+        });
+    }
+
+    /// Reads in a thread of its own, so that a large file holds up nothing else.
     fn load(&mut self, definition: DatasetDefinition) {
         let name = definition.name.clone();
         let reading = Arc::new(AtomicBool::new(false));
         self.loaded.remove(&name);
+        self.shadowed.remove(&name);
+        self.definitions.insert(name.clone(), definition.clone());
         self.prepared.clear();
         if let Some(earlier) = self.reading.insert(name.clone(), Arc::clone(&reading)) {
             earlier.store(true, Ordering::Release);
@@ -543,6 +533,7 @@ impl Clerk {
                 self.tray.put(Report::LoadFailed { name: name.to_owned(), error });
             }
         }
+        self.compare();
     }
 
     fn waits_for_data(&self, plan: &PlanDefinition) -> bool {
@@ -561,6 +552,22 @@ impl Clerk {
         Ok(())
     }
 
+    /// In a thread of its own: files may be large.
+    fn predict(&self, run: &RunId, data: &Path, output: &Path) {
+        let (tray, base) = (Arc::clone(&self.tray), self.workspace.base());
+        let (data, output) = (base.join(data), base.join(output));
+        let run = self.workspace.run_directory(run);
+        thread::spawn(move || {
+            tray.put(match predict::write_predictions(&run, &data, &output) {
+                Ok(rows) => Report::Remark(format!(
+                    "predictions of {rows} rows in {}: as private as these rows",
+                    output.display()
+                )),
+                Err(error) => Report::Trouble(error),
+            });
+        });
+    }
+
     /// Reads the runs in a thread of its own: there may be many, and long ones.
     fn tell_archive(&self) {
         let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
@@ -569,6 +576,52 @@ impl Clerk {
                 Ok(runs) => Report::Archive(runs),
                 Err(error) => Report::Trouble(error),
             });
+        });
+    }
+
+    /// A choice among plans; each dataset stands in it once.
+    fn choice(
+        &self,
+        session: Session,
+        plans: Vec<PlanDefinition>,
+        target: Target,
+        control: Control,
+    ) -> Result<ChoiceJob> {
+        let mut datasets: BTreeMap<String, Arc<Loaded>> = BTreeMap::new();
+        for plan in &plans {
+            let loaded = self.datasets(plan)?;
+            datasets.extend(loaded.into_iter().map(|it| (it.definition.name.clone(), it)));
+        }
+        let (datasets, workspace) = (datasets.into_values().collect(), self.workspace.clone());
+        Ok(ChoiceJob { session, plans, target, way: Way::Auto, datasets, workspace, control })
+    }
+
+    /// Prepares all candidates, which may take a while.
+    fn offer(&self, job: ChoiceJob) {
+        let tray = Arc::clone(&self.tray);
+        thread::spawn(move || {
+            let offer = catch_unwind(AssertUnwindSafe(|| job.offer()));
+            let offer = offer.unwrap_or_else(|_| {
+                Err(Error::failed("the choice could not be prepared")
+                    .cure("please report the plans"))
+            });
+            tray.put(Report::ChoiceOffered(Box::new(offer)));
+        });
+    }
+
+    fn choose(&self, id: JobId, job: ChoiceJob) {
+        let tray = Arc::clone(&self.tray);
+        thread::spawn(move || {
+            let mut tell = |moment| tray.put(Report::Job { id, news: News::Choosing(moment) });
+            let chosen = catch_unwind(AssertUnwindSafe(|| job.execute(&mut tell)));
+            let chosen = chosen.unwrap_or_else(|_| {
+                Err(Error::failed("the choice crashed outside its steps")
+                    .cure("its whole grant stays charged until it is settled on the Ledger screen"))
+            });
+            tray.put(Report::Job { id, news: News::Chosen(Box::new(chosen)) });
+            if let Ok(report) = ledger_report(&job.workspace) {
+                tray.put(report);
+            }
         });
     }
 
@@ -592,29 +645,55 @@ impl Clerk {
         watch: Watch,
         control: Control,
     ) {
-        let tray = Arc::clone(&self.tray);
-        let end = move |tray: &Tray, result: Result<Summary>| {
-            tray.put(Report::Job { id, news: News::Ended(Box::new(result)) });
-        };
         let datasets = match self.datasets(&plan) {
             Ok(datasets) => datasets,
-            Err(error) => return end(&tray, Err(error)),
+            Err(error) => {
+                let news = News::Ended(Box::new(Err(error)));
+                return self.tray.put(Report::Job { id, news });
+            }
         };
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
-        thread::spawn(move || {
+        self.carry_out(id, move |tell| {
             let job = Job { session, plan, datasets, workspace, watch, control, prepared };
+            job::execute(&job, tell)
+        });
+    }
+
+    /// Reads the data of a run's own session: that of the interface may have others by now.
+    fn resume(&self, id: JobId, run: RunId, watch: Watch, control: Control) {
+        let (workspace, prepared) = (self.workspace.clone(), PreparedStore::default());
+        self.carry_out(id, move |tell| {
+            let found = Resumable::read(&workspace.run_directory(&run))?;
+            let load = |it: &DatasetDefinition| dataset::load(it, &found.workspace).map(Arc::new);
+            let datasets = found.session.datasets.iter().map(load).collect::<Result<Vec<_>>>()?;
+            let plan = found.session.plans.first().cloned();
+            let plan = plan.ok_or_else(|| Error::failed("the run has no plan"))?;
+            let (session, workspace) = (found.session, found.workspace);
+            let job = Job { session, plan, datasets, workspace, watch, control, prepared };
+            resume::resume(&job, &run, tell)
+        });
+    }
+
+    /// Work on a run, in a thread of its own.
+    fn carry_out(
+        &self,
+        id: JobId,
+        work: impl FnOnce(&mut dyn FnMut(Moment)) -> Result<Summary> + Send + 'static,
+    ) {
+        let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
+        thread::spawn(move || {
             let mut tell = |moment| {
                 fault_for_tests(&moment);
                 tray.put(Report::Job { id, news: News::Moment(moment) });
             };
-            let result = catch_unwind(AssertUnwindSafe(|| job::execute(&job, &mut tell)));
+            let result = catch_unwind(AssertUnwindSafe(|| work(&mut tell)));
             let result = result.unwrap_or_else(|_| {
                 Err(Error::failed("the run crashed outside its steps")
                     .cure("its whole grant stays charged until it is settled on the Ledger screen"))
             });
-            end(&tray, result);
-            if let Ok(book) = job.workspace.book() {
-                tray.put(ledger_report(book));
+            tray.put(Report::Job { id, news: News::Ended(Box::new(result)) });
+            if let Ok(report) = ledger_report(&workspace) {
+                tray.put(report);
             }
         });
     }
@@ -630,8 +709,8 @@ impl Clerk {
                 Err(Error::failed("the ranking crashed").cure("please report the session"))
             });
             tray.put(Report::Rank { id, news: RankNews::Ended(Box::new(result)) });
-            if let Ok(book) = job.workspace.book() {
-                tray.put(ledger_report(book));
+            if let Ok(report) = ledger_report(&job.workspace) {
+                tray.put(report);
             }
         });
     }
@@ -652,8 +731,7 @@ impl Clerk {
     }
 
     fn tell_ledger(&self) -> Result<()> {
-        let book = self.workspace.book()?;
-        self.tray.put(ledger_report(book));
+        self.tray.put(ledger_report(&self.workspace)?);
         Ok(())
     }
 }
@@ -666,18 +744,13 @@ fn fault_for_tests(moment: &Moment) {
     assert!(!crash, "a crash that a test asked for");
 }
 
-fn ledger_report(book: Book) -> Report {
-    let digests = book.accounts.iter().map(Digest::of).collect();
-    Report::Ledger(book, digests)
-}
-
-/// A first definition for a file, from its columns alone.
-pub fn suggest(file: &str, columns: &[ColumnKind], role: Role) -> DatasetDefinition {
-    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = stem.unwrap_or_else(|| file.to_owned());
-    let numeric = columns.iter().rev().find(|column| column.numeric);
-    DatasetDefinition {
-        label: numeric.map(|column| column.name.clone()),
-        ..DatasetDefinition::new(name, role, Source::File(file.to_owned()))
+fn ledger_report(workspace: &Workspace) -> Result<Report> {
+    let book = workspace.book()?;
+    if book.accounts.is_empty() {
+        return Ok(Report::Ledger(book, Vec::new()));
     }
+    let ledger = workspace.existing_ledger()?;
+    let life = |run: &RunRecord| Life::of(run, &ledger, workspace);
+    let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
+    Ok(Report::Ledger(book, digests))
 }

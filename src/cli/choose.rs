@@ -1,0 +1,216 @@
+//! `halflight choose SESSION`: one of several plans, chosen by private records.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use serde_json::json;
+
+use super::progress::Progress;
+use super::reading::Watched;
+use super::{messages, print_json, print_line, signals};
+use crate::engine::Control;
+use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Way};
+use crate::error::{Error, Result};
+use crate::privacy::Target;
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::Outcome;
+use crate::session::{Session, Workspace, dataset};
+
+/// Let private records choose among several plans, and public data alone, for one price.
+///
+/// Few plans are trained once each, with so much noise that all together meet the target. Of
+/// many, one is drawn at random and trained, a secret number of times. Records that training does
+/// not see decide, which costs nothing more. Only the winner's model is written. Name few plans:
+/// with each of them the others get more noise. `halflight rehearse --best 3` finds good ones for
+/// free.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight choose session.ron
+  halflight choose session.ron --plans trees,line --epsilon 1 --json")]
+pub struct Choose {
+    /// Session file (.ron).
+    session: PathBuf,
+
+    /// The candidates, by name; otherwise all plans for the private data of the first one.
+    #[arg(long, value_delimiter = ',', value_name = "PLANS")]
+    plans: Vec<String>,
+
+    /// ε of all of it; otherwise that of the first plan.
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: Option<f64>,
+
+    /// δ of all of it; otherwise that of the first plan.
+    #[arg(long, value_name = "DELTA")]
+    delta: Option<f64>,
+
+    /// How the plans are trained: each of them once, or one that is drawn at random, a secret
+    /// number of times, of which only the best leaves. The second costs less ε where there are
+    /// many, more time, and may miss the best one.
+    #[arg(long, value_enum, default_value_t)]
+    way: Trained,
+
+    /// At most this many steps per second.
+    #[arg(long, value_name = "STEPS")]
+    pace: Option<f64>,
+
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How the plans are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Trained {
+    /// Whichever leaves each training clearly more ε
+    #[default]
+    Auto,
+    /// Each of them once
+    All,
+    /// One drawn at random, a secret number of times
+    Repeats,
+}
+
+impl From<Trained> for Way {
+    fn from(trained: Trained) -> Self {
+        match trained {
+            Trained::Auto => Self::Auto,
+            Trained::All => Self::All,
+            Trained::Repeats => Self::Repeats,
+        }
+    }
+}
+
+impl Choose {
+    pub fn execute(&self) -> Result<()> {
+        let session = Session::open(&self.session)?;
+        let workspace = Workspace::of_session(&self.session)?;
+        let plans = if self.plans.is_empty() {
+            let private = session.plans.first().map(|plan| plan.private.clone());
+            session
+                .plans
+                .iter()
+                .filter(|it| Some(&it.private) == private.as_ref())
+                .cloned()
+                .collect()
+        } else {
+            let named = self.plans.iter().map(|name| session.plan(name).cloned());
+            named.collect::<Result<Vec<_>>>()?
+        };
+        let Some(first) = plans.first() else {
+            return Err(Error::usage("the session has no plan")
+                .cure("add some on the Plan screen: halflight SESSION.ron, then 3"));
+        };
+        let target = Target {
+            epsilon: self.epsilon.unwrap_or(first.target.epsilon),
+            delta: self.delta.unwrap_or(first.target.delta),
+        };
+        let used = |name: &String| {
+            plans.iter().any(|plan| plan.private == *name || plan.public.contains(name))
+        };
+        let mut datasets = Vec::new();
+        for definition in session.datasets.iter().filter(|definition| used(&definition.name)) {
+            let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
+            messages::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
+            datasets.push(Arc::new(loaded));
+        }
+        let control = Control::default();
+        control.set_pace(self.pace);
+        let stopped = control.clone();
+        let interrupted = signals::on_first(move || stopped.stop())?;
+        let job = ChoiceJob {
+            session,
+            plans,
+            target,
+            way: self.way.into(),
+            datasets,
+            workspace,
+            control,
+        };
+        let mut progress: Option<(String, Progress)> = None;
+        // Which plans are trained, and how often, must not stand in a log.
+        let mut in_secret = false;
+        let chosen = job.execute(&mut |moment| match moment {
+            ChoiceMoment::Granted { run, each, how, trains_in_secret, apart, warnings } => {
+                messages::tell(format_args!("granted as {}", run.0));
+                for note in warnings {
+                    messages::tell(format_args!("note: {note}"));
+                }
+                in_secret = trains_in_secret;
+                messages::tell(&how);
+                messages::tell(format_args!(
+                    "each training gets ε {}; noise hides differences of less than {apart}",
+                    round_up(each, 3)
+                ));
+            }
+            ChoiceMoment::Stepped { .. } if in_secret => {}
+            ChoiceMoment::Stepped { name, step, of } => {
+                if progress.as_ref().is_none_or(|(known, _)| *known != name) {
+                    if let Some((_, before)) = progress.take() {
+                        before.end();
+                    }
+                    progress = Some((name.clone(), Progress::new(&name, of as usize)));
+                }
+                if let Some((_, bar)) = &mut progress {
+                    bar.tell(step as usize);
+                }
+            }
+        });
+        if let Some((_, bar)) = progress {
+            bar.end();
+        }
+        let chosen = chosen?;
+        if self.json {
+            print_json(&as_json(&chosen))?;
+        } else {
+            print_line(&as_text(&chosen))?;
+        }
+        match chosen.trouble {
+            Some(trouble) => Err(trouble),
+            None if chosen.outcome == Outcome::Stopped && interrupted.load(Ordering::Relaxed) => {
+                Err(Error::interrupted("stopped by a signal; what was drawn is in the ledger"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn as_text(chosen: &Chosen) -> String {
+    let mut lines = Vec::new();
+    if let (Some(winner), Some(told)) = (chosen.winner, &chosen.told) {
+        lines.push(format!("chosen: {}", chosen.placed[winner].name));
+        lines.push("  errors by which it was chosen, with noise (they may be told):".to_owned());
+        for (index, placed) in chosen.placed.iter().enumerate() {
+            let mark = if index == winner { "→" } else { " " };
+            lines.push(format!("  {mark} {:<42} {}", placed.name, told.told_error(&placed.error)));
+        }
+        lines.extend(told.lines().into_iter().map(|line| format!("  {line}")));
+    }
+    lines.push(format!(
+        "  {}: ε = {}, δ = {:e} ({}), for all candidates together",
+        if chosen.outcome == Outcome::Finished { "finished" } else { "ended early" },
+        round_up(chosen.guarantee.epsilon, 4),
+        chosen.guarantee.delta,
+        chosen.guarantee.adjacency.words(),
+    ));
+    lines.push(format!("  written to {}", chosen.directory.display()));
+    lines.join("\n")
+}
+
+fn as_json(chosen: &Chosen) -> serde_json::Value {
+    let placed = chosen.placed.iter();
+    let placed: Vec<_> =
+        placed.map(|it| json!({ "candidate": it.name, "error": it.error })).collect();
+    json!({
+        "run": chosen.run,
+        "outcome": chosen.outcome,
+        "target": chosen.target,
+        "guarantee": chosen.guarantee,
+        "candidates": placed,
+        "winner": chosen.winner.map(|winner| chosen.placed[winner].name.clone()),
+        "how": chosen.how,
+        "score": chosen.told,
+        "directory": chosen.directory,
+    })
+}

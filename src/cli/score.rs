@@ -1,0 +1,139 @@
+//! `halflight score RUN`: a score that may be told.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{messages, print_json, print_line};
+use crate::engine::score::{Records, Told, score};
+use crate::error::{Error, Result};
+use crate::evaluation::{Evaluation, Loss, Pay};
+use crate::files;
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::sha256;
+use crate::session::{Session, Workspace};
+
+/// Release how good a model is on private records, for some ε.
+///
+/// A plan with `evaluation` releases its score with the run, mostly at no cost. This is for a
+/// model that has none, or for other private records: with a session and --dataset, all records
+/// of that dataset score the model, and the ε is charged to their account.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight score .halflight/runs/RUN --epsilon 0.2
+  halflight score .halflight/runs/RUN --epsilon 0.5 --per-class --auc --json
+  halflight score .halflight/runs/RUN other.ron --dataset clinic --epsilon 0.5 -o score.json")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct Score {
+    /// Run directory, or with --dataset a model.ron.
+    model: PathBuf,
+
+    /// Session (.ron) with the dataset; otherwise the records that the run held out score it.
+    #[arg(requires = "dataset")]
+    session: Option<PathBuf>,
+
+    /// Private dataset of the session.
+    #[arg(long, value_name = "NAME", requires = "session")]
+    dataset: Option<String>,
+
+    /// What the score may cost.
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: f64,
+
+    /// The share of wrong answers in each class, too.
+    #[arg(long)]
+    per_class: bool,
+
+    /// How well probabilities order the records of two classes, too.
+    #[arg(long)]
+    auc: bool,
+
+    /// Of numbers: tell the root mean squared error instead of the mean absolute one.
+    #[arg(long)]
+    squared: bool,
+
+    /// Of numbers: larger errors count as this much, in units of the label.
+    #[arg(long, value_name = "ERROR")]
+    largest_error: Option<f64>,
+
+    /// Write the score with its guarantee here, too, to be handed on; `halflight verify` checks
+    /// it. A copy stays in .halflight/scores.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Score {
+    pub fn execute(&self) -> Result<()> {
+        if let Some(output) = self.output.as_ref().filter(|output| output.exists()) {
+            return Err(Error::usage("it is there already")
+                .at(output.display().to_string())
+                .cure("choose another name, or move it away"));
+        }
+        let path = match &self.session {
+            Some(path) => path.clone(),
+            None => self.model.join("run.ron"),
+        };
+        if self.session.is_none() && !path.exists() {
+            return Err(Error::usage("this is not a run directory")
+                .at(self.model.display().to_string())
+                .cure("name one below .halflight/runs, or add a session and --dataset"));
+        }
+        let session = Session::open(&path)?;
+        let workspace = Workspace::of_session(&path)?;
+        let records =
+            Records { session: &session, workspace: &workspace, dataset: self.dataset.as_deref() };
+        let asked = Evaluation {
+            pay: Pay::Epsilon(self.epsilon),
+            per_class: self.per_class,
+            auc: self.auc,
+            loss: if self.squared { Loss::Squared } else { Loss::Absolute },
+            largest_error: self.largest_error,
+        };
+        let told = score(&self.model, &records, self.epsilon, asked)?;
+        let value = self.as_json(&told)?;
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
+        // It is paid for, so it is never only on the screen.
+        let folder = workspace.folder().join("scores");
+        files::create_private_folder(&folder)
+            .map_err(|error| Error::io("create the folder", &folder, &error))?;
+        let kept = folder.join(format!("{}.json", told.run.0));
+        for file in std::iter::once(&kept).chain(&self.output) {
+            files::write_private(file, text.as_bytes())?;
+            messages::tell(format_args!("written to {}", file.display()));
+        }
+        if self.json {
+            return print_json(&value);
+        }
+        let mut lines = told.score.get().lines();
+        lines.push(format!(
+            "charged to {} as {}: ε = {}, {}",
+            told.account.0,
+            told.run.0,
+            round_up(told.guarantee.epsilon, 4),
+            told.guarantee.adjacency.words()
+        ));
+        lines.iter().try_for_each(|line| print_line(line))
+    }
+
+    /// For programs and to be handed on: what was released, and what holds for it.
+    fn as_json(&self, told: &Told) -> Result<Value> {
+        let file =
+            if self.model.is_dir() { self.model.join("model.ron") } else { self.model.clone() };
+        let bytes = std::fs::read(&file).map_err(|error| Error::io("read", &file, &error))?;
+        Ok(json!({
+            "kind": "score",
+            "model": sha256(&bytes),
+            "dataset": told.dataset,
+            "run": told.run,
+            "account": told.account,
+            "score": told.score.get(),
+            "guarantee": told.guarantee,
+            "mechanisms": told.mechanisms,
+        }))
+    }
+}

@@ -1,0 +1,187 @@
+//! Columns that give the label away: the answer under another name.
+//!
+//! A model that learns from such a column looks perfect and is useless where the answer is not
+//! known yet. It shows in the public records alone, so it is said before anything is spent.
+//!
+//! Each column by itself guesses the label of every record from the others: from the records with
+//! the same value, or, where a number occurs once, from the two beside it. What is left of the
+//! error that the best constant makes says how much the column gives away.
+
+use super::missing::lacks_value;
+use super::selection::used_columns;
+use super::table::{Cell, Column, Table};
+use super::{DatasetDefinition, Task};
+use crate::error::Result;
+
+/// No honest measurement leaves so little of the error.
+const SUSPICIOUS: f64 = 0.02;
+/// With fewer records chance does it.
+const FEWEST: usize = 30;
+/// So many records tell enough, and in a table of many columns fewer.
+const MOST: usize = 4_000;
+const MOST_CELLS: usize = 2_000_000;
+
+/// A warning for each column of the public records that nearly determines their label.
+pub fn of_label(
+    public: &Table,
+    definition: &DatasetDefinition,
+    label: &str,
+) -> Result<Vec<String>> {
+    let labels = public.column(label)?;
+    let used = used_columns(definition, public)?;
+    let most = (MOST_CELLS / used.len().max(1)).clamp(FEWEST, MOST);
+    let step = public.rows().div_ceil(most).max(1);
+    let mut warnings = Vec::new();
+    for name in used.iter().filter(|name| *name != label) {
+        let column = public.column(name)?;
+        if let Some(left) = left_of_the_error(column, labels, definition.task, step)
+            && left < SUSPICIOUS
+        {
+            warnings.push(format!(
+                "in the public data the column '{name}' alone tells the label '{label}' almost \
+                 exactly. Is it the answer under another name? Then leave it out of the columns"
+            ));
+        }
+    }
+    Ok(warnings)
+}
+
+/// The share of the error of the best constant that is left when the column guesses the label.
+fn left_of_the_error(column: &Column, labels: &Column, task: Task, step: usize) -> Option<f64> {
+    if matches!(column, Column::Vectors(_)) || matches!(labels, Column::Vectors(_)) {
+        return None;
+    }
+    let rows = (0..labels.len()).step_by(step);
+    let pairs = rows.map(|row| (column.cell(row), labels.cell(row)));
+    let mut pairs: Vec<(Cell, Cell)> =
+        pairs.filter(|(value, label)| !lacks_value(*value) && !lacks_value(*label)).collect();
+    if pairs.len() < FEWEST {
+        return None;
+    }
+    pairs.sort_by_key(|(value, _)| *value);
+    let (left, constant) = match task {
+        Task::Regression => squares(&pairs)?,
+        Task::Classification => wrong(&pairs),
+    };
+    (constant > 0.0).then(|| left / constant)
+}
+
+/// For each record the others that guess its label, where there are any.
+fn guessers<'p, 'a>(
+    pairs: &'p [(Cell<'a>, Cell<'a>)],
+) -> impl Iterator<Item = (Cell<'a>, Vec<Cell<'a>>)> + 'p {
+    let same = |value: Cell| {
+        let first = pairs.partition_point(|(other, _)| *other < value);
+        let last = pairs.partition_point(|(other, _)| *other <= value);
+        first..last
+    };
+    pairs.iter().enumerate().map(move |(place, (value, label))| {
+        let group = same(*value);
+        let others: Vec<usize> = match (group.len(), value) {
+            // A few speak for all: a value that all records share would take their square.
+            (2.., _) => group.filter(|other| *other != place).take(LISTENED_TO).collect(),
+            (_, Cell::Number(_)) => {
+                let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
+                beside.filter(|other| *other < pairs.len()).collect()
+            }
+            _ => Vec::new(),
+        };
+        (*label, others.into_iter().map(|other| pairs[other].1).collect())
+    })
+}
+
+/// How many records with the same value are asked.
+const LISTENED_TO: usize = 50;
+
+/// Sums of squares: what the column leaves, and what the mean leaves. `None` where a label is no
+/// number.
+fn squares(pairs: &[(Cell, Cell)]) -> Option<(f64, f64)> {
+    let number = |cell: Cell| match cell {
+        Cell::Number(number) => Some(number),
+        _ => None,
+    };
+    let labels: Option<Vec<f64>> = pairs.iter().map(|(_, label)| number(*label)).collect();
+    let labels = labels?;
+    let mean = labels.iter().sum::<f64>() / labels.len() as f64;
+    let constant = labels.iter().map(|label| (label - mean).powi(2)).sum();
+    let left = guessers(pairs).zip(&labels).map(|((_, others), label)| {
+        let told: Vec<f64> = others.into_iter().filter_map(number).collect();
+        let guess =
+            if told.is_empty() { mean } else { told.iter().sum::<f64>() / told.len() as f64 };
+        (label - guess).powi(2)
+    });
+    Some((left.sum(), constant))
+}
+
+/// How many labels the column guesses wrong, and how many the commonest class does.
+fn wrong(pairs: &[(Cell, Cell)]) -> (f64, f64) {
+    let mut labels: Vec<Cell> = pairs.iter().map(|(_, label)| *label).collect();
+    labels.sort();
+    let commonest = labels.chunk_by(|one, other| one == other).map(<[Cell]>::len).max();
+    let constant = pairs.len() - commonest.unwrap_or(0);
+    let left = guessers(pairs).map(|(label, others)| {
+        let right = others.iter().filter(|other| **other == label).count();
+        if others.is_empty() { 1.0 } else { 1.0 - right as f64 / others.len() as f64 }
+    });
+    (left.sum(), constant as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::data::{Role, Source, csv};
+
+    /// Patients with an age, a grade from 0 to 4, a number of their own, and what follows from
+    /// these.
+    fn patients() -> Table {
+        let mut text = "age,sex,grade,twin,noisy,id,ill,cost\n".to_owned();
+        for row in 0..300_u32 {
+            let chance = f64::from(row.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+            let age = 30.0 + 50.0 * chance;
+            let other = f64::from(row.wrapping_mul(40_503) % 1000) / 1000.0;
+            let ill = chance + other > 1.0;
+            let grade = if ill { 1 + row % 4 } else { 0 };
+            let cost = 100.0 * chance + 900.0 * other;
+            let twin = 2.0 * cost + 7.0;
+            let noisy = cost + 300.0 * (chance - 0.5);
+            let sex = row % 2;
+            let ill = if ill { "yes" } else { "no" };
+            writeln!(text, "{age},{sex},{grade},{twin},{noisy},p{row},{ill},{cost}").unwrap();
+        }
+        csv::read_bytes("patients.csv", text.as_bytes()).unwrap()
+    }
+
+    fn warnings(label: &str, task: Task, left_out: &[&str]) -> String {
+        let source = Source::File("patients.csv".into());
+        let mut definition = DatasetDefinition::new("patients", Role::Public, source);
+        definition.task = task;
+        definition.label = Some(label.into());
+        let left_out = left_out.iter().map(|name| (*name).to_owned()).collect();
+        definition.columns = crate::data::Columns::Except(left_out);
+        of_label(&patients(), &definition, label).unwrap().join("; ")
+    }
+
+    #[test]
+    fn the_answer_under_another_name_is_found_and_nothing_else_is() {
+        let found = warnings("ill", Task::Classification, &["cost", "twin", "noisy"]);
+        assert!(found.contains("column 'grade' alone tells the label 'ill'"), "{found}");
+        assert_eq!(found.matches("alone tells").count(), 1, "{found}");
+        let found = warnings("cost", Task::Regression, &["ill"]);
+        assert!(found.contains("column 'twin' alone tells the label 'cost'"), "{found}");
+        assert_eq!(found.matches("alone tells").count(), 1, "{found}");
+        assert_eq!(warnings("ill", Task::Classification, &["cost", "twin", "noisy", "grade"]), "");
+    }
+
+    #[test]
+    fn a_label_that_is_the_same_in_every_row_accuses_no_column() {
+        let mut text = "a,y\n".to_owned();
+        (0..50).for_each(|row| writeln!(text, "{row},1").unwrap());
+        let table = csv::read_bytes("t.csv", text.as_bytes()).unwrap();
+        let (column, labels) = (table.column("a").unwrap(), table.column("y").unwrap());
+        for task in [Task::Regression, Task::Classification] {
+            assert_eq!(left_of_the_error(column, labels, task, 1), None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Every candidate is trained once; the noise of all trainings adds up.
+
+use super::decision::{decide, sums_of};
+use super::{Beginner, Candidate, Decision, Judging, Training};
+use crate::error::{Error, Result};
+use crate::evaluation::Tally;
+use crate::evaluation::scoring::Scoring;
+use crate::model::Model;
+use crate::privacy::accountant::{Composition, cover};
+use crate::privacy::{
+    Adjacency, Allotment, Calibrated, Event, Gaussian, PlannedRelease, Release, Released, Spender,
+    Target,
+};
+
+/// How close, relatively, the candidates' common ε is found.
+pub(super) const CLOSE: f64 = 1e-3;
+
+pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
+    another is better by more than noise explains.";
+
+/// What every candidate may draw, and the release that decides.
+pub(super) struct AllTrained {
+    own: Vec<Calibrated>,
+    sums: Release<Gaussian>,
+    scoring: Scoring,
+}
+
+impl AllTrained {
+    /// With the events of all of it. `models` counts public data alone, where they are compared.
+    pub fn plan(
+        candidates: &[Candidate],
+        scoring: &Scoring,
+        models: usize,
+        target: Target,
+    ) -> Result<(Self, Calibrated)> {
+        let tally = Tally { models, ..scoring.tally.clone() };
+        let scoring = Scoring { tally, ..scoring.clone() };
+        let (own, training) = together(candidates, target)?;
+        let sums = sums_of(models);
+        let what = format!("the summed losses of {models} candidates on held-out records");
+        let planned = sums.announced(what, 1, Allotment::Covered, Adjacency::ReplaceOne);
+        let planned = PlannedRelease { held_out: true, ..planned };
+        let held_out = cover(&training, &[planned, scoring.announced(Allotment::Covered)])
+            .map_err(|error| error.cure("add a plan whose method covers a score: public_shape"))?;
+        let events: Vec<Event> = training.into_iter().chain(held_out).collect();
+        let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
+        if guarantee.epsilon > target.epsilon {
+            return Err(Error::failed("the candidates cannot be fitted into the target")
+                .cure("this is a defect of halflight; a slightly different target should work"));
+        }
+        Ok((Self { own, sums, scoring }, Calibrated { target, events, guarantee }))
+    }
+
+    /// ε of the training that gets most.
+    pub fn each(&self) -> f64 {
+        self.own.iter().map(|own| own.guarantee.epsilon).fold(0.0, f64::max)
+    }
+
+    /// Standard deviation of the noise in each sum.
+    pub fn noise(&self, all: &Calibrated) -> Result<f64> {
+        all.scale(&self.sums)
+    }
+
+    /// Trains all of them and lets the held-out records decide; `None` if somebody stopped it.
+    pub fn decide(
+        &self,
+        candidates: Vec<Beginner>,
+        scene: &Judging,
+        training: &mut Training,
+        spender: &mut Spender,
+    ) -> Result<Option<Decision>> {
+        let Some(models) = self.train(candidates, training, spender)? else { return Ok(None) };
+        decide(&models, scene, &self.sums, &self.scoring, spender).map(Some)
+    }
+
+    fn train(
+        &self,
+        candidates: Vec<Beginner>,
+        training: &mut Training,
+        spender: &mut Spender,
+    ) -> Result<Option<Vec<Released<Model>>>> {
+        let mut models = Vec::new();
+        for (index, candidate) in candidates.into_iter().enumerate() {
+            spender.enter(&scope(index));
+            training.name = candidate.name;
+            let mut run = candidate.prepared.start(candidate.private, &self.own[index])?;
+            if !run.drive_with(spender, training)? {
+                return Ok(None);
+            }
+            models.push(run.finish()?);
+        }
+        spender.enter("");
+        Ok(Some(models))
+    }
+}
+
+fn scope(index: usize) -> String {
+    format!("{}: ", index + 1)
+}
+
+/// The largest ε that every candidate may have, with its noise, and the events of all of them.
+fn together(candidates: &[Candidate], target: Target) -> Result<(Vec<Calibrated>, Vec<Event>)> {
+    let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Vec<Event>, f64)> {
+        let target = Target { epsilon, delta: target.delta };
+        let own = candidates.iter().map(|it| it.assembly.prepared.plan().calibrate(target));
+        let own = own.collect::<Result<Vec<_>>>()?;
+        let events = own.iter().enumerate().flat_map(|(index, own)| {
+            own.events.iter().map(move |event| Event {
+                label: format!("{}{}", scope(index), event.label),
+                ..event.clone()
+            })
+        });
+        let events: Vec<Event> = events.collect();
+        let epsilon = Composition::of(&events)?.guarantee(target.delta)?.epsilon;
+        Ok((own, events, epsilon))
+    };
+    // A little below: the noise of the choice adds the slack of its grid.
+    let most = target.epsilon * (1.0 - 1e-6);
+    let (mut low, mut high) = (most / candidates.len() as f64, most);
+    let mut best = at(low)?;
+    if candidates.len() == 1 {
+        return Ok((best.0, best.1));
+    }
+    if best.2 > most {
+        return Err(Error::refused("so many candidates do not fit into this ε")
+            .cure("choose among fewer plans"));
+    }
+    while high - low > CLOSE * high {
+        let middle = (low * high).sqrt();
+        let found = at(middle)?;
+        if found.2 <= most {
+            (low, best) = (middle, found);
+        } else {
+            high = middle;
+        }
+    }
+    Ok((best.0, best.1))
+}

@@ -1,0 +1,169 @@
+//! Who wins: summed losses on held-out records, with noise.
+//!
+//! *Sensitivity.* To replace a held-out record changes each of the k sums by at most 1, the largest
+//! loss, so their vector by at most √k; it does where all losses go from 0 to 1.
+//!
+//! *Intervals* of k candidates hold together, so they also hold for the one that was chosen.
+
+use std::sync::Arc;
+
+use super::{Decision, Judging, Kept, Placed};
+use crate::data::Dataset;
+use crate::engine::public_alone::public_alone;
+use crate::error::Result;
+use crate::evaluation::law::Law;
+use crate::evaluation::scoring::{Judges, Scene, Scoring};
+use crate::evaluation::{Evaluation, Loss, Score, interval};
+use crate::model::Model;
+use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender};
+
+const LABEL: &str = "choice";
+
+pub(super) fn sums_of(models: usize) -> Release<Gaussian> {
+    let sensitivity = (models as f64).sqrt() * (1.0 + f64::EPSILON);
+    Release::new(LABEL, Gaussian { sensitivity, numbers: models })
+}
+
+pub(super) fn decide(
+    models: &[Released<Model>],
+    judging: &Judging,
+    sums: &Release<Gaussian>,
+    scoring: &Scoring,
+    spender: &mut Spender,
+) -> Result<Decision> {
+    let Judging { kept, alone, .. } = *judging;
+    let all: Vec<(&Model, &Kept)> = models
+        .iter()
+        .map(Released::get)
+        .zip(kept)
+        .chain(alone.map(|model| (model, &kept[0])))
+        .collect();
+    let labels: Vec<_> =
+        kept.iter().map(|it| |raw| it.preparation.label_from_prediction(raw)).collect();
+    let scene = |place: usize| Scene {
+        public_alone: None,
+        public_holdout: Some(&kept[place].public_holdout),
+        classes: &kept[place].problem.shape.classes,
+        label: &labels[place],
+    };
+    // What counts as the largest error is the same for all.
+    let usual = Judges::new(scoring, all[0].0, &Scene { public_alone: alone, ..scene(0) })?;
+    let scoring = &Scoring {
+        asked: Evaluation { largest_error: usual.largest_error(), ..scoring.asked },
+        tally: scoring.tally.clone(),
+    };
+    let place = |index: usize| if index < kept.len() { index } else { 0 };
+    let judges = all.iter().enumerate();
+    let judges =
+        judges.map(|(index, (model, _))| Judges::new(scoring, model, &scene(place(index))));
+    let judges = judges.collect::<Result<Vec<_>>>()?;
+    let holdouts: Vec<Private<Dataset>> = all.iter().map(|(_, it)| it.holdout.share()).collect();
+    let rows = scoring.tally.rows;
+    let total = |holdouts: &Vec<Arc<Dataset>>| -> Vec<f64> {
+        let losses = judges.iter().zip(holdouts).map(|(judges, holdout)| judges.losses(holdout));
+        losses.map(|losses| summed(&losses, rows)).collect()
+    };
+    let reach = Reach::between(0.0, rows as f64, all.len());
+    let private = Private::together(&holdouts);
+    let noisy = private.release_gaussian(spender, *sums, &reach, total)?;
+    let law = Law::Gaussian { sd: spender.scale(sums)? };
+    let tail = interval::outside(all.len());
+    let largest = scoring.asked.largest_error;
+    let placed = noisy.get().iter().map(|sum| match largest {
+        None => interval::share(*sum, rows, &law, tail),
+        Some(largest) => {
+            let mean = (sum / rows as f64).clamp(0.0, 1.0);
+            // No loss in [0, 1] with this mean varies more.
+            let told = interval::mean(*sum, rows as f64, mean * (1.0 - mean), &law, tail);
+            let units = |x: f64| match scoring.asked.loss {
+                Loss::Absolute => largest * x.clamp(0.0, 1.0),
+                Loss::Squared => largest * x.clamp(0.0, 1.0).sqrt(),
+            };
+            Score { value: units(told.value), low: units(told.low), high: units(told.high) }
+        }
+    });
+    let placed = judging.names().into_iter().zip(placed);
+    let placed = placed.map(|(name, error)| Placed { name, error }).collect();
+    let winner = best(noisy.get(), spender.scale(sums)?);
+    let (model, of) = all[winner];
+    // Plans prepare features in different ways, so public data alone are taught in the winner's.
+    let beside = public_alone(&of.problem, &of.plan.method);
+    let scene = Scene { public_alone: beside.as_ref(), ..scene(place(winner)) };
+    let told = scoring.draw(&of.holdout, model, &scene, spender)?.into_inner();
+    // Public data alone are not compared with themselves.
+    let told = if winner < models.len() { told } else { told.alone() };
+    let model = match models.get(winner) {
+        Some(model) => model.clone(),
+        None => noisy.map(|_| model.clone()),
+    };
+    Ok(Decision { winner, of_plan: place(winner), model, placed, told })
+}
+
+/// The candidate with the least sum; or the first one, if it is no worse than by chance: it stands
+/// first because somebody expects it to be good, and one of many is the least by chance alone.
+fn best(sums: &[f64], noise: f64) -> usize {
+    let order = sums.iter().enumerate();
+    let least = order.min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
+    let chance = std::f64::consts::SQRT_2 * noise;
+    if sums.first().is_some_and(|first| first - sums[least] <= chance) { 0 } else { least }
+}
+
+/// Of so many rows; those without a loss count as much as can be.
+fn summed(losses: &[f64], rows: usize) -> f64 {
+    let unused = rows.saturating_sub(losses.len()) as f64;
+    let bounded = |loss: &f64| if loss.is_nan() { 1.0 } else { loss.clamp(0.0, 1.0) };
+    losses.iter().map(bounded).sum::<f64>() + unused
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::privacy::{Adjacency, Allotment};
+
+    /// How far the sums of all candidates move together.
+    fn moved(one: &[Vec<f64>], other: &[Vec<f64>], rows: usize) -> f64 {
+        let sums = one.iter().zip(other);
+        let squares = sums.map(|(one, other)| (summed(one, rows) - summed(other, rows)).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn a_record_that_all_candidates_get_wrong_instead_of_right_attains_the_sensitivity() {
+        for models in [2, 3, 7] {
+            let before = vec![vec![0.3, 0.0, 1.0]; models];
+            for after in [vec![vec![0.3, 1.0, 1.0]; models], vec![vec![0.3, 1.0]; models]] {
+                let planned = sums_of(models)
+                    .announced(String::new(), 1, Allotment::Covered, Adjacency::ReplaceOne)
+                    .query;
+                let found = moved(&before, &after, 3);
+                assert!((found / planned.sensitivity - 1.0).abs() < 1e-12, "{found}");
+                assert_eq!(planned.size, models as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_candidate_is_kept_unless_another_is_clearly_better() {
+        assert_eq!(best(&[10.0, 9.0, 30.0], 2.0), 0);
+        assert_eq!(best(&[13.0, 9.0, 30.0], 2.0), 1);
+        assert_eq!(best(&[10.0, 9.0, 3.0], 2.0), 2);
+        assert_eq!(best(&[3.0, 9.0, 10.0], 2.0), 0);
+        assert_eq!(best(&[10.0, 9.0], 0.0), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_record_passes_it(
+            losses in proptest::collection::vec(proptest::collection::vec(-2.0..3.0_f64, 4), 3),
+            other in proptest::collection::vec(-2.0..3.0_f64, 3), useless in any::<bool>(),
+        ) {
+            let mut neighbour = losses.clone();
+            for (losses, other) in neighbour.iter_mut().zip(other) {
+                if useless { losses.pop(); } else { losses[1] = other; }
+            }
+            prop_assert!(moved(&losses, &neighbour, 4) <= 3.0_f64.sqrt() * (1.0 + 1e-12));
+        }
+    }
+}

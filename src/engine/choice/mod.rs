@@ -1,0 +1,576 @@
+//! One of several plans, chosen by private records and paid for.
+//!
+//! All candidates are trained under one grant, each with as much noise as makes all of them
+//! together meet the target. Public data alone are a candidate, too, and cost nothing. Records
+//! that no training sees decide: the summed losses of all candidates are released with Gaussian
+//! noise, and the least one wins, unless noise alone can explain that it is less than the first.
+//! Then the winner's score is released from the same records.
+//!
+//! *What it costs.* Every candidate trains on the same records, those that the first plan's seed
+//! and share leave; the others are held out from all of them. So a record is in training, where
+//! all candidates see it and their releases add up, or held out, where only the choice and the
+//! score do: the guarantee is the worse of the two (see `privacy::accountant::held_out`), and
+//! the noise of training covers both releases.
+//!
+//! The losers leave nothing but their noisy sums. A choice whose program dies counts in full and
+//! is not taken up again.
+//!
+//! With many candidates it costs less to train a few of them, drawn at random, a number of times
+//! that nobody is told: see [`repeats`].
+
+mod all;
+mod decision;
+mod repeats;
+
+use std::sync::Arc;
+
+use self::all::AllTrained;
+use self::repeats::Repeating;
+use super::assembly::{Assembly, assemble};
+use super::job::{self, Ending, new_run_id, open_budget, renamed_columns, was_perhaps_granted};
+use super::prepared::PreparedStore;
+use super::preview::account_of;
+use super::public_alone::public_alone;
+use super::steps::catch;
+use super::{Control, overlap};
+use crate::adapt::{Companion, Run, Step};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::evaluation::scoring::Scoring;
+use crate::evaluation::tally::Kind;
+use crate::evaluation::{Evaluation, Pay, Score, Scored};
+use crate::model::Model;
+use crate::privacy::accountant::Composition;
+use crate::privacy::ledger::{Grant, Outcome, RunId};
+use crate::privacy::{
+    Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
+};
+use crate::session::certificate::{Certificate, Choice, Chosen as Winner, Facts, TakenAsPublic};
+use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
+
+/// What the ledger calls it.
+pub const METHOD: &str = "choice";
+/// What public data alone are called among the candidates.
+pub const PUBLIC_ALONE: &str = "public data alone";
+
+/// Repeats are worth their chance to miss the best candidate where each training gets so many
+/// times the ε.
+const WORTH: f64 = 1.1;
+
+/// Candidates hardly differ by more: of the largest error, or of all answers, in per cent.
+const TOO_ROUGH: f64 = 5.0;
+
+/// How the candidates are trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Way {
+    /// Whichever leaves each training clearly more ε.
+    #[default]
+    Auto,
+    /// Every one of them once.
+    All,
+    /// One that is drawn at random, a secret number of times.
+    Repeats,
+}
+
+/// A choice to be made, with everything it needs.
+#[derive(Debug, Clone)]
+pub struct ChoiceJob {
+    pub session: Session,
+    /// The candidates, besides public data alone.
+    pub plans: Vec<PlanDefinition>,
+    /// Of all of it.
+    pub target: Target,
+    pub way: Way,
+    pub datasets: Vec<Arc<Loaded>>,
+    pub workspace: Workspace,
+    pub control: Control,
+}
+
+/// What a choice would cost and could tell, before anything is spent.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    pub plans: Vec<PlanDefinition>,
+    pub target: Target,
+    /// By name; public data alone last.
+    pub candidates: Vec<String>,
+    /// ε of each training.
+    pub each: f64,
+    /// Which of them are trained, and how often, is for the curator's eyes.
+    pub trains_in_secret: bool,
+    /// By how much two errors must differ for the noise not to hide it.
+    pub apart: String,
+    pub warnings: Vec<String>,
+    /// Why the ledger would refuse it.
+    pub refusal: Option<Error>,
+}
+
+/// What a choice tells while it works.
+#[derive(Debug, Clone)]
+pub enum ChoiceMoment {
+    /// Granted: the ε of each training, and in words how candidates are trained and by how much
+    /// two errors must differ for the noise not to hide it.
+    Granted {
+        run: RunId,
+        each: f64,
+        how: String,
+        /// See [`Offer`].
+        trains_in_secret: bool,
+        apart: String,
+        warnings: Vec<String>,
+    },
+    /// A candidate took a step. Of repeats, which of them it is says more than may be told: it is
+    /// for the curator's eyes.
+    Stepped { name: String, step: u64, of: u64 },
+}
+
+/// A candidate's released error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    pub name: String,
+    pub error: Score,
+}
+
+/// A finished, stopped or failed choice.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    pub run: RunId,
+    pub directory: std::path::PathBuf,
+    pub outcome: Outcome,
+    pub target: Target,
+    /// Of what was drawn.
+    pub guarantee: Guarantee,
+    /// Candidates whose errors were released: all, as the plans stand, or of repeats the best one;
+    /// public data alone last.
+    pub placed: Vec<Placed>,
+    /// Which of them won.
+    pub winner: Option<usize>,
+    pub told: Option<Scored>,
+    /// How the candidates were trained, in words.
+    pub how: String,
+    pub trouble: Option<Error>,
+}
+
+/// A plan that is ready to be trained.
+struct Candidate {
+    plan: PlanDefinition,
+    assembly: Assembly,
+    holdout: Private<Dataset>,
+}
+
+/// Training that was arranged, and what is left of the candidates meanwhile.
+enum Arranged {
+    All(AllTrained),
+    Repeats(Repeating),
+}
+
+/// What a choice is made of, before anything is granted.
+struct Prepared {
+    candidates: Vec<Candidate>,
+    arranged: Arranged,
+    all: Calibrated,
+    scoring: Scoring,
+    /// What public data alone answer, where they are a candidate.
+    alone: Option<Model>,
+}
+
+/// What is known of a choice before it begins, in the words of [`Offer`].
+struct Terms {
+    each: f64,
+    how: String,
+    trains_in_secret: bool,
+    apart: String,
+}
+
+impl Prepared {
+    fn terms(&self) -> Result<Terms> {
+        let (each, how, noise) = match &self.arranged {
+            Arranged::All(it) => (it.each(), all::HOW.to_owned(), it.noise(&self.all)?),
+            Arranged::Repeats(it) => (it.each(), it.words(), it.noise(&self.scoring)?),
+        };
+        let trains_in_secret = matches!(self.arranged, Arranged::Repeats(_));
+        Ok(Terms { each, how, trains_in_secret, apart: apart(&self.scoring, noise) })
+    }
+
+    /// Each once, whichever candidates have it.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = Vec::new();
+        for note in self.candidates.iter().flat_map(|it| &it.assembly.warnings) {
+            if !warnings.contains(note) {
+                warnings.push(note.clone());
+            }
+        }
+        warnings
+    }
+}
+
+/// Who won, and what may be told.
+struct Decision {
+    /// Of the names of all candidates.
+    winner: usize,
+    /// Whose preparation the model's features have.
+    of_plan: usize,
+    model: Released<Model>,
+    placed: Vec<Placed>,
+    told: Scored,
+}
+
+impl ChoiceJob {
+    /// The candidates under one split.
+    fn candidates(&self) -> Result<Vec<Candidate>> {
+        let Some(first) = self.plans.first() else {
+            return Err(Error::usage("there is no plan to choose")
+                .cure("add plans to the session, or name some: --plans a,b"));
+        };
+        let twice =
+            self.plans.iter().enumerate().find(|(index, plan)| {
+                self.plans[..*index].iter().any(|other| other.name == plan.name)
+            });
+        if let Some((_, plan)) = twice {
+            return Err(Error::usage(format!("plan '{}' is named twice", plan.name))
+                .cure("name each candidate once: it would be trained and paid for twice"));
+        }
+        let each = self.target.epsilon / (self.plans.len() as f64).sqrt();
+        let prepare = |plan: &PlanDefinition| {
+            let at = |error: Error| error.within(&format!("plan '{}'", plan.name));
+            if plan.private != first.private {
+                return Err(at(Error::usage(format!(
+                    "its private data are '{}', and those of '{}' are '{}'",
+                    plan.private, first.name, first.private
+                ))
+                .cure("choose among plans for the same private data")));
+            }
+            if plan.start.is_some() {
+                return Err(at(Error::usage("it starts from an earlier model")
+                    .cure("choose among plans that start anew")));
+            }
+            let plan = PlanDefinition {
+                target: Target { epsilon: each, delta: self.target.delta },
+                holdout: first.holdout,
+                seed: first.seed,
+                evaluation: None,
+                ..plan.clone()
+            };
+            let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+            let resolved = plan.resolved(&self.workspace);
+            // Several candidates are kept at once, so each is prepared by itself.
+            let assembly = assemble(&self.session, &resolved, &loaded, &PreparedStore::default())
+                .map_err(at)?;
+            let holdout = assembly.private_holdout.as_ref().map(Private::share);
+            let holdout = holdout.ok_or_else(|| {
+                at(if plan.holdout == 0.0 {
+                    Error::usage("no record is held out to choose by")
+                        .cure("raise `holdout` of the first plan, to 0.2 for example")
+                } else {
+                    Error::usage("the private data have no label to choose by")
+                        .cure("choose their label column")
+                })
+            })?;
+            Ok(Candidate { plan, assembly, holdout })
+        };
+        self.plans.iter().map(prepare).collect()
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
+        for plan in &self.plans {
+            self.session.check_plan(plan)?;
+        }
+        let candidates = self.candidates()?;
+        let first = &candidates[0];
+        let private = job::private(&first.plan, &self.datasets)?;
+        let publics: Vec<&Loaded> = self
+            .datasets
+            .iter()
+            .map(Arc::as_ref)
+            .filter(|loaded| {
+                let name = &loaded.definition.name;
+                self.plans.iter().any(|plan| plan.public.contains(name))
+            })
+            .collect();
+        let sealed = Watch::sealed();
+        overlap::refuse_private_rows(private, &publics, &self.workspace, &sealed)?;
+
+        let asked = self.plans[0].evaluation.unwrap_or_default();
+        let asked = Evaluation { pay: Pay::Covered, ..asked };
+        let rows = private.rows - first.assembly.problem.shape.private_records;
+        let classes = first.assembly.problem.shape.classes.len();
+        let alone = public_alone(&first.assembly.problem, &first.plan.method);
+        let comparable = alone.is_some();
+        let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable)?;
+        let models = candidates.len() + usize::from(comparable);
+        if models < 2 {
+            return Err(Error::usage("there is only one candidate")
+                .cure("name further plans, or give the public data the private label"));
+        }
+        let (arranged, all) = self.arrange(&candidates, &scoring, models)?;
+        Ok(Prepared { candidates, arranged, all, scoring, alone })
+    }
+
+    /// The way that was asked for, or that leaves each training more ε.
+    fn arrange(
+        &self,
+        candidates: &[Candidate],
+        scoring: &Scoring,
+        models: usize,
+    ) -> Result<(Arranged, Calibrated)> {
+        let all = || AllTrained::plan(candidates, scoring, models, self.target);
+        let repeats = || Repeating::plan(candidates, scoring, self.target);
+        Ok(match self.way {
+            Way::All => all().map(|(it, events)| (Arranged::All(it), events))?,
+            Way::Repeats => repeats().map(|(it, events)| (Arranged::Repeats(it), events))?,
+            Way::Auto => {
+                let (once, events) = all()?;
+                match repeats() {
+                    Ok((it, events)) if it.each() > WORTH * once.each() => {
+                        (Arranged::Repeats(it), events)
+                    }
+                    _ => (Arranged::All(once), events),
+                }
+            }
+        })
+    }
+
+    /// What it would cost. Nothing is drawn and nothing is written.
+    pub fn offer(&self) -> Result<Offer> {
+        let prepared = self.prepare()?;
+        let private = job::private(&self.plans[0], &self.datasets)?;
+        let name = &self.plans[0].private;
+        let account = account_of(private, &self.session, name, &self.workspace)?;
+        let Terms { each, apart, trains_in_secret, .. } = prepared.terms()?;
+        let plans = self.plans.iter().map(|plan| plan.name.clone());
+        let alone = prepared.alone.is_some().then(|| PUBLIC_ALONE.to_owned());
+        Ok(Offer {
+            plans: self.plans.clone(),
+            target: self.target,
+            candidates: plans.chain(alone).collect(),
+            each,
+            trains_in_secret,
+            apart,
+            warnings: prepared.warnings(),
+            refusal: account.admit(&prepared.all.events, self.target).err(),
+        })
+    }
+
+    /// Makes the choice. Errors before the grant spend nothing; later ones end in a [`Chosen`]
+    /// whose guarantee counts what was drawn.
+    pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+        let prepared = self.prepare()?;
+        let private = job::private(&self.plans[0], &self.datasets)?;
+        let mut ledger = self.workspace.ledger()?;
+        let account = private.register(&mut ledger)?;
+        let budget = self.session.budgets.get(&self.plans[0].private);
+        open_budget(&mut ledger, &account, budget)?;
+        let run = new_run_id(METHOD);
+        let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
+        let generator = NoiseSource::Secret.generator();
+        let granted = generator.and_then(|generator| {
+            let mut standing = job::standing_of(&ledger.book()?, &account);
+            ledger.grant(Grant {
+                run: run.clone(),
+                account: account.clone(),
+                method: METHOD.to_owned(),
+                target: self.target,
+                events: prepared.all.events.clone(),
+                allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
+                noise: NoiseSource::Secret,
+            })?;
+            standing.line = ledger.granted(&run);
+            Ok((generator, standing))
+        });
+        let (generator, standing) = granted.map_err(|error| {
+            if !was_perhaps_granted(&self.workspace, &run, directory.path()) {
+                return error;
+            }
+            let told = Error::new(error.kind(), error.what());
+            told.cure(format!("settle it: `halflight ledger settle {}`; then choose anew", run.0))
+        })?;
+        let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?;
+        let Terms { each, how, trains_in_secret, apart } = prepared.terms()?;
+        let warnings = prepared.warnings();
+        let Prepared { candidates, arranged, all, alone, .. } = prepared;
+        tell(ChoiceMoment::Granted {
+            run: run.clone(),
+            each,
+            how: how.clone(),
+            trains_in_secret,
+            apart,
+            warnings,
+        });
+
+        let (begin, kept): (Vec<_>, Vec<_>) = candidates.into_iter().map(Candidate::apart).unzip();
+        let (name, nobody) = (String::new(), Watch::sealed());
+        let mut training = Training { control: &self.control, tell, name, nobody };
+        let scene = Judging { kept: &kept, alone: alone.as_ref() };
+        let decided = catch(|| match &arranged {
+            Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spender),
+            Arranged::Repeats(it) => {
+                // They prepare their own.
+                drop(begin);
+                it.decide(self, &scene, &mut training, &mut spender)
+            }
+        });
+
+        let mechanisms = spender.drawn();
+        let guarantee = Composition::of_run(&mechanisms, &all.events, self.target.delta)?;
+        let (decision, ended) = match decided {
+            Ok(Some(decision)) => (Some(decision), Ok(Outcome::Finished)),
+            Ok(None) => (None, Ok(Outcome::Stopped)),
+            Err(error) => (None, Err(error)),
+        };
+        let mut ending = Ending::new(ended, false);
+        let winner = decision.as_ref().map(|it| it.winner);
+        let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
+        let all_names = scene.names();
+        let facts = Facts {
+            run: run.clone(),
+            account,
+            method: kept[of_plan].plan.method.clone(),
+            outcome: ending.outcome,
+            records: kept[of_plan].records,
+            target: self.target,
+            guarantee: guarantee.clone(),
+            mechanisms,
+            peeked: false,
+            allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
+            noise: NoiseSource::Secret,
+            lineage: None,
+            taken_as_public: TakenAsPublic::of_all(
+                kept.iter().map(|it| it.taken_as_public.clone()),
+            ),
+            standing,
+            rehearsed: None,
+            told: decision.as_ref().map(|it| it.told.clone()),
+            // Whatever came of it, all candidates were to draw.
+            chosen: Some(Choice {
+                chosen: chosen(winner, &all_names, &how),
+                methods: kept.iter().map(|it| it.plan.method.clone()).collect(),
+            }),
+            model: None,
+        };
+        ending.certify(|| {
+            let model = decision.as_ref().map(|it| {
+                let of = &kept[of_plan];
+                let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+                let rename = renamed_columns(&of.plan, &loaded);
+                directory.write_model(&it.model, &of.preparation, &rename, Some(&it.told))
+            });
+            let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
+            directory.write_certificate(&certificate)?;
+            directory.leave_report()?;
+            Ok(Some(()))
+        });
+        ending.settle(spender, false, directory.path());
+        let (placed, told) = decision.map(|it| (it.placed, it.told)).unzip();
+        Ok(Chosen {
+            run,
+            directory: directory.path().to_path_buf(),
+            outcome: ending.outcome,
+            target: self.target,
+            guarantee,
+            winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),
+            placed: placed.unwrap_or_default(),
+            told,
+            how,
+            trouble: ending.trouble,
+        })
+    }
+}
+
+/// How far apart two candidates must be: two standard deviations of the noise of a difference, given
+/// that of one summed loss.
+fn apart(scoring: &Scoring, noise: f64) -> String {
+    let share = 100.0 * 2.0 * 2.0_f64.sqrt() * noise / scoring.tally.rows as f64;
+    let much = match scoring.tally.kind {
+        Kind::Classes { .. } => format!("{share:.1} percentage points of wrong answers"),
+        Kind::Numbers { .. } => format!("{share:.1} % of the largest error that counts"),
+    };
+    if share <= TOO_ROUGH {
+        return much;
+    }
+    format!(
+        "{much}, which is too rough to choose well: this ε is likely better spent on the plan that \
+         rehearsal advises"
+    )
+}
+
+fn placed_of(placed: Option<&[Placed]>, name: &str) -> Option<usize> {
+    placed?.iter().position(|placed| placed.name == name)
+}
+
+/// What models are judged by.
+struct Judging<'a> {
+    kept: &'a [Kept],
+    alone: Option<&'a Model>,
+}
+
+impl Judging<'_> {
+    /// Of all candidates, public data alone last.
+    fn names(&self) -> Vec<String> {
+        let plans = self.kept.iter().map(|it| it.plan.name.clone());
+        plans.chain(self.alone.map(|_| PUBLIC_ALONE.to_owned())).collect()
+    }
+}
+
+/// What is left of a candidate when its training has begun.
+struct Kept {
+    plan: PlanDefinition,
+    problem: crate::adapt::Problem,
+    preparation: crate::data::Preparation,
+    public_holdout: Arc<Dataset>,
+    holdout: Private<Dataset>,
+    taken_as_public: TakenAsPublic,
+    records: usize,
+}
+
+/// A candidate that begins.
+struct Beginner {
+    name: String,
+    prepared: crate::adapt::Prepared,
+    private: Private<crate::data::Bounded>,
+}
+
+impl Candidate {
+    fn apart(self) -> (Beginner, Kept) {
+        let Self { plan, assembly, holdout } = self;
+        let Assembly { prepared, private, problem, preparation, public_holdout, .. } = assembly;
+        let records = problem.shape.private_records;
+        let taken_as_public = assembly.taken_as_public;
+        let begins = Beginner { name: plan.name.clone(), prepared, private };
+        let kept =
+            Kept { plan, problem, preparation, public_holdout, holdout, taken_as_public, records };
+        (begins, kept)
+    }
+}
+
+/// Goes along with the training of all candidates; nobody looks.
+struct Training<'a> {
+    control: &'a Control,
+    tell: &'a mut dyn FnMut(ChoiceMoment),
+    name: String,
+    nobody: Watch,
+}
+
+impl Companion for Training<'_> {
+    fn watch(&mut self, _: &Spender) -> Option<&Watch> {
+        self.control.proceed().then_some(&self.nobody)
+    }
+
+    fn taken(&mut self, _: &dyn Run, _: &Spender, step: Step) -> Result<()> {
+        let name = self.name.clone();
+        (self.tell)(ChoiceMoment::Stepped { name, step: step.index, of: step.total });
+        Ok(())
+    }
+}
+
+/// Who won, among whom, and how they were trained.
+fn chosen(winner: Option<usize>, candidates: &[String], how: &str) -> Winner {
+    let winner = winner.and_then(|winner| candidates.get(winner)).cloned();
+    let among = format!("among {} candidates ({})", candidates.len(), candidates.join(", "));
+    let sentence = match &winner {
+        Some(winner) => format!(
+            "'{winner}' was chosen {among} by its error on private records that training did not \
+             see, told with noise. {how} The guarantee counts all of it."
+        ),
+        None => format!("Nothing was chosen {among}: it ended early."),
+    };
+    Winner { winner, candidates: candidates.to_vec(), sentence }
+}

@@ -1,0 +1,212 @@
+//! One candidate after another, drawn at random, a secret number of times; the best one leaves.
+//!
+//! Each repeat trains a candidate and releases its score on the held-out records, which training
+//! covers. What was not the best is forgotten, and how many repeats there were is told to nobody:
+//! so ε does not grow with them as it does where all are released (the proof stands in
+//! `privacy::accountant::Repeats`). The price: the best candidate may never be drawn.
+//!
+//! *Public data alone* need no repeat. They are scored beside every model, from the same records,
+//! and win if the best model is no better: that is read off what was released.
+//!
+//! *A repeat that fails* ends the choice, whatever the others did: so it counts as better than all
+//! of them, and the proof covers that the failure is seen.
+//!
+//! *Intervals* of the best score hold in spite of the choice. K repeats fail to hold all of theirs
+//! with a probability of at most E K times that of one, since K is drawn before; so each leaves
+//! out 1/E K of what one alone would.
+
+use super::all::CLOSE;
+use super::{Candidate, ChoiceJob, Decision, Judging, PUBLIC_ALONE, Placed, Training};
+use crate::engine::assembly::assemble;
+use crate::engine::prepared::PreparedStore;
+use crate::engine::public_alone::public_alone;
+use crate::error::{Error, Result};
+use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::{Scored, Tally};
+use crate::model::Model;
+use crate::privacy::accountant::{Composition, Repeats, best_of};
+use crate::privacy::{Calibrated, Event, Released, Spender, Target};
+use crate::session::Loaded;
+
+/// How likely the best candidate is to be trained at all.
+const CHANCE: f64 = 0.9;
+/// Laws with a larger shape have fewer repeats and cost more: for few candidates.
+const SHAPES: std::ops::RangeInclusive<u32> = 0..=5;
+/// Nobody waits for more trainings than so many for each candidate.
+const MOST_TRAININGS: f64 = 20.0;
+const LABEL: &str = "best";
+
+/// What every repeat may draw, and how many there will be.
+pub(super) struct Repeating {
+    own: Vec<Calibrated>,
+    law: Repeats,
+    scoring: Scoring,
+}
+
+/// The best repeat so far.
+struct Best {
+    candidate: usize,
+    model: Released<Model>,
+    told: Scored,
+}
+
+impl Repeating {
+    /// The law that leaves each training the most ε, with the account of all of it.
+    pub fn plan(
+        candidates: &[Candidate],
+        scoring: &Scoring,
+        target: Target,
+    ) -> Result<(Self, Calibrated)> {
+        let count = candidates.len() as f64;
+        let mut best: Option<(Self, Calibrated)> = None;
+        for shape in SHAPES {
+            let law = Repeats::that_find(1.0 / count, CHANCE, shape);
+            if law.mean() > MOST_TRAININGS * count {
+                continue;
+            }
+            let found = Self::under(law, candidates, scoring, target)?;
+            if best.as_ref().is_none_or(|(known, _)| found.0.each() > known.each()) {
+                best = Some(found);
+            }
+        }
+        best.ok_or_else(|| {
+            Error::refused("so many candidates would take too many trainings")
+                .cure("choose among fewer plans")
+        })
+    }
+
+    fn under(
+        law: Repeats,
+        candidates: &[Candidate],
+        scoring: &Scoring,
+        target: Target,
+    ) -> Result<(Self, Calibrated)> {
+        let models = law.mean().ceil() as usize;
+        let tally = Tally { models, ..scoring.tally.clone() };
+        let scoring = Scoring { tally, ..scoring.clone() };
+        let what = format!(
+            "the best of about {:.0} trainings, each of a plan drawn at random among {}, with its \
+             score on held-out records; the noise is that of one training and its score",
+            law.mean(),
+            candidates.len()
+        );
+        let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Calibrated)> {
+            let each = Target { epsilon, delta: target.delta };
+            let own = candidates
+                .iter()
+                .map(|it| scoring.calibrate(&it.assembly.prepared.plan().releases, each));
+            let own = own.collect::<Result<Vec<_>>>()?;
+            let events: Vec<&[Event]> = own.iter().map(Calibrated::events).collect();
+            let events = vec![best_of(law, LABEL, what.clone(), &events)?];
+            let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
+            Ok((own, Calibrated { target, events, guarantee }))
+        };
+        // The best repeat costs at least what one does.
+        let (mut low, mut high) = (0.0, target.epsilon);
+        let mut fitting = None;
+        let mut tried = 0.5 * target.epsilon;
+        while high - low > CLOSE * high {
+            let found = at(tried)?;
+            if found.1.guarantee.epsilon <= target.epsilon {
+                low = tried;
+                fitting = Some(found);
+            } else {
+                high = tried;
+                if high < 1e-9 * target.epsilon {
+                    break;
+                }
+            }
+            tried = if low > 0.0 { (low * high).sqrt() } else { 0.25 * high };
+        }
+        let (own, all) = fitting.ok_or_else(|| {
+            Error::refused("repeats do not fit into this ε").cure("choose among fewer plans")
+        })?;
+        Ok((Self { own, law, scoring }, all))
+    }
+
+    /// ε of one training with its score.
+    pub fn each(&self) -> f64 {
+        self.own.iter().map(|own| own.guarantee.epsilon).fold(0.0, f64::max)
+    }
+
+    pub fn words(&self) -> String {
+        format!(
+            "Plans were drawn at random and trained, about {:.0} times; how often is secret, and \
+             only the best model is kept. The chance that the best plan was among them is {:.0} %.",
+            self.law.mean(),
+            100.0 * self.law.finds(1.0 / self.own.len() as f64)
+        )
+    }
+
+    /// Standard deviation of the noise in the summed loss of one training.
+    pub fn noise(&self, scoring: &Scoring) -> Result<f64> {
+        Ok(scoring.noise(self.own[0].scale(&scoring.tally.gaussian())?).sd())
+    }
+
+    /// Trains and keeps the best; `None` if somebody stopped it.
+    pub fn decide(
+        &self,
+        job: &ChoiceJob,
+        judging: &Judging,
+        training: &mut Training,
+        spender: &mut Spender,
+    ) -> Result<Option<Decision>> {
+        let candidates = judging.kept.len();
+        let stores: Vec<PreparedStore> =
+            (0..candidates).map(|_| PreparedStore::default()).collect();
+        let alone: Vec<Option<Model>> =
+            judging.kept.iter().map(|it| public_alone(&it.problem, &it.plan.method)).collect();
+        let loaded: Vec<&Loaded> = job.datasets.iter().map(AsRef::as_ref).collect();
+        let mut repeating = spender.repeating()?;
+        let mut best: Option<Best> = None;
+        loop {
+            let candidate = spender.one_of(candidates);
+            let own = &self.own[candidate];
+            let Some(mut repeat) = repeating.next(own)? else { break };
+            let kept = &judging.kept[candidate];
+            training.name.clone_from(&kept.plan.name);
+            let plan = kept.plan.resolved(&job.workspace);
+            let assembly = assemble(&job.session, &plan, &loaded, &stores[candidate])?;
+            let mut run = assembly.prepared.start(assembly.private, own)?;
+            if !run.drive_with(&mut repeat, training)? {
+                return Ok(None);
+            }
+            let model = run.finish()?;
+            let label = |raw| kept.preparation.label_from_prediction(raw);
+            let scene = Scene {
+                public_alone: alone[candidate].as_ref(),
+                public_holdout: Some(&kept.public_holdout),
+                classes: &kept.problem.shape.classes,
+                label: &label,
+            };
+            let told = self.scoring.draw(&kept.holdout, model.get(), &scene, &mut repeat)?;
+            let told = told.into_inner();
+            let better = |best: &Best| told.error.value.total_cmp(&best.told.error.value).is_lt();
+            if best.as_ref().is_none_or(better) {
+                best = Some(Best { candidate, model, told });
+            }
+        }
+        Ok(best.map(|best| best.against_public_data(judging, &alone)))
+    }
+}
+
+impl Best {
+    /// Public data alone win where the best model is no better.
+    fn against_public_data(self, judging: &Judging, alone: &[Option<Model>]) -> Decision {
+        let Self { candidate, model, told } = self;
+        let names = judging.names();
+        let mut placed = vec![Placed { name: names[candidate].clone(), error: told.error }];
+        if let Some(error) = told.public_alone {
+            placed.push(Placed { name: PUBLIC_ALONE.to_owned(), error });
+        }
+        let public = told.public_alone.is_some_and(|error| error.value <= told.error.value);
+        match alone[candidate].as_ref().filter(|_| public) {
+            Some(public) => {
+                let model = model.map(|_| public.clone());
+                let (winner, of_plan) = (names.len() - 1, candidate);
+                Decision { winner, of_plan, model, placed, told: told.of_public_data() }
+            }
+            None => Decision { winner: candidate, of_plan: candidate, model, placed, told },
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What an interface asks of the desk, and what it is told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::data::DatasetDefinition;
+use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
+use crate::engine::control::Control;
+use crate::engine::job::{Moment, Summary};
+use crate::engine::lookup::{Digest, Listing, Rows, Schema};
+use crate::engine::preview::Preview;
+use crate::engine::ranking::{Manner, RankingMoment, RankingSummary};
+use crate::engine::rehearse;
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
+use crate::privacy::{CuratorOnly, Target, Watch};
+use crate::session::dataset::{ColumnKind, Loaded};
+use crate::session::family::Divider;
+use crate::session::{ArchivedRun, PlanDefinition, Session, State};
+
+pub type JobId = u64;
+
+/// What an interface may ask for.
+#[derive(Debug)]
+pub enum Request {
+    OpenSession(PathBuf),
+    /// Unless the file holds something else than the session that is `known`.
+    SaveSession {
+        session: Session,
+        path: PathBuf,
+        known: Option<Box<Session>>,
+        /// Ledger and runs of the workspace go where the session goes.
+        moves: bool,
+    },
+    /// Read (again) what the session says under this name.
+    Load(DatasetDefinition),
+    /// The session has no dataset of this name any more.
+    Forget(String),
+    /// Stop waiting for a dataset that is being read.
+    CancelLoad(String),
+    /// Columns of a file, before it becomes a dataset.
+    Inspect(String),
+    /// The columns by which a dataset can be split, with their values.
+    Dividers {
+        dataset: String,
+        watch: Watch,
+    },
+    /// What lies in a directory; relative to the data of the workspace.
+    Browse(PathBuf),
+    /// Columns of a file, as far as they are quickly read, and its first cells where they
+    /// are public or somebody looks. Only the newest of several waiting is answered.
+    Glance {
+        file: PathBuf,
+        look: Option<Watch>,
+    },
+    /// Rows of a private dataset, for the curator's eyes.
+    Peek {
+        dataset: String,
+        watch: Watch,
+    },
+    /// The runs of the workspace.
+    Archive,
+    TagRun {
+        run: RunId,
+        tag: String,
+    },
+    DeleteRun(RunId),
+    /// Write what the interface shows to a file, relative to the workspace.
+    Export {
+        path: PathBuf,
+        text: String,
+    },
+    /// What a private dataset has spent, for those who may ask.
+    Certify {
+        account: AccountId,
+        path: PathBuf,
+    },
+    /// Where the user was, for the next time.
+    Remember(State),
+    /// What would this plan cost? Only the newest of several waiting is answered.
+    Preview {
+        session: Session,
+        plan: PlanDefinition,
+    },
+    Ledger,
+    /// Budget of a loaded private dataset.
+    SetBudget {
+        dataset: String,
+        budget: Budget,
+    },
+    AcceptUnknownPast(AccountId),
+    AbandonRun(RunId),
+    RepairLedger,
+    Launch {
+        id: JobId,
+        session: Session,
+        plan: PlanDefinition,
+        watch: Watch,
+        control: Control,
+    },
+    /// What would it cost to let private records choose among these plans?
+    OfferChoice {
+        session: Session,
+        plans: Vec<PlanDefinition>,
+        target: Target,
+    },
+    /// Let private records choose among them.
+    Choose {
+        id: JobId,
+        session: Session,
+        plans: Vec<PlanDefinition>,
+        target: Target,
+        control: Control,
+    },
+    /// Go on with a run whose program died.
+    Resume {
+        id: JobId,
+        run: RunId,
+        watch: Watch,
+        control: Control,
+    },
+    /// Write what a run's model says about the rows of a file.
+    Predict {
+        run: RunId,
+        data: PathBuf,
+        output: PathBuf,
+    },
+    /// Gather the results of a sweep and settle its runs.
+    Collect(PathBuf),
+    /// A page about these runs, without exact numbers.
+    Report {
+        runs: Vec<RunId>,
+        path: PathBuf,
+    },
+    /// Let public data play the private role for this plan.
+    Rehearse {
+        id: JobId,
+        session: Session,
+        plan: PlanDefinition,
+        stop: Arc<AtomicBool>,
+    },
+    /// Put the public datasets in order.
+    Rank {
+        id: JobId,
+        session: Session,
+        watch: Watch,
+        control: Control,
+        manner: Manner,
+    },
+}
+
+/// The columns by which a dataset can be split.
+#[derive(Debug)]
+pub enum Dividers {
+    Public(Vec<Divider>),
+    Exact(CuratorOnly<Vec<Divider>>),
+}
+
+/// What an interface is told.
+#[derive(Debug)]
+pub enum Report {
+    SessionOpened {
+        session: Box<Session>,
+        path: PathBuf,
+    },
+    SessionSaved {
+        session: Box<Session>,
+        path: PathBuf,
+    },
+    /// The file holds another session: what would be overwritten.
+    SessionClash {
+        session: Box<Session>,
+        path: PathBuf,
+        differences: Vec<String>,
+    },
+    /// Whether rows of a private dataset stand in this public one: its name.
+    Compared {
+        dataset: String,
+        private: Option<String>,
+    },
+    /// How far the reading of a dataset is.
+    Reading {
+        name: String,
+        bytes: u64,
+        of: u64,
+    },
+    Loaded {
+        loaded: Arc<Loaded>,
+        account: Option<AccountId>,
+    },
+    LoadFailed {
+        name: String,
+        error: Error,
+    },
+    /// A definition to start from.
+    Inspected {
+        definition: Box<DatasetDefinition>,
+        columns: Vec<ColumnKind>,
+    },
+    /// The columns by which a dataset can be split; `None` under a sealed watch.
+    Dividers {
+        dataset: String,
+        columns: Option<Dividers>,
+    },
+    Listing(Listing),
+    Glance {
+        file: PathBuf,
+        schema: Result<Schema>,
+    },
+    Peeked {
+        dataset: String,
+        rows: Option<CuratorOnly<Rows>>,
+    },
+    Archive(Vec<ArchivedRun>),
+    Preview(Box<Result<Preview>>),
+    ChoiceOffered(Box<Result<Offer>>),
+    /// The ledger, and what each account adds up to.
+    Ledger(Book, Vec<Digest>),
+    Job {
+        id: JobId,
+        news: News,
+    },
+    Rank {
+        id: JobId,
+        news: RankNews,
+    },
+    Rehearsal {
+        id: JobId,
+        news: RehearsalNews,
+    },
+    Trouble(Error),
+    /// Something worth a line on the screen.
+    Remark(String),
+}
+
+#[derive(Debug)]
+pub enum News {
+    Moment(Moment),
+    Ended(Box<Result<Summary>>),
+    /// Of a choice among plans.
+    Choosing(ChoiceMoment),
+    Chosen(Box<Result<Chosen>>),
+}
+
+#[derive(Debug)]
+pub enum RehearsalNews {
+    Progressed(Box<rehearse::Progress>),
+    Ended(Box<Result<rehearse::Progress>>),
+}
+
+#[derive(Debug)]
+pub enum RankNews {
+    Moment(RankingMoment),
+    Ended(Box<Result<RankingSummary>>),
+}

@@ -1,0 +1,59 @@
+//! A release that is no run: granted, drawn and settled at once.
+
+use super::job::{new_run_id, open_budget};
+use crate::error::Result;
+use crate::privacy::accountant::Composition;
+use crate::privacy::ledger::{AccountId, Budget, Grant, Outcome, RunId};
+use crate::privacy::mechanism::NoiseGenerator;
+use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target};
+use crate::session::{Loaded, Workspace};
+
+/// Who wants it, and from which records.
+pub(super) struct Order<'a> {
+    pub workspace: &'a Workspace,
+    pub private: &'a Loaded,
+    /// Opens an account that has none.
+    pub budget: Option<Budget>,
+    /// What the ledger calls it.
+    pub method: &'static str,
+    pub target: Target,
+}
+
+/// What was released, and what it cost.
+pub(super) struct Paid<T> {
+    pub value: T,
+    pub run: RunId,
+    pub account: AccountId,
+    pub drawn: Vec<Event>,
+    pub guarantee: Guarantee,
+}
+
+impl Order<'_> {
+    /// Has the ledger grant the whole of it, draws, and settles what was drawn.
+    pub fn pay<T>(
+        &self,
+        calibrated: &Calibrated,
+        draw: impl FnOnce(&mut Spender) -> Result<T>,
+    ) -> Result<Paid<T>> {
+        let mut ledger = self.workspace.ledger()?;
+        let account = self.private.register(&mut ledger)?;
+        open_budget(&mut ledger, &account, self.budget.as_ref())?;
+        let run = new_run_id(self.method);
+        ledger.grant(Grant {
+            run: run.clone(),
+            account: account.clone(),
+            method: self.method.to_owned(),
+            target: self.target,
+            events: calibrated.events.clone(),
+            allow_large_delta: false,
+            noise: NoiseSource::Secret,
+        })?;
+        let generator = NoiseGenerator::from_os()?;
+        let mut spender = Spender::new(ledger, run.clone(), calibrated, generator)?;
+        let value = draw(&mut spender);
+        let drawn = spender.drawn();
+        spender.settle(if value.is_ok() { Outcome::Finished } else { Outcome::Failed }, false)?;
+        let guarantee = Composition::of_run(&drawn, &calibrated.events, self.target.delta)?;
+        Ok(Paid { value: value?, run, account, drawn, guarantee })
+    }
+}

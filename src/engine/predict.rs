@@ -1,0 +1,27 @@
+//! What a run's model says about the rows of a file, written to another.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::data::read::{self, Reading, Unwatched};
+use crate::data::write;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::session::SavedModel;
+use crate::session::prediction::predict;
+
+/// Writes the predictions; returns how many rows there are. A file that is there stays.
+pub fn write_predictions(run: &Path, data: &Path, output: &Path) -> Result<usize> {
+    let format = write::Format::of(output)?;
+    if output.exists() {
+        return Err(Error::usage("it is there already")
+            .at(output.display().to_string())
+            .cure("choose another name"));
+    }
+    let model = SavedModel::open(run)?;
+    let table = read::read(data, &Reading::Plain, &mut Unwatched)?;
+    let table = model.under_its_names(table, &BTreeMap::new())?;
+    let predictions = predict(&model, &table, &mut |_| {})?;
+    files::write_private(output, &write::bytes(format, &predictions.columns())?)?;
+    Ok(predictions.rows)
+}

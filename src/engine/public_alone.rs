@@ -1,0 +1,89 @@
+//! What public data alone answer: what every private model is compared with.
+
+use std::borrow::Cow;
+
+use crate::adapt::Problem;
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
+use crate::adapt::labelled::public_shape;
+use crate::data::{Classes, Dataset};
+use crate::model::Model;
+
+/// Trees are taught from at most so many numbers, which takes about a second; a regular part of
+/// the records stands for more of them.
+const MOST_NUMBERS: usize = 200_000;
+
+/// Of wider records, and for more than two classes (images, mostly), a line is the comparison.
+const MOST_FEATURES_OF_TREES: usize = 200;
+
+/// Beyond so many features a linear model takes longer than the comparison is worth.
+pub(super) const MOST_FEATURES: usize = 3_000;
+
+/// The best predictor that public data give within a second or so: a mixture of lines and trees,
+/// or a line where trees take longer. `None` where the public records lack the private label, and
+/// where it would take too long. A run of `method` may have taught them all already.
+pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
+    let public = &problem.public;
+    if !is_comparable(problem) {
+        return None;
+    }
+    let taught = method.starts_with("public_shape");
+    let narrow = public.dimension() <= MOST_FEATURES_OF_TREES && problem.shape.classes.len() <= 2;
+    if !taught && !narrow {
+        return reference(public, DEFAULT_RIDGE).ok();
+    }
+    let most = (MOST_NUMBERS / public.dimension().max(1)).max(1000);
+    let problem = if taught || public.len() <= most {
+        Cow::Borrowed(problem)
+    } else {
+        let public = every(public, public.len().div_ceil(most)).into();
+        Cow::Owned(Problem { public, ..problem.clone() })
+    };
+    public_shape::public_model(&problem).ok()
+}
+
+/// Whether public data alone can be compared with private models.
+pub(super) fn is_comparable(problem: &Problem) -> bool {
+    let public = &problem.public;
+    let labelled = match &public.classes {
+        Some(classes) => classes.names == problem.shape.classes,
+        None => public.target.is_some() && problem.shape.classes.is_empty(),
+    };
+    labelled && public.dimension() <= MOST_FEATURES
+}
+
+/// Every k-th record.
+fn every(data: &Dataset, k: usize) -> Dataset {
+    let places: Vec<usize> = (0..data.len()).step_by(k).collect();
+    Dataset {
+        features: data.features.select_columns(&places),
+        target: data.target.as_ref().map(|target| places.iter().map(|&i| target[i]).collect()),
+        classes: data.classes.as_ref().map(|classes| Classes {
+            of: places.iter().map(|&i| classes.of[i]).collect(),
+            names: classes.names.clone(),
+        }),
+        ..data.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::example;
+
+    #[test]
+    fn every_third_record_keeps_its_label() {
+        let (_, public, _) = example::shifted(3, 40, 50, 1);
+        let some = every(&public, 3);
+        assert_eq!((some.len(), some.features.ncols()), (14, 14));
+        assert_eq!(some.target.as_ref().unwrap()[2], public.target.as_ref().unwrap()[6]);
+        assert_eq!(some.features.column(2), public.features.column(6));
+    }
+
+    #[test]
+    fn without_the_private_label_there_is_nothing_to_compare_with() {
+        let (shape, mut public, _) = example::shifted(3, 40, 50, 1);
+        assert!(public_alone(&example::problem(&shape, &public), "target_only").is_some());
+        public.target = None;
+        assert!(public_alone(&example::problem(&shape, &public), "target_only").is_none());
+    }
+}

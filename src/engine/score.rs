@@ -1,0 +1,220 @@
+//! `halflight score`: how good an archived model is on private records, released and charged to
+//! their account.
+
+use super::assembly::assemble;
+use super::order::Order;
+use super::prepared::PreparedStore;
+use super::public_alone::{is_comparable, public_alone};
+use crate::data::{Dataset, Role, Table};
+use crate::error::{Error, Result};
+use crate::evaluation::scoring::{Scene, Scoring};
+use crate::evaluation::{Evaluation, Pay, Scored};
+use crate::privacy::accountant::calibrate;
+use crate::privacy::ledger::{AccountId, RunId};
+use crate::privacy::{Allotment, Event, Guarantee, Private, Released, Target};
+use crate::session::certificate::Certificate;
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
+use std::collections::HashSet;
+use std::path::Path;
+
+pub(super) const METHOD: &str = "score";
+
+/// The guarantee is pure: this is only a number for the ledger.
+const DELTA: f64 = 1e-12;
+
+/// A score that was released.
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub dataset: String,
+    pub score: Released<Scored>,
+    pub guarantee: Guarantee,
+    pub mechanisms: Vec<Event>,
+    pub account: AccountId,
+    pub run: RunId,
+}
+
+/// Which records score the model.
+pub struct Records<'a> {
+    /// Of this session in its workspace.
+    pub session: &'a Session,
+    pub workspace: &'a Workspace,
+    /// All records of this private dataset; without it, those that the only plan of the session
+    /// held out of training.
+    pub dataset: Option<&'a str>,
+}
+
+/// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
+/// Laplace noise of ε.
+pub fn score(directory: &Path, records: &Records, epsilon: f64, asked: Evaluation) -> Result<Told> {
+    let model = SavedModel::open(directory)?;
+    let folder = model.path.parent().unwrap_or(directory).to_path_buf();
+    let asked = Evaluation { pay: Pay::Epsilon(epsilon), ..asked };
+    if let Some(name) = records.dataset {
+        return of_dataset(&model, &folder, records, name, asked);
+    }
+    refuse_early_training(&folder)?;
+    of_holdout(&model, records, asked)
+}
+
+impl Records<'_> {
+    fn release(
+        &self,
+        private: &Loaded,
+        scoring: &Scoring,
+        holdout: &Private<Dataset>,
+        model: &SavedModel,
+        scene: &Scene,
+    ) -> Result<Told> {
+        let Pay::Epsilon(epsilon) = scoring.asked.pay else {
+            return Err(Error::refused("a score by itself is paid for by an ε of its own"));
+        };
+        let target = Target { epsilon, delta: DELTA };
+        let calibrated = calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?;
+        let name = private.definition.name.clone();
+        let budget = self.session.budgets.get(&name).copied();
+        let order = Order { workspace: self.workspace, private, budget, method: METHOD, target };
+        let paid = order
+            .pay(&calibrated, |spender| scoring.draw(holdout, &model.model, scene, spender))?;
+        Ok(Told {
+            dataset: name,
+            score: paid.value,
+            guarantee: paid.guarantee,
+            mechanisms: paid.drawn,
+            account: paid.account,
+            run: paid.run,
+        })
+    }
+}
+
+/// By the records that the model's own run held out.
+fn of_holdout(model: &SavedModel, records: &Records, asked: Evaluation) -> Result<Told> {
+    let [plan] = records.session.plans.as_slice() else {
+        return Err(Error::usage("which records are meant is not said")
+            .cure("name a run directory, or a session and a dataset of it"));
+    };
+    let plan = plan.resolved(records.workspace);
+    let loaded = records.session.datasets.iter();
+    let loaded: Vec<Loaded> =
+        loaded.map(|it| dataset::load(it, records.workspace)).collect::<Result<_>>()?;
+    let loaded: Vec<&Loaded> = loaded.iter().collect();
+    let store = PreparedStore::default();
+    // The score has its own release here.
+    let plain = PlanDefinition { evaluation: None, ..plan.clone() };
+    let private = loaded.iter().find(|it| it.definition.name == plan.private);
+    let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
+    let assembly = assemble(records.session, &plain, &loaded, &store)?;
+    if model.preparation != assembly.preparation {
+        return Err(Error::refused("the public data have changed since the model was trained")
+            .at(model.path.display().to_string())
+            .cure("bring them back, or score the model on a dataset: --dataset"));
+    }
+    let holdout = assembly.private_holdout.as_ref().ok_or_else(|| {
+        let what = if plan.holdout == 0.0 {
+            "the run held no record out".to_owned()
+        } else {
+            format!("'{}' has no label column", plan.private)
+        };
+        Error::usage(what).cure("score the model on a dataset that has one: --dataset")
+    })?;
+    let classes = &assembly.problem.shape.classes;
+    let comparable = is_comparable(&assembly.problem);
+    let alone = public_alone(&assembly.problem, &plan.method);
+    let rows = Table::holdout_rows(private.rows, plan.holdout);
+    let scoring = Scoring::of(asked, &private.definition, rows, classes.len(), comparable)?;
+    let label = |raw: f64| model.preparation.label_from_prediction(raw);
+    let scene = Scene {
+        public_alone: alone.as_ref(),
+        public_holdout: Some(&assembly.public_holdout),
+        classes,
+        label: &label,
+    };
+    records.release(private, &scoring, holdout, model, &scene)
+}
+
+/// By all records of another private dataset.
+fn of_dataset(
+    model: &SavedModel,
+    folder: &Path,
+    records: &Records,
+    name: &str,
+    asked: Evaluation,
+) -> Result<Told> {
+    let definition = records.session.dataset(name)?;
+    if definition.role == Role::Public {
+        return Err(Error::usage(format!("'{name}' is public: a score on it needs no noise"))
+            .cure("use `halflight predict MODEL DATA --score --public`"));
+    }
+    let private = dataset::load(definition, records.workspace)?;
+    refuse_training_records(&private, folder, records.workspace)?;
+    let preparation = model.preparation.under(definition);
+    let rows: Vec<usize> = (0..private.rows).collect();
+    let holdout = private.private()?.try_map(|table| {
+        preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")
+    })?;
+    let classes = preparation.class_names();
+    let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)?;
+    let label = |raw: f64| preparation.label_from_prediction(raw);
+    let scene = Scene { public_alone: None, public_holdout: None, classes, label: &label };
+    records.release(&private, &scoring, &holdout, model, &scene)
+}
+
+/// What a run held out may have trained the model that it started from.
+fn refuse_early_training(folder: &Path) -> Result<()> {
+    let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
+    let own = certificate.of_this_run.is_some()
+        || certificate
+            .start
+            .iter()
+            .flat_map(|start| &start.runs)
+            .any(|run| run.account == certificate.account);
+    if !own {
+        return Ok(());
+    }
+    Err(Error::refused(
+        "its training started from a model of the same private data, so no record is held out of \
+         it for certain",
+    )
+    .cure("score it on another private dataset: a session and --dataset"))
+}
+
+/// A model answers for records that it was trained on better than for others.
+fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspace) -> Result<()> {
+    let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
+    let Some(record) = &private.record else { return Ok(()) };
+    let book = workspace.book()?;
+    let Some(account) = book.find(record) else { return Ok(()) };
+    let starts = certificate.start.iter().flat_map(|start| &start.runs);
+    let mut trained = starts.map(|run| &run.account).chain([&certificate.account]);
+    if !trained.any(|id| *id == account.id || account.former.contains(id)) {
+        return Ok(());
+    }
+    // One account holds whatever comes from the same files; the rows may be others.
+    if certificate.start.is_none() && has_other_rows(private, folder) == Some(true) {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "the model was trained on records of '{}', so a score on all of them would flatter it",
+        private.definition.name
+    ))
+    .cure("score it on what its run held out: leave the session and --dataset away"))
+}
+
+/// Whether no row is one of those that the run in `folder` had; `None` where that cannot be told.
+fn has_other_rows(private: &Loaded, folder: &Path) -> Option<bool> {
+    let session = Session::open(&folder.join("run.ron")).ok()?;
+    let theirs = session.dataset(&session.plans.first()?.private).ok()?;
+    let theirs = dataset::load(theirs, &Workspace::of(folder).ok()?).ok()?;
+    let sketches =
+        private.record.as_ref()?.sketch.as_ref().zip(theirs.record.as_ref()?.sketch.as_ref());
+    let alike = sketches.and_then(|(one, other)| one.overlap(other)).is_some_and(|it| it.shared);
+    let apart = theirs.private().ok()?.try_map(|trained| {
+        let known: HashSet<_> = trained.provenance().collect();
+        private.private()?.try_map(|rows| {
+            if rows.provenance().any(|row| known.contains(&row)) {
+                return Err(Error::refused("the two have rows in common"));
+            }
+            Ok(())
+        })
+    });
+    Some(apart.is_ok() && !alike)
+}

@@ -1,0 +1,249 @@
+//! Intervals that hold 95 of 100 times: over which records were held out, and over the noise.
+//!
+//! A count of wrong answers among n records is binomial, W ~ B(n, p), and Y = W + noise is
+//! released. The interval holds every p under which Y would not be among the 2.5 % smallest or
+//! largest values: P(Y ≤ y | p) and P(Y ≥ y | p) are computed exactly, so it holds the true p in
+//! 95 % of releases, up to the small steps that a count with little noise makes.
+//!
+//! Of one model that was chosen among several, by the same records, each interval holds more often:
+//! so often that all of them together hold 95 of 100 times ([`outside`]).
+//!
+//! A mean of losses is taken for normal around the true one, with the variance that was released
+//! beside it, and the noise is added.
+
+use super::law::Law;
+use super::score::Score;
+use crate::numeric::special::{least, normal_tails};
+use crate::numeric::student::two_sided;
+
+/// How often the truth may lie beyond either end of an interval, of one model among so many.
+pub fn outside(models: usize) -> f64 {
+    0.025 / models.max(1) as f64
+}
+
+/// Φ⁻¹(1 − tail).
+fn normal(tail: f64) -> f64 {
+    least(0.0, 40.0, |z| normal_tails(z).1 <= tail).unwrap_or(40.0)
+}
+
+/// P(B(n, p) + noise ≥ y).
+fn above(y: f64, trials: usize, p: f64, law: &Law) -> f64 {
+    weighted(trials, p, |wrong| law.above(y - wrong))
+}
+
+/// P(B(n, p) + noise ≤ y).
+fn below(y: f64, trials: usize, p: f64, law: &Law) -> f64 {
+    weighted(trials, p, |wrong| law.above(wrong - y))
+}
+
+/// Σ P(B(n, p) = w)·value(w), from the likeliest w outwards.
+fn weighted(trials: usize, p: f64, value: impl Fn(f64) -> f64) -> f64 {
+    if p <= 0.0 {
+        return value(0.0);
+    }
+    if p >= 1.0 {
+        return value(trials as f64);
+    }
+    let mode = (((trials + 1) as f64 * p) as usize).min(trials);
+    let odds = p / (1.0 - p);
+    let (mut mass, mut sum) = (1.0, value(mode as f64));
+    let mut weight = 1.0;
+    for wrong in mode + 1..=trials {
+        weight *= odds * (trials - wrong + 1) as f64 / wrong as f64;
+        if weight < 1e-17 {
+            break;
+        }
+        mass += weight;
+        sum += weight * value(wrong as f64);
+    }
+    weight = 1.0;
+    for wrong in (0..mode).rev() {
+        weight *= (wrong + 1) as f64 / (odds * (trials - wrong) as f64);
+        if weight < 1e-17 {
+            break;
+        }
+        mass += weight;
+        sum += weight * value(wrong as f64);
+    }
+    sum / mass
+}
+
+/// The last place of a condition that is true from `inside` on, towards `end`.
+fn last(inside: f64, end: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    if holds(end) {
+        return end;
+    }
+    let (mut inside, mut outside) = (inside, end);
+    for _ in 0..45 {
+        let middle = 0.5 * (inside + outside);
+        if holds(middle) { inside = middle } else { outside = middle }
+    }
+    0.5 * (inside + outside)
+}
+
+/// Of a noisy count among so many records.
+pub fn share(count: f64, records: usize, law: &Law, tail: f64) -> Score {
+    ratio(count, records as f64, records, |_| *law, tail)
+}
+
+/// Of a noisy count among noisily many records, at most `most`. `law` is that of the noise of
+/// count − p·records.
+pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, tail: f64) -> Score {
+    let among = records.clamp(1.0, most.max(1) as f64);
+    let trials = among.round() as usize;
+    let value = (count / among).clamp(0.0, 1.0);
+    // As if of exactly so many records.
+    let seen = |p: f64| count + p * (trials as f64 - records);
+    let high = |p: f64| below(seen(p), trials, p, &law(p)) > tail;
+    let low = |p: f64| above(seen(p), trials, p, &law(p)) > tail;
+    // Less than none, even for noise: what no wrong answer at all would leave open.
+    let silent = 1.0 - tail.powf(1.0 / trials as f64);
+    let (low, high) = match (low(value), high(value)) {
+        (true, true) => (last(value, 0.0, low), last(value, 1.0, high)),
+        (_, false) => (0.0, silent),
+        (false, _) => (1.0 - silent, 1.0),
+    };
+    Score { value, low, high }
+}
+
+/// Of the sum of so many records' values, each with this variance.
+pub fn mean(sum: f64, records: f64, variance: f64, law: &Law, tail: f64) -> Score {
+    let records = records.max(1.0);
+    let freedom = (records as usize).saturating_sub(1).max(1);
+    let few = two_sided(1.0 - 2.0 * tail, freedom) / normal(tail);
+    let half = quantile((records * variance.max(0.0)).sqrt() * few, law, tail);
+    Score { value: sum / records, low: (sum - half) / records, high: (sum + half) / records }
+}
+
+/// What normal spread and noise together pass with this chance.
+pub fn quantile(spread: f64, law: &Law, tail: f64) -> f64 {
+    if let Law::Gaussian { sd } = law {
+        return normal(tail) * spread.hypot(*sd);
+    }
+    const NODES: i32 = 200;
+    let weights = (-NODES..=NODES).map(|node| {
+        let z = f64::from(node) * 8.0 / f64::from(NODES);
+        (z, (-0.5 * z * z).exp())
+    });
+    let weights: Vec<(f64, f64)> = weights.collect();
+    let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    let beyond = |q: f64| {
+        let parts = weights.iter().map(|(z, weight)| weight * law.above(q - spread * z));
+        parts.sum::<f64>() / total
+    };
+    let far = 10.0 * (spread + law.sd());
+    least(0.0, far, |q| beyond(q) <= tail).unwrap_or(far)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::ChaCha20Rng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    const TAIL: f64 = 0.025;
+
+    /// One of the law.
+    fn noise(law: &Law, draw: &mut ChaCha20Rng) -> f64 {
+        match *law {
+            Law::Gaussian { sd } => {
+                let (u, v): (f64, f64) = (draw.random(), draw.random());
+                sd * (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+            }
+            Law::Laplace { scale, terms } => {
+                let one = |draw: &mut ChaCha20Rng| -(1.0 - draw.random::<f64>()).ln();
+                (0..terms).map(|_| scale * (one(draw) - one(draw))).sum()
+            }
+        }
+    }
+
+    fn binomial(n: usize, p: f64, draw: &mut ChaCha20Rng) -> f64 {
+        (0..n).filter(|_| draw.random::<f64>() < p).count() as f64
+    }
+
+    /// The shares of releases whose interval holds the truth.
+    fn covered(releases: usize, mut release: impl FnMut(&mut ChaCha20Rng) -> bool) -> f64 {
+        let mut draw = ChaCha20Rng::seed_from_u64(7);
+        (0..releases).filter(|_| release(&mut draw)).count() as f64 / releases as f64
+    }
+
+    #[test]
+    fn intervals_of_shares_hold_the_truth_in_95_of_100_releases() {
+        for records in [50, 400, 3000] {
+            for epsilon in [0.05, 0.5, 5.0] {
+                for p in [0.01, 0.1, 0.5] {
+                    for law in [
+                        Law::Laplace { scale: 1.0 / epsilon, terms: 1 },
+                        Law::Gaussian { sd: 3.7 / epsilon },
+                    ] {
+                        let found = covered(600, |draw| {
+                            let count = binomial(records, p, draw) + noise(&law, draw);
+                            share(count, records, &law, TAIL).holds(p)
+                        });
+                        // Three standard deviations of 600 releases, and what is safe.
+                        assert!(found >= 0.923, "{records} {epsilon} {p} {law:?}: {found}");
+                        assert!(found <= 0.982, "{records} {epsilon} {p} {law:?}: {found}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_noise_they_are_the_exact_ones_of_the_binomial() {
+        // Clopper and Pearson for 9 of 40.
+        let none = Law::Gaussian { sd: 1e-9 };
+        let found = share(9.0, 40, &none, TAIL);
+        assert_eq!(found.value, 0.225);
+        // Half of the mass of the value itself is on either side.
+        assert!(
+            (found.low - 0.1087).abs() < 0.012 && (found.high - 0.3845).abs() < 0.012,
+            "{found:?}"
+        );
+        let nothing = share(0.0, 40, &none, TAIL);
+        assert!(nothing.low == 0.0 && nothing.high > 0.06 && nothing.high < 0.09, "{nothing:?}");
+        for count in [-1e6, 1e6] {
+            let odd = share(count, 40, &Law::Gaussian { sd: 3.0 }, TAIL);
+            assert!((0.0..=1.0).contains(&odd.low) && odd.low < odd.high, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_means_hold_the_truth_too() {
+        for (records, scale) in [(50_usize, 0.5), (50, 8.0), (1000, 2.0), (1000, 30.0)] {
+            for law in [Law::Laplace { scale, terms: 1 }, Law::Gaussian { sd: scale }] {
+                let found = covered(1000, |draw| {
+                    // Skewed, as losses are: the square of a uniform number, mean 1/3.
+                    let values: Vec<f64> =
+                        (0..records).map(|_| draw.random::<f64>().powi(2)).collect();
+                    let sum: f64 = values.iter().sum();
+                    let mean_of = sum / records as f64;
+                    let squares: f64 = values.iter().map(|x| (x - mean_of).powi(2)).sum();
+                    let variance = squares / records as f64;
+                    mean(sum + noise(&law, draw), records as f64, variance, &law, TAIL)
+                        .holds(1.0 / 3.0)
+                });
+                assert!((0.93..=0.972).contains(&found), "{records} {law:?}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_among_noisily_many_records_hold_the_truth() {
+        for (rows, usable, sd) in
+            [(60, 50, 2.0), (400, 380, 10.0), (400, 90, 3.0), (3000, 2000, 30.0)]
+        {
+            for p in [0.03, 0.2, 0.5] {
+                let law = |p: f64| Law::Gaussian { sd: sd * (1.0 + p * p).sqrt() };
+                let each = Law::Gaussian { sd };
+                let found = covered(800, |draw| {
+                    let count = binomial(usable, p, draw) + noise(&each, draw);
+                    let records = usable as f64 + noise(&each, draw);
+                    ratio(count, records, rows, law, TAIL).holds(p)
+                });
+                assert!((0.925..=0.99).contains(&found), "{rows} {usable} {sd} {p}: {found}");
+            }
+        }
+    }
+}

@@ -1,0 +1,517 @@
+//! What a released tally says about a model.
+
+use serde::{Deserialize, Serialize};
+
+use super::definition::Loss;
+use super::interval;
+use super::law::Law;
+use super::tally::{BINS, Kind, Tally};
+
+/// A released number with an interval that holds the truth 95 of 100 times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Score {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Score {
+    pub fn holds(&self, truth: f64) -> bool {
+        (self.low..=self.high).contains(&truth)
+    }
+
+    fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self { value: change(self.value), low: change(self.low), high: change(self.high) }
+    }
+
+    fn within(self, low: f64, high: f64) -> Self {
+        self.map(|it| it.clamp(low, high))
+    }
+}
+
+/// The share of wrong answers among the records of one class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassScore {
+    pub class: String,
+    /// About how many held-out records it has.
+    pub records: f64,
+    /// `None` where hardly any record has the class.
+    pub wrong: Option<Score>,
+}
+
+/// Everything that is told about a model on held-out private records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scored {
+    /// Held-out rows.
+    pub records: usize,
+    /// About how many of them could be used, where gaps count for themselves; without it, a row
+    /// that cannot be used counts as wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable: Option<f64>,
+    /// Of numbers; without it the error is the share of wrong answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Larger errors count as this much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_error: Option<f64>,
+    /// The error of the model.
+    pub error: Score,
+    /// That of public data alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_alone: Option<Score>,
+    /// The first minus the second; of losses that are squared, before the root is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Score>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassScore>,
+    /// The chance that of two records, one of each class, the right one gets the larger
+    /// probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auc: Option<Score>,
+}
+
+/// A class of fewer records has no share that could be told.
+const FEW: f64 = 3.0;
+
+/// Released counts and how to read them.
+struct Cells<'a> {
+    tally: &'a Tally,
+    counts: Vec<f64>,
+    scale: f64,
+}
+
+impl Cells<'_> {
+    /// Number, class, outcome of the model, and whether public data alone are wrong, of every
+    /// cell of usable rows.
+    fn cells(&self) -> impl Iterator<Item = (usize, usize, usize, bool)> {
+        let tally = self.tally;
+        let model = if matches!(tally.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
+        let public = if tally.compared { 2 } else { 1 };
+        let cells = tally.numbers() - usize::from(tally.counts_gaps());
+        (0..cells).map(move |cell| {
+            (cell, cell / (model * public), cell / public % model, cell % public == 1)
+        })
+    }
+
+    /// 1 for the cells that count, 0 for the others.
+    fn factors(&self, counts: impl Fn(usize, usize, bool) -> bool) -> Vec<f64> {
+        let mut factors = vec![0.0; self.counts.len()];
+        for (cell, class, outcome, public_wrong) in self.cells() {
+            factors[cell] = f64::from(u8::from(counts(class, outcome, public_wrong)));
+        }
+        factors
+    }
+
+    fn sum(&self, factors: &[f64]) -> f64 {
+        factors.iter().zip(&self.counts).map(|(factor, count)| factor * count).sum()
+    }
+
+    /// The noise of such a sum. All counts together are the number of rows, so what they miss of
+    /// it was taken from all alike.
+    fn law(&self, factors: &[f64]) -> Law {
+        let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+        let centred: Vec<f64> = factors.iter().map(|factor| factor - mean).collect();
+        Law::of(self.tally.laplace, self.scale, &centred)
+    }
+
+    fn tail(&self) -> f64 {
+        interval::outside(self.tally.models)
+    }
+
+    fn share(&self, counted: &[f64], among: &[f64]) -> Score {
+        let rows = self.tally.rows;
+        if among.iter().all(|factor| *factor == 1.0) {
+            return interval::share(self.sum(counted), rows, &self.law(counted), self.tail());
+        }
+        let law = |p| {
+            let both = counted.iter().zip(among).map(|(one, all)| one - p * all);
+            self.law(&both.collect::<Vec<_>>())
+        };
+        interval::ratio(self.sum(counted), self.sum(among), rows, law, self.tail())
+    }
+}
+
+impl Scored {
+    /// What a released vector says. `scale` is σ or b of its noise; `threshold` the first bin in
+    /// which the second class is the answer.
+    pub fn of(
+        tally: &Tally,
+        released: &[f64],
+        scale: f64,
+        classes: &[String],
+        (threshold, largest_error): (usize, Option<f64>),
+    ) -> Self {
+        match tally.kind {
+            Kind::Numbers { loss } => Self::of_numbers(tally, released, scale, loss, largest_error),
+            Kind::Classes { .. } => Self::of_classes(tally, released, scale, classes, threshold),
+        }
+    }
+
+    /// Without a comparison: nothing was there to compare with.
+    pub fn alone(self) -> Self {
+        Self { public_alone: None, difference: None, ..self }
+    }
+
+    /// What was told about public data alone. Of classes, and of probabilities, nothing was.
+    pub fn of_public_data(self) -> Self {
+        let error = self.public_alone.unwrap_or(self.error);
+        Self { error, classes: Vec::new(), auc: None, ..self.alone() }
+    }
+
+    fn nothing(tally: &Tally, error: Score) -> Self {
+        Self {
+            records: tally.rows,
+            usable: None,
+            loss: None,
+            largest_error: None,
+            error,
+            public_alone: None,
+            difference: None,
+            classes: Vec::new(),
+            auc: None,
+        }
+    }
+
+    fn of_numbers(
+        tally: &Tally,
+        released: &[f64],
+        scale: f64,
+        loss: Loss,
+        largest_error: Option<f64>,
+    ) -> Self {
+        let largest = largest_error.unwrap_or(1.0);
+        let usable = tally.counts_gaps().then(|| released[released.len() - 1]);
+        let records = usable.unwrap_or(tally.rows as f64).clamp(1.0, tally.rows as f64);
+        // Mean and variance of a pair of numbers; as much of the variance as noise may hide is
+        // added.
+        let moments = |part: usize| {
+            let mean = (released[2 * part] / records).clamp(0.0, 1.0);
+            let to_mean = 1.0 / (4.0 * tally.second() * records);
+            let hidden = Law::of(tally.laplace, scale, &[to_mean]).sd();
+            let variance = mean - released[2 * part + 1] * to_mean - mean * mean + hidden;
+            (mean, variance.clamp(0.0, mean * (1.0 - mean)))
+        };
+        // Where the number of records is noisy, it moves the mean as well.
+        let law = |weight: f64, mean: f64| {
+            let factors = if tally.counts_gaps() { vec![weight, mean] } else { vec![weight] };
+            Law::of(tally.laplace, scale, &factors)
+        };
+        let tail = interval::outside(tally.models);
+        let (mean, variance) = moments(0);
+        let mut error = interval::mean(released[0], records, variance, &law(1.0, mean), tail);
+        let (mut public_alone, mut difference) = (None, None);
+        if tally.compared {
+            let (half, spread) = moments(1);
+            let gap = 2.0 * half - 1.0;
+            let sum = 2.0 * released[2] - records;
+            let told = interval::mean(sum, records, 4.0 * spread, &law(2.0, gap), tail);
+            // At most as uncertain as both together.
+            let joined = (variance.sqrt() + (4.0 * spread).sqrt()).powi(2);
+            let both = law(5.0_f64.sqrt(), mean - gap);
+            let alone = interval::mean(released[0] - sum, records, joined, &both, tail);
+            public_alone = Some(alone.within(0.0, 1.0));
+            difference = Some(told.within(-1.0, 1.0));
+        }
+        error = error.within(0.0, 1.0);
+        let (size, squared) = match loss {
+            Loss::Absolute => (largest, false),
+            Loss::Squared => (largest * largest, true),
+        };
+        let units =
+            |score: Score| score.map(|it| if squared { (size * it).sqrt() } else { size * it });
+        Self {
+            usable,
+            loss: Some(loss),
+            largest_error,
+            public_alone: public_alone.map(units),
+            difference: difference.map(|it: Score| it.map(|it| size * it)),
+            ..Self::nothing(tally, units(error))
+        }
+    }
+
+    fn of_classes(
+        tally: &Tally,
+        released: &[f64],
+        scale: f64,
+        names: &[String],
+        threshold: usize,
+    ) -> Self {
+        let rows = tally.rows as f64;
+        if let [wrong] = released {
+            let law = Law::of(tally.laplace, scale, &[1.0]);
+            return Self::nothing(
+                tally,
+                interval::share(*wrong, tally.rows, &law, interval::outside(tally.models)),
+            );
+        }
+        let missing = (rows - released.iter().sum::<f64>()) / released.len() as f64;
+        let counts = released.iter().map(|count| count + missing).collect();
+        let Kind::Classes { classes, binned } = tally.kind else { unreachable!("counted cells") };
+        let cells = Cells { tally, counts, scale };
+        let wrong_in = |class: usize, outcome: usize| {
+            if binned { (outcome >= threshold) != (class == 1) } else { outcome == 1 }
+        };
+        let usable = cells.factors(|_, _, _| true);
+        let wrong = cells.factors(|class, outcome, _| wrong_in(class, outcome));
+        let mut scored = Self::nothing(tally, cells.share(&wrong, &usable));
+        let counted = tally.counts_gaps().then(|| cells.sum(&usable).clamp(0.0, rows));
+        scored.usable = counted.filter(|_| tally.expects_gaps);
+        if tally.compared {
+            let public = cells.factors(|_, _, public_wrong| public_wrong);
+            scored.public_alone = Some(cells.share(&public, &usable));
+            let gap: Vec<f64> = wrong.iter().zip(&public).map(|(one, other)| one - other).collect();
+            let records = counted.unwrap_or(rows).max(1.0);
+            let sum = cells.sum(&gap);
+            let either: Vec<f64> = gap.iter().map(|it| it.abs()).collect();
+            // As many as noise may hide are added.
+            let differ = cells.sum(&either) + cells.law(&either).sd();
+            let differ = differ.clamp(sum.abs().clamp(1.0, records), records) / records;
+            let variance = differ - (sum / records).powi(2);
+            let told = interval::mean(sum, records, variance, &cells.law(&gap), cells.tail());
+            scored.difference = Some(told.within(-1.0, 1.0));
+        }
+        for (class, name) in names.iter().enumerate().take(classes.unwrap_or(0)) {
+            let of_class = cells.factors(|other, _, _| other == class);
+            let wrong =
+                cells.factors(|other, outcome, _| other == class && wrong_in(class, outcome));
+            let records = cells.sum(&of_class);
+            let few = records < FEW.max(2.0 * cells.law(&of_class).sd());
+            let wrong = (!few).then(|| cells.share(&wrong, &of_class));
+            let records = records.clamp(0.0, rows);
+            scored.classes.push(ClassScore { class: name.clone(), records, wrong });
+        }
+        scored.auc = if binned { auc(&cells) } else { None };
+        scored
+    }
+}
+
+/// From the counts of both classes in every bin; the variance is DeLong's, and noise is added.
+fn auc(cells: &Cells) -> Option<Score> {
+    let mut counts = [[0.0; BINS]; 2];
+    for (cell, class, bin, _) in cells.cells() {
+        counts[class][bin] += cells.counts[cell];
+    }
+    let per_bin = if cells.tally.compared { 2.0 } else { 1.0 };
+    // Counts below 0 are noise.
+    let kept = counts.map(|bins: [f64; BINS]| bins.map(|count| count.max(0.0)));
+    let totals = kept.map(|bins| bins.iter().sum::<f64>());
+    let noise =
+        Law::of(cells.tally.laplace, cells.scale, &vec![1.0; (per_bin as usize) * BINS]).sd();
+    if totals.iter().any(|total| *total < FEW.max(noise)) {
+        return None;
+    }
+    // How many records of the other class a record in this bin beats.
+    let beaten = |own: usize, bin: usize| {
+        let other = &kept[1 - own];
+        let lower: f64 = other[..bin].iter().sum();
+        let upper: f64 = other[bin + 1..].iter().sum();
+        let share = if own == 1 { lower } else { upper } + 0.5 * other[bin];
+        share / totals[1 - own]
+    };
+    let value: f64 = (0..BINS).map(|bin| kept[1][bin] * beaten(1, bin)).sum::<f64>() / totals[1];
+    let (mut sampling, mut slopes) = (0.0, 0.0);
+    for own in 0..2 {
+        let spread = (0..BINS).map(|bin| kept[own][bin] * (beaten(own, bin) - value).powi(2));
+        sampling += spread.sum::<f64>() / totals[own] / (totals[own] - 1.0).max(1.0);
+        let slope = (0..BINS).map(|bin| ((beaten(own, bin) - value) / totals[own]).powi(2));
+        slopes += per_bin * slope.sum::<f64>();
+    }
+    let spread = if cells.tally.laplace { 2.0 } else { 1.0 };
+    let sd = (sampling + spread * slopes * cells.scale.powi(2)).sqrt();
+    let half = interval::quantile(sd, &Law::Gaussian { sd: 0.0 }, cells.tail());
+    Some(Score { value, low: value - half, high: value + half }.within(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::ChaCha20Rng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::tally::Answer;
+    use super::super::{Answers, Evaluation};
+    use super::*;
+
+    const RELEASES: usize = 400;
+
+    fn noisy(exact: Vec<f64>, scale: f64, laplace: bool, draw: &mut ChaCha20Rng) -> Vec<f64> {
+        let one = |draw: &mut ChaCha20Rng| -(1.0 - draw.random::<f64>()).ln();
+        let noise = |draw: &mut ChaCha20Rng| {
+            if laplace {
+                return one(draw) - one(draw);
+            }
+            (2.0 * one(draw)).sqrt() * (std::f64::consts::TAU * draw.random::<f64>()).cos()
+        };
+        exact.into_iter().map(|it| it + scale * noise(draw)).collect()
+    }
+
+    /// A record of two classes: the model is wrong with .25 or .1, public data alone more often,
+    /// and mostly about the same records. Probabilities of the second class rise with it.
+    fn answer(draw: &mut ChaCha20Rng) -> Answer {
+        let class = u32::from(draw.random::<f64>() < 0.3);
+        let wrong = draw.random::<f64>() < if class == 1 { 0.25 } else { 0.1 };
+        let public_wrong =
+            if wrong { draw.random::<f64>() < 0.7 } else { draw.random::<f64>() < 0.1 };
+        let high = (class == 1) != wrong;
+        let bin = if high { 5 + draw.random_range(0..4) } else { draw.random_range(0..5) };
+        Answer { class, wrong, bin, public_wrong }
+    }
+
+    /// How often each interval held the truth.
+    fn coverage(
+        tally: &Tally,
+        usable: usize,
+        scale: f64,
+        truth: &[(&str, f64)],
+    ) -> Vec<(String, f64, usize)> {
+        let mut draw = ChaCha20Rng::seed_from_u64(11);
+        let mut held: Vec<(String, f64, usize)> =
+            truth.iter().map(|(name, _)| ((*name).to_owned(), 0.0, 0)).collect();
+        let names = ["no".to_owned(), "yes".to_owned()];
+        for _ in 0..RELEASES {
+            let exact = match tally.kind {
+                Kind::Classes { .. } => {
+                    tally.count(&Answers::Classes((0..usable).map(|_| answer(&mut draw)).collect()))
+                }
+                Kind::Numbers { .. } => {
+                    let losses = (0..usable).map(|_| {
+                        let x = draw.random::<f64>().powi(2);
+                        (x, (0.6 * x + 0.4 * draw.random::<f64>()).min(1.0))
+                    });
+                    tally.count(&Answers::Numbers(losses.collect()))
+                }
+            };
+            let released = noisy(exact, scale, tally.laplace, &mut draw);
+            let scored = Scored::of(tally, &released, scale, &names, (5, None));
+            for ((name, truth), held) in truth.iter().zip(&mut held) {
+                let score = match *name {
+                    "error" => Some(scored.error),
+                    "public" => scored.public_alone,
+                    "difference" => scored.difference,
+                    "yes" => scored.classes.get(1).and_then(|class| class.wrong),
+                    _ => scored.auc,
+                };
+                if let Some(score) = score {
+                    held.2 += 1;
+                    held.1 += f64::from(u8::from(score.holds(*truth)));
+                }
+            }
+        }
+        for (_, held, told) in &mut held {
+            *held /= (*told).max(1) as f64;
+        }
+        held
+    }
+
+    fn classes((auc, per_class): (bool, bool), rows: usize, gaps: bool, laplace: bool) -> Tally {
+        let asked = Evaluation { per_class, auc, ..Evaluation::default() };
+        Tally::new(&asked, rows, 2, true, gaps, laplace)
+    }
+
+    #[test]
+    fn all_scores_of_classes_hold_the_truth() {
+        let error = 0.3 * 0.25 + 0.7 * 0.1;
+        let public = 0.7 * error + 0.1 * (1.0 - error);
+        let wrong = |class: f64| 0.25 * class + 0.1 * (1.0 - class);
+        let (yes, no) = (1.0 - wrong(1.0), 1.0 - wrong(0.0));
+        // Both in the right half, or one wrong; within a half, by chance.
+        let auc = yes * no + 0.5 * (yes * (1.0 - no) + (1.0 - yes) * no);
+        let truth = [
+            ("error", error),
+            ("public", public),
+            ("difference", error - public),
+            ("yes", 0.25),
+            ("auc", auc),
+        ];
+        for (rows, usable) in [(150, 150), (900, 900), (300, 260)] {
+            for laplace in [false, true] {
+                for (auc, per_class) in [(false, false), (false, true), (true, true)] {
+                    if auc && rows != 900 || laplace && rows == 900 && !auc {
+                        continue;
+                    }
+                    for scale in [0.4, 6.0] {
+                        let gaps = usable < rows;
+                        let tally = classes((auc, per_class), rows, gaps, laplace);
+                        for (name, found, told) in coverage(&tally, usable, scale, &truth) {
+                            if told < RELEASES / 2 {
+                                continue;
+                            }
+                            let at = format!("{name}: {found} of {told}, {tally:?}, {scale}");
+                            // Four standard deviations of so many releases.
+                            assert!(found >= 0.905, "{at}");
+                            assert!(found <= 0.99, "{at}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_scores_of_numbers_hold_the_truth() {
+        let (x, y) = (1.0 / 3.0, 0.6 / 3.0 + 0.2);
+        let truth = [("error", x), ("public", y), ("difference", x - y)];
+        for (rows, usable) in [(100, 100), (1500, 1500), (400, 350)] {
+            for laplace in [false, true] {
+                for scale in [0.5, 5.0] {
+                    let asked = Evaluation::default();
+                    let tally = Tally::new(&asked, rows, 0, true, usable < rows, laplace);
+                    for (name, found, _) in coverage(&tally, usable, scale, &truth) {
+                        let at = format!("{name}: {found}, {tally:?}, {scale}");
+                        assert!(found >= 0.905, "{at}");
+                        // Public data alone are told with what is certain only.
+                        assert!(found <= 0.985 || name == "public", "{at}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_noise_the_scores_are_the_plain_ones() {
+        let mut draw = ChaCha20Rng::seed_from_u64(3);
+        let answers: Vec<Answer> = (0..300).map(|_| answer(&mut draw)).collect();
+        let wrong = answers.iter().filter(|it| it.wrong).count() as f64 / 300.0;
+        let public = answers.iter().filter(|it| it.public_wrong).count() as f64 / 300.0;
+        let names = ["no".to_owned(), "yes".to_owned()];
+        for (auc, per_class) in [(false, false), (false, true), (true, true)] {
+            let tally = classes((auc, per_class), 300, false, false);
+            let exact = tally.count(&Answers::Classes(answers.clone()));
+            let scored = Scored::of(&tally, &exact, 0.0, &names, (5, None));
+            assert!((scored.error.value - wrong).abs() < 1e-12);
+            assert!((scored.public_alone.unwrap().value - public).abs() < 1e-12);
+            assert!((scored.difference.unwrap().value - (wrong - public)).abs() < 1e-12);
+            if auc {
+                let place = |class: u32| answers.iter().filter(move |it| it.class == class);
+                let pairs =
+                    place(1).flat_map(|one| place(0).map(move |other| (one.bin, other.bin)));
+                let (mut won, mut all) = (0.0, 0.0);
+                for (one, other) in pairs {
+                    all += 1.0;
+                    won += match one.cmp(&other) {
+                        std::cmp::Ordering::Greater => 1.0,
+                        std::cmp::Ordering::Equal => 0.5,
+                        std::cmp::Ordering::Less => 0.0,
+                    };
+                }
+                assert!((scored.auc.unwrap().value - won / all).abs() < 1e-12);
+            }
+        }
+        let losses: Vec<(f64, f64)> = (0..50).map(|_| (draw.random(), draw.random())).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| losses.iter().map(of).sum::<f64>() / 50.0;
+        for loss in [Loss::Absolute, Loss::Squared] {
+            let asked = Evaluation { loss, ..Evaluation::default() };
+            let tally = Tally::new(&asked, 50, 0, true, false, false);
+            let exact = tally.count(&Answers::Numbers(losses.clone()));
+            let scored = Scored::of(&tally, &exact, 0.0, &[], (0, Some(10.0)));
+            let (error, public) = match loss {
+                Loss::Absolute => (10.0 * mean(|it| it.0), 10.0 * mean(|it| it.1)),
+                Loss::Squared => (10.0 * mean(|it| it.0).sqrt(), 10.0 * mean(|it| it.1).sqrt()),
+            };
+            assert!((scored.error.value - error).abs() < 1e-9);
+            assert!((scored.public_alone.unwrap().value - public).abs() < 1e-9);
+        }
+    }
+}

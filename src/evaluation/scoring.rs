@@ -1,0 +1,378 @@
+//! The score that a run releases when its model is done, from plan to words.
+
+use super::definition::FEWEST;
+use super::interval;
+use super::law::Law;
+use super::tally::{Answer, BINS, Kind, LABEL};
+use super::{Answers, Evaluation, Loss, Pay, Scored, Tally};
+use crate::data::{Dataset, DatasetDefinition, Missing};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::accountant::{QueryKind, calibrate};
+use crate::privacy::{
+    Allotment, Calibrated, PlannedRelease, Private, Reach, Released, Spender, Target,
+};
+
+/// What a share of wrong answers is expected to be, before anything is known.
+const USUAL_SHARE: f64 = 0.2;
+/// The same of a loss, in units of the largest that counts: its mean and standard deviation.
+const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
+
+/// A score that is to be released.
+#[derive(Debug, Clone)]
+pub struct Scoring {
+    pub asked: Evaluation,
+    pub tally: Tally,
+}
+
+/// What the score of a model needs beside the held-out records.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    /// What public data alone answer, where the two are compared.
+    pub public_alone: Option<&'a Model>,
+    /// Says how large errors usually are, and which probabilities are usual.
+    pub public_holdout: Option<&'a Dataset>,
+    pub classes: &'a [String],
+    /// The label that an answer of the model means, in units of the held-out records.
+    pub label: &'a (dyn Fn(f64) -> f64 + Sync),
+}
+
+impl Scoring {
+    /// Of `rows` held-out rows of the private dataset with so many classes, or numbers. `comparable`: the public records have the
+    /// same label.
+    pub fn of(
+        asked: Evaluation,
+        private: &DatasetDefinition,
+        rows: usize,
+        classes: usize,
+        comparable: bool,
+    ) -> Result<Self> {
+        asked.check()?;
+        if private.label.is_none() {
+            return Err(Error::usage(format!(
+                "a score needs labels, and '{}' has no label column",
+                private.name
+            ))
+            .cure("choose its label, or leave `evaluation` out of the plan"));
+        }
+        if classes == 0 && (asked.per_class || asked.auc) {
+            return Err(Error::usage(
+                "`per_class` and `auc` are for classes, and the label is a number",
+            )
+            .cure("leave them out of `evaluation`"));
+        }
+        if asked.auc && classes != 2 {
+            return Err(Error::usage(format!("`auc` is for two classes, and there are {classes}"))
+                .cure("ask for `per_class: true` instead"));
+        }
+        if classes > 0 && (asked.loss != Loss::default() || asked.largest_error.is_some()) {
+            return Err(Error::usage(
+                "`loss` and `largest_error` are for numbers, and the label is a class",
+            )
+            .cure("leave them out of `evaluation`"));
+        }
+        if classes == 0 && !comparable && asked.largest_error.is_none() {
+            return Err(Error::usage("no public record says how large an error may be").cure(
+                "declare it, in units of the label: `largest_error` in the plan, or \
+                       `--largest-error`",
+            ));
+        }
+        let gaps = private.missing == Missing::Drop || private.records.is_some();
+        let laplace = matches!(asked.pay, Pay::Epsilon(_));
+        let tally = Tally::new(&asked, rows, classes, comparable, gaps, laplace);
+        let scoring = Self { asked, tally };
+        if rows < FEWEST {
+            // The number of records alone leaves this much open.
+            let half = scoring.half_width_with(0.0);
+            return Err(Error::refused(format!(
+                "{rows} held-out records are too few for a score: even without noise it would be \
+                 off by up to {:.0} percentage points",
+                100.0 * half
+            ))
+            .cure(format!(
+                "raise `holdout` until {FEWEST} records or more are held out, or leave \
+                 `evaluation` out"
+            )));
+        }
+        Ok(scoring)
+    }
+
+    /// The releases of a plan and this one, with their noise.
+    pub fn calibrate(&self, training: &[PlannedRelease], target: Target) -> Result<Calibrated> {
+        let mut releases = training.to_vec();
+        releases.push(self.release(&releases, target)?);
+        calibrate(&releases, target)
+    }
+
+    /// What is paid for would cost nothing.
+    pub fn caution(&self, training: &[PlannedRelease]) -> Option<String> {
+        let covered = training.iter().any(covers);
+        (self.asked.pay != Pay::Covered && covered).then(|| {
+            "the score is paid for, and need not be: the noise of this method's training hides it \
+             as well; `evaluation: ()` costs nothing and is mostly more precise"
+                .to_owned()
+        })
+    }
+
+    fn release(&self, others: &[PlannedRelease], target: Target) -> Result<PlannedRelease> {
+        let allotment = match self.asked.pay {
+            Pay::Covered if others.iter().any(covers) => Allotment::Covered,
+            Pay::Covered => {
+                return Err(Error::refused(
+                    "this method draws no Gaussian noise from all of its records, so nothing \
+                     covers a score of the held-out ones",
+                )
+                .cure("give the score a share of the budget: `evaluation: (pay: share(0.1))`"));
+            }
+            Pay::Share(share) => {
+                let shares = others.iter().map(|other| match other.noise {
+                    Allotment::Share(share) => share,
+                    _ => 0.0,
+                });
+                let all: f64 = shares.sum();
+                Allotment::Share(if all > 0.0 { all * share / (1.0 - share) } else { 1.0 })
+            }
+            Pay::Epsilon(epsilon) => {
+                if epsilon >= target.epsilon {
+                    return Err(Error::usage(format!(
+                        "the score gets ε = {epsilon} of a run of ε = {}: nothing is left to \
+                         train with",
+                        target.epsilon
+                    ))
+                    .cure("give the score less, or the run more"));
+                }
+                Allotment::AsPrinted(self.tally.sensitivity() / epsilon)
+            }
+        };
+        Ok(self.announced(allotment))
+    }
+
+    /// The release, with this noise.
+    pub fn announced(&self, noise: Allotment) -> PlannedRelease {
+        let (what, adjacency) = (self.tally.words(), Tally::ADJACENCY);
+        let planned = if self.tally.laplace {
+            self.tally.laplace().announced(what, 1, noise, adjacency)
+        } else {
+            self.tally.gaussian().announced(what, 1, noise, adjacency)
+        };
+        PlannedRelease { held_out: true, ..planned }
+    }
+
+    /// Half of the width that the interval of the error will have, at a usual error: of classes a
+    /// share of all records, of numbers a share of the largest error that counts.
+    pub fn half_width(&self, calibrated: &Calibrated) -> f64 {
+        let event = calibrated.events().iter().find(|event| event.label == LABEL);
+        self.half_width_with(event.map_or(0.0, |event| event.mechanism.noise.scale))
+    }
+
+    fn half_width_with(&self, scale: f64) -> f64 {
+        let rows = self.tally.rows as f64;
+        let variance = match self.tally.kind {
+            Kind::Classes { .. } => USUAL_SHARE * (1.0 - USUAL_SHARE),
+            Kind::Numbers { .. } => USUAL_LOSS.1.powi(2),
+        };
+        let noise = self.noise(scale);
+        interval::quantile((rows * variance).sqrt(), &noise, interval::outside(1)) / rows
+    }
+
+    /// The noise in the summed loss, for noise of this scale in each number of the tally.
+    pub fn noise(&self, scale: f64) -> Law {
+        let cells = self.tally.numbers();
+        let factors = match self.tally.kind {
+            // Half of the cells are wrong, and all together are known.
+            Kind::Classes { .. } if cells > 1 => vec![0.5; cells],
+            _ => vec![1.0],
+        };
+        Law::of(self.tally.laplace, scale, &factors)
+    }
+
+    /// The same in words.
+    pub fn expected(&self, calibrated: &Calibrated) -> String {
+        let half = 100.0 * self.half_width(calibrated);
+        let rows = self.tally.rows;
+        match self.tally.kind {
+            Kind::Classes { .. } if half > 35.0 => format!(
+                "{rows} held-out records will say next to nothing: ± {half:.0} percentage points"
+            ),
+            Kind::Classes { .. } => format!(
+                "the share of wrong answers on {rows} held-out records will be told to about \
+                 ± {half:.1} percentage points"
+            ),
+            Kind::Numbers { .. } => {
+                let (mean, _) = USUAL_LOSS;
+                let (verb, half) = match self.asked.loss {
+                    Loss::Absolute => ("error", half / mean),
+                    // Of the root: half as much.
+                    Loss::Squared => ("root mean squared error", 0.5 * half / mean),
+                };
+                format!(
+                    "the {verb} on {rows} held-out records will be told to about ± {half:.0} % \
+                     of itself"
+                )
+            }
+        }
+    }
+
+    /// Releases the tally of the held-out records and says what it tells about the model, which
+    /// was released before.
+    pub(crate) fn draw(
+        &self,
+        holdout: &Private<Dataset>,
+        model: &Model,
+        scene: &Scene,
+        spender: &mut Spender,
+    ) -> Result<Released<Scored>> {
+        let judges = Judges::new(self, model, scene)?;
+        let query = |holdout: &Dataset| self.tally.count(&judges.answers(holdout));
+        let reach = Reach::between(0.0, self.tally.rows as f64, self.tally.numbers());
+        let (released, scale) = if self.tally.laplace {
+            let release = self.tally.laplace();
+            (holdout.release_laplace(spender, release, &reach, query)?, spender.scale(&release)?)
+        } else {
+            let release = self.tally.gaussian();
+            (holdout.release_gaussian(spender, release, &reach, query)?, spender.scale(&release)?)
+        };
+        let known = (judges.threshold(), judges.largest_error());
+        let compared = scene.public_alone.is_some();
+        Ok(released.map(|released| {
+            let scored = Scored::of(&self.tally, &released, scale, scene.classes, known);
+            if compared { scored } else { scored.alone() }
+        }))
+    }
+}
+
+/// Gaussian noise on all training records hides a score of the others.
+fn covers(release: &PlannedRelease) -> bool {
+    release.query.kind == QueryKind::Gaussian
+}
+
+/// The model and public data alone, and how their answers are scored. All of it is public or
+/// released.
+pub(crate) struct Judges<'a> {
+    model: &'a Model,
+    public: Option<&'a Model>,
+    label: &'a (dyn Fn(f64) -> f64 + Sync),
+    /// Of probabilities, between bins.
+    edges: Vec<f64>,
+    loss: Option<(Loss, f64)>,
+}
+
+impl<'a> Judges<'a> {
+    pub fn new(scoring: &Scoring, model: &'a Model, scene: &Scene<'a>) -> Result<Self> {
+        let mut judges = Self {
+            model,
+            public: scene.public_alone,
+            label: scene.label,
+            edges: Vec::new(),
+            loss: None,
+        };
+        match scoring.tally.kind {
+            Kind::Classes { binned: true, .. } => {
+                judges.edges = edges(model, scene.public_holdout);
+            }
+            Kind::Classes { .. } => {}
+            Kind::Numbers { loss } => {
+                let largest = match scoring.asked.largest_error {
+                    Some(declared) => declared,
+                    None => judges.usual_largest(scene.public_holdout)?,
+                };
+                judges.loss = Some((loss, largest));
+            }
+        }
+        Ok(judges)
+    }
+
+    /// Twice what nine of ten public records stay below.
+    fn usual_largest(&self, holdout: Option<&Dataset>) -> Result<f64> {
+        let judge = self.public.unwrap_or(self.model);
+        let errors = holdout.and_then(|holdout| self.errors(judge, holdout));
+        let mut errors = errors.unwrap_or_default();
+        errors.sort_by(f64::total_cmp);
+        let place = (errors.len() * 9).div_ceil(10).max(1) - 1;
+        let largest = errors.get(place).map_or(0.0, |error| 2.0 * error);
+        if largest > 0.0 && largest.is_finite() {
+            return Ok(largest);
+        }
+        Err(Error::refused("no public record says how large an error may be").cure(
+            "declare it, in units of the label: `largest_error` in the plan, or \
+                   `--largest-error`",
+        ))
+    }
+
+    fn errors(&self, model: &Model, holdout: &Dataset) -> Option<Vec<f64>> {
+        let (truth, found) = (holdout.target.as_ref()?, model.numbers(&holdout.features)?);
+        let errors = found.into_iter().zip(truth);
+        Some(errors.map(|(raw, label)| ((self.label)(raw) - label).abs()).collect())
+    }
+
+    pub fn largest_error(&self) -> Option<f64> {
+        self.loss.map(|(_, largest)| largest)
+    }
+
+    /// The first bin in which the second class is the answer.
+    fn threshold(&self) -> usize {
+        self.edges.iter().position(|edge| *edge >= 0.5).map_or(BINS, |place| place + 1)
+    }
+
+    fn answers(&self, holdout: &Dataset) -> Answers {
+        match self.loss {
+            Some((loss, largest)) => {
+                let scaled = |model: &Model| -> Vec<f64> {
+                    let errors = self.errors(model, holdout).unwrap_or_default();
+                    let scaled = errors.into_iter().map(|error| (error / largest).min(1.0));
+                    scaled.map(|x| if loss == Loss::Squared { x * x } else { x }).collect()
+                };
+                let ours = scaled(self.model);
+                let theirs = self.public.map_or_else(|| ours.clone(), scaled);
+                Answers::Numbers(ours.into_iter().zip(theirs).collect())
+            }
+            None => Answers::Classes(self.classes(holdout)),
+        }
+    }
+
+    /// Losses of the model on the usable records, in [0, 1].
+    pub fn losses(&self, holdout: &Dataset) -> Vec<f64> {
+        match self.answers(holdout) {
+            Answers::Numbers(losses) => losses.into_iter().map(|(ours, _)| ours).collect(),
+            Answers::Classes(answers) => {
+                answers.into_iter().map(|answer| f64::from(u8::from(answer.wrong))).collect()
+            }
+        }
+    }
+
+    fn classes(&self, holdout: &Dataset) -> Vec<Answer> {
+        let Some(truth) = holdout.classes.as_ref() else { return Vec::new() };
+        let features = &holdout.features;
+        let found = self.model.classes(features).unwrap_or_default();
+        let public = self.public.as_ref().and_then(|model| model.classes(features));
+        let chances = self.model.probabilities(features).filter(|_| !self.edges.is_empty());
+        let answer = |(row, class): (usize, &u32)| {
+            // A model that tells no probability is certain of its answer.
+            let certain = if found.get(row) == Some(&1) { 1.0 } else { 0.0 };
+            let chance = chances.as_ref().map_or(certain, |chances| chances[(1, row)]);
+            Answer {
+                class: *class,
+                wrong: found.get(row) != Some(class),
+                bin: self.edges.iter().filter(|edge| chance > **edge).count(),
+                public_wrong: public.as_ref().is_some_and(|public| public.get(row) != Some(class)),
+            }
+        };
+        truth.of.iter().enumerate().map(answer).collect()
+    }
+}
+
+/// Between the bins of the second class's probability: quantiles of public records (or parts of
+/// equal width where there are none), and ½, where the answer changes.
+fn edges(model: &Model, public: Option<&Dataset>) -> Vec<f64> {
+    let chances = public.and_then(|public| model.probabilities(&public.features));
+    let mut chances: Vec<f64> =
+        chances.map(|chances| chances.row(1).iter().copied().collect()).unwrap_or_default();
+    chances.sort_by(f64::total_cmp);
+    let quantile = |part: usize| {
+        let place = (chances.len() * part / (BINS - 1)).min(chances.len().saturating_sub(1));
+        chances.get(place).copied().unwrap_or(part as f64 / (BINS - 1) as f64)
+    };
+    let mut edges: Vec<f64> = (1..BINS - 1).map(quantile).chain([0.5]).collect();
+    edges.sort_by(f64::total_cmp);
+    edges
+}

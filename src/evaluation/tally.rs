@@ -1,0 +1,360 @@
+//! What held-out records add to the vector that is released.
+//!
+//! The number of held-out *rows* is public. A row that cannot be used (a gap, say) counts as a
+//! wrong answer, or, where gaps are to be expected, for itself.
+//!
+//! # Classes
+//!
+//! Every row falls into one cell: right or wrong; the same for public data alone; its class and
+//! the bin of its probability, where they are asked for. The tally counts the rows of every
+//! cell. To replace a row takes one from a cell and adds one to another: √2 in the ℓ₂ norm, 2 in
+//! the ℓ₁ norm, however many cells there are. With two cells one of the counts says it all: 1 in
+//! both norms.
+//!
+//! # Numbers
+//!
+//! The loss of a row, cut and scaled, is x in \[0, 1\]. Beside Σx the tally has wΣ4x(1 − x), from
+//! which the variance of x follows; it costs nothing as long as w is not too large. Let two
+//! values differ by d and have the sum s; their change is (d, 4wd(1 − s)), and |1 − s| ≤ 1 − d:
+//!
+//! * ℓ₂: d²(1 + 16w²(1 − s)²) ≤ 1 for every d exactly if 16w² ≤ (1 + d)/(d²(1 − d)), which is
+//!   least where d² + d = 1: there it is d⁻⁵. So w = ¼((1 + √5)/2)^{5/2} and the sensitivity is 1.
+//! * ℓ₁: d(1 + 4w(1 − d)) ≤ 1 for every d if 4w ≤ 1/d: so w = ¼, and the sensitivity is 1.
+//!
+//! The loss x of the model and that of public data alone, y, give t = (1 + x − y)/2 in \[0, 1\]. It
+//! has the same two numbers, for the variance of the difference. x and t together move by √2, or
+//! 2 in the ℓ₁ norm, and do: from (0, 0) to (1, 1).
+//!
+//! Where gaps count for themselves, a row that cannot be used adds nothing, and the number of
+//! usable rows is one number more. A usable row becomes a useless one: its two numbers vanish,
+//! which moves them by at most 1 (d = s = x above), and the number of usable rows by 1.
+
+use super::definition::{Evaluation, Loss};
+use crate::privacy::{Adjacency, Gaussian, Laplace, Release};
+
+/// The name of the release.
+pub const LABEL: &str = "score";
+
+/// ¼φ^{5/2}, rounded down.
+const SECOND_IN_L2: f64 = 0.832_547_6;
+const SECOND_IN_L1: f64 = 0.25;
+
+/// Bins of a probability: this many by the quantiles of public records, one of them divided
+/// where the answer changes.
+pub const BINS: usize = 9;
+
+/// What a released tally is about. All of it is public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    /// Held-out rows.
+    pub rows: usize,
+    /// Public data alone are scored as well.
+    pub compared: bool,
+    /// Rows that cannot be used are to be expected, so their number is told.
+    pub expects_gaps: bool,
+    pub kind: Kind,
+    /// The noise is Laplace noise: the ℓ₁ norm decides.
+    pub laplace: bool,
+    /// The model is one of so many, and was chosen by the same rows.
+    pub models: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    Classes {
+        /// Those that are told apart, if they are.
+        classes: Option<usize>,
+        /// Probabilities are binned.
+        binned: bool,
+    },
+    Numbers {
+        loss: Loss,
+    },
+}
+
+/// What is counted of the usable held-out rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answers {
+    Classes(Vec<Answer>),
+    /// Scaled losses of the model and of public data alone, in \[0, 1\].
+    Numbers(Vec<(f64, f64)>),
+}
+
+/// How one row was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The true one.
+    pub class: u32,
+    pub wrong: bool,
+    /// Of the probability of the second class.
+    pub bin: usize,
+    /// Public data alone are wrong.
+    pub public_wrong: bool,
+}
+
+impl Tally {
+    /// Of `rows` held-out rows with so many classes, or numbers. `may_have_gaps`: rows that
+    /// cannot be used are to be expected.
+    pub fn new(
+        asked: &Evaluation,
+        rows: usize,
+        classes: usize,
+        compared: bool,
+        may_have_gaps: bool,
+        laplace: bool,
+    ) -> Self {
+        let kind = if classes == 0 {
+            Kind::Numbers { loss: asked.loss }
+        } else {
+            let binned = asked.auc && classes == 2;
+            Kind::Classes { classes: (asked.per_class || binned).then_some(classes), binned }
+        };
+        Self { rows, compared, expects_gaps: may_have_gaps, kind, laplace, models: 1 }
+    }
+
+    /// Rows that cannot be used count for themselves: they are to be expected, or classes are told
+    /// apart, and a row without a class falls into none of them.
+    pub fn counts_gaps(&self) -> bool {
+        self.expects_gaps || matches!(self.kind, Kind::Classes { classes: Some(_), .. })
+    }
+
+    /// Of one class: what the model and public data alone may answer.
+    fn outcomes(&self) -> (usize, usize) {
+        let model = if matches!(self.kind, Kind::Classes { binned: true, .. }) { BINS } else { 2 };
+        (model, if self.compared { 2 } else { 1 })
+    }
+
+    /// Right and wrong, and nothing else: one number is enough.
+    fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Classes { classes: None, binned: false })
+            && !self.compared
+            && !self.counts_gaps()
+    }
+
+    /// Length of the vector.
+    pub fn numbers(&self) -> usize {
+        match self.kind {
+            Kind::Classes { classes, .. } => {
+                if self.is_single() {
+                    return 1;
+                }
+                let (model, public) = self.outcomes();
+                classes.unwrap_or(1) * model * public + usize::from(self.counts_gaps())
+            }
+            Kind::Numbers { .. } => self.parts() * 2 + usize::from(self.counts_gaps()),
+        }
+    }
+
+    /// Means of numbers: the model's loss, and its difference from public data alone.
+    fn parts(&self) -> usize {
+        if self.compared { 2 } else { 1 }
+    }
+
+    /// How far one replaced row moves the vector, in the norm of its noise: see the module's
+    /// documentation.
+    pub fn sensitivity(&self) -> f64 {
+        let square = match self.kind {
+            Kind::Classes { .. } if self.is_single() => 1,
+            Kind::Classes { .. } => 2,
+            Kind::Numbers { .. } => self.parts() + usize::from(self.counts_gaps()),
+        } as f64;
+        if self.laplace { square } else { square.sqrt() * (1.0 + f64::EPSILON) }
+    }
+
+    /// Weight of the second number of a mean.
+    pub(super) fn second(&self) -> f64 {
+        if self.laplace { SECOND_IN_L1 } else { SECOND_IN_L2 }
+    }
+
+    pub fn gaussian(&self) -> Release<Gaussian> {
+        let (sensitivity, numbers) = (self.sensitivity(), self.numbers());
+        Release::new(LABEL, Gaussian { sensitivity, numbers })
+    }
+
+    pub fn laplace(&self) -> Release<Laplace> {
+        let (sensitivity, numbers) = (self.sensitivity(), self.numbers());
+        Release::new(LABEL, Laplace { sensitivity, numbers })
+    }
+
+    /// A null record can be anything to the model, so this is for replaced records; it holds for
+    /// null records as well.
+    pub const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
+
+    pub fn words(&self) -> String {
+        let what = match self.kind {
+            Kind::Classes { binned: true, .. } => {
+                "right and wrong answers by class and probability"
+            }
+            Kind::Classes { classes: Some(_), .. } => "right and wrong answers by class",
+            Kind::Classes { .. } => "right and wrong answers",
+            Kind::Numbers { .. } => "errors",
+        };
+        let beside = if self.compared { ", beside public data alone" } else { "" };
+        format!("{what} on the {} held-out private records{beside}", self.rows)
+    }
+
+    /// The cell of an answer.
+    pub(super) fn cell(&self, answer: &Answer) -> usize {
+        let Kind::Classes { classes, binned } = self.kind else { return 0 };
+        let (model, public) = self.outcomes();
+        let class = if classes.is_some() { answer.class as usize } else { 0 };
+        let outcome = if binned { answer.bin.min(BINS - 1) } else { usize::from(answer.wrong) };
+        let beside = if self.compared { usize::from(answer.public_wrong) } else { 0 };
+        (class * model + outcome) * public + beside
+    }
+
+    /// The exact tally. Rows that are not among the answers could not be used.
+    pub fn count(&self, answers: &Answers) -> Vec<f64> {
+        let mut vector = vec![0.0; self.numbers()];
+        match (answers, &self.kind) {
+            (Answers::Classes(answers), Kind::Classes { .. }) => {
+                let unused = self.rows.saturating_sub(answers.len()) as f64;
+                if self.is_single() {
+                    let wrong = answers.iter().filter(|answer| answer.wrong).count();
+                    vector[0] = wrong as f64 + unused;
+                    return vector;
+                }
+                let cells = vector.len() - usize::from(self.counts_gaps());
+                for answer in answers {
+                    if let Some(count) = vector[..cells].get_mut(self.cell(answer)) {
+                        *count += 1.0;
+                    }
+                }
+                // In a cell of their own, or as wrong as can be.
+                if let Some(last) = vector.last_mut() {
+                    *last += unused;
+                }
+            }
+            (Answers::Numbers(losses), Kind::Numbers { .. }) => {
+                let unused = self.rows.saturating_sub(losses.len());
+                for &(x, y) in losses {
+                    self.add(&mut vector, x, y);
+                }
+                if self.counts_gaps() {
+                    let last = vector.len() - 1;
+                    vector[last] = losses.len() as f64;
+                } else {
+                    (0..unused).for_each(|_| self.add(&mut vector, 1.0, 1.0));
+                }
+            }
+            _ => {}
+        }
+        vector
+    }
+
+    fn add(&self, vector: &mut [f64], x: f64, y: f64) {
+        let bounded = |x: f64| if x.is_nan() { 1.0 } else { x.clamp(0.0, 1.0) };
+        let (x, y) = (bounded(x), bounded(y));
+        let means = [x, 0.5 * (1.0 + x - y)];
+        for (part, mean) in means.into_iter().take(self.parts()).enumerate() {
+            vector[2 * part] += mean;
+            vector[2 * part + 1] += self.second() * 4.0 * mean * (1.0 - mean);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn every_tally(rows: usize) -> Vec<Tally> {
+        let mut all = Vec::new();
+        for bits in 0..64_u32 {
+            let bit = |place: u32| bits >> place & 1 == 1;
+            let asked = Evaluation {
+                per_class: bit(0),
+                auc: bit(1),
+                loss: if bit(1) { Loss::Squared } else { Loss::Absolute },
+                ..Evaluation::default()
+            };
+            let classes = if bit(2) { if bit(0) { 3 } else { 2 } } else { 0 };
+            all.push(Tally::new(&asked, rows, classes, bit(3), bit(4), bit(5)));
+        }
+        all
+    }
+
+    fn norm(tally: &Tally, change: &[f64]) -> f64 {
+        if tally.laplace {
+            change.iter().map(|x| x.abs()).sum()
+        } else {
+            change.iter().map(|x| x * x).sum::<f64>().sqrt()
+        }
+    }
+
+    fn moved(tally: &Tally, one: &Answers, other: &Answers) -> f64 {
+        let pairs = tally.count(one).into_iter().zip(tally.count(other));
+        norm(tally, &pairs.map(|(one, other)| one - other).collect::<Vec<_>>())
+    }
+
+    /// Every answer that one row may have; none if it cannot be used.
+    fn rows_of(tally: &Tally) -> Vec<Answers> {
+        let mut rows = vec![];
+        match tally.kind {
+            Kind::Classes { classes, .. } => {
+                rows.push(Answers::Classes(vec![]));
+                for bits in 0..4 {
+                    for class in 0..classes.unwrap_or(1) as u32 {
+                        for bin in [0, 4, BINS - 1] {
+                            let (wrong, public_wrong) = (bits & 1 == 1, bits & 2 == 2);
+                            let answer = Answer { class, wrong, bin, public_wrong };
+                            rows.push(Answers::Classes(vec![answer]));
+                        }
+                    }
+                }
+            }
+            Kind::Numbers { .. } => {
+                rows.push(Answers::Numbers(vec![]));
+                let grid = || (0..=20).map(|i| f64::from(i) / 20.0);
+                let pairs = grid().flat_map(|x| grid().map(move |y| (x, y)));
+                rows.extend(pairs.map(|pair| Answers::Numbers(vec![pair])));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn the_sensitivity_is_attained_and_never_passed() {
+        for tally in every_tally(1) {
+            let rows = rows_of(&tally);
+            let mut most: f64 = 0.0;
+            for one in &rows {
+                for other in &rows {
+                    most = most.max(moved(&tally, one, other));
+                }
+            }
+            let planned = tally.sensitivity();
+            assert!(most <= planned * (1.0 + 1e-9), "{tally:?}: {most} > {planned}");
+            assert!(most >= planned * 0.9999, "{tally:?}: {most} < {planned}");
+            assert_eq!(tally.count(&rows[0]).len(), tally.numbers());
+        }
+    }
+
+    #[test]
+    fn a_larger_weight_of_the_second_number_would_pass_it() {
+        let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
+        let change = |w: f64, d: f64| (d * d * (1.0 + 16.0 * w * w * (1.0 - d).powi(2))).sqrt();
+        assert!(change(SECOND_IN_L2, golden) <= 1.0 && change(SECOND_IN_L2, golden) > 0.999_999);
+        assert!(change(SECOND_IN_L2 * 1.001, golden) > 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_replaced_row_of_many_passes_it(
+            losses in proptest::collection::vec((-0.5..1.5_f64, -0.5..1.5_f64), 5),
+            other in (-0.5..1.5_f64, -0.5..1.5_f64), useless in any::<bool>(),
+        ) {
+            for tally in every_tally(5) {
+                if !matches!(tally.kind, Kind::Numbers { .. }) {
+                    continue;
+                }
+                let mut neighbour = losses.clone();
+                if useless { neighbour.pop(); } else { neighbour[2] = other; }
+                let found =
+                    moved(&tally, &Answers::Numbers(losses.clone()), &Answers::Numbers(neighbour));
+                prop_assert!(found <= tally.sensitivity() * (1.0 + 1e-9), "{:?} {}", tally, found);
+            }
+        }
+    }
+}

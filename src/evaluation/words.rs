@@ -1,0 +1,234 @@
+//! A score in words.
+
+use std::fmt::Write;
+
+use super::Loss;
+use super::score::{Score, Scored};
+
+/// What is said wherever a score stands.
+pub const RELEASED: &str = "In brackets the range that holds the truth in 95 of 100 releases: it \
+                            counts the noise and the chance of which records were held out.";
+
+/// Enough decimals to show two digits of the uncertainty.
+fn decimals(score: &Score) -> usize {
+    let half = 0.5 * (score.high - score.low).abs();
+    if half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize } else { 3 }
+}
+
+fn scaled(score: &Score, factor: f64) -> Score {
+    Score { value: factor * score.value, low: factor * score.low, high: factor * score.high }
+}
+
+/// Such as `22.5 % (17.1 to 28.4)`.
+fn told(score: &Score, unit: &str) -> String {
+    let digits = decimals(score).min(if unit.is_empty() { 6 } else { 1 });
+    let Score { value, low, high } = score;
+    format!("{value:.digits$}{unit} ({low:.digits$} to {high:.digits$})").replace('-', "−")
+}
+
+fn percent(share: &Score) -> String {
+    told(&scaled(share, 100.0), " %")
+}
+
+impl Scored {
+    /// The kind of error, as a heading.
+    pub fn error_name(&self) -> &'static str {
+        self.loss.map_or("wrong answers", |loss| loss.words())
+    }
+
+    /// An error of the same kind.
+    pub fn told_error(&self, score: &Score) -> String {
+        if self.loss.is_some() { told(score, "") } else { percent(score) }
+    }
+
+    /// The error of the model, for a column.
+    pub fn short(&self) -> String {
+        self.told_error(&self.error)
+    }
+
+    /// The same in a few letters: `22.5 % (17–28)`.
+    pub fn brief(&self) -> String {
+        let (factor, unit) = if self.loss.is_some() { (1.0, "") } else { (100.0, " %") };
+        let Score { value, low, high } = scaled(&self.error, factor);
+        let fine = decimals(&Score { value, low, high }).min(if unit.is_empty() { 6 } else { 1 });
+        let coarse = fine.saturating_sub(1);
+        format!("{value:.fine$}{unit} ({low:.coarse$}–{high:.coarse$})")
+    }
+
+    /// The range leaves nearly everything open.
+    fn says_nothing(&self) -> bool {
+        let most = self.largest_error.unwrap_or(1.0);
+        self.error.high - self.error.low > 0.7 * most
+    }
+
+    /// All that matters, in a sentence.
+    pub fn sentence(&self) -> String {
+        let mut text = format!("{} {}", self.error_name(), self.short());
+        if let Some(public) = &self.public_alone {
+            let _ = write!(text, ", public data alone {}", self.told_error(public));
+        }
+        if let Some(verdict) = self.verdict() {
+            let _ = write!(text, "; {verdict}");
+        }
+        text
+    }
+
+    /// Name and value of everything that is told.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let mut rows = vec![(format!("{}, this model", self.error_name()), self.short())];
+        if let Some(public) = &self.public_alone {
+            rows.push(("public data alone".to_owned(), self.told_error(public)));
+        }
+        for class in &self.classes {
+            let name = format!("wrong among '{}' (noisy count: {:.0})", class.class, class.records);
+            let told = class.wrong.as_ref().map_or_else(|| "too few to tell".to_owned(), percent);
+            rows.push((name, told));
+        }
+        if let Some(auc) = &self.auc {
+            rows.push(("AUC".to_owned(), told(auc, "")));
+        }
+        rows
+    }
+
+    /// Whether private training was worth it, as far as the score can tell.
+    pub fn verdict(&self) -> Option<String> {
+        if self.says_nothing() {
+            return Some(
+                "told too roughly to judge: hold out more records, or give it a larger ε"
+                    .to_owned(),
+            );
+        }
+        let (gap, public) = (self.difference?, self.public_alone?);
+        let turned = Score { value: -gap.value, low: -gap.high, high: -gap.low };
+        Some(if gap.high < 0.0 {
+            format!("better: {} than public data alone", self.change(turned, public, false))
+        } else if gap.low > 0.0 {
+            format!(
+                "WORSE: {} than public data alone; use public data alone",
+                self.change(gap, public, true)
+            )
+        } else {
+            "not clearly better or worse than public data alone".to_owned()
+        })
+    }
+
+    /// How much more, or less, in parts of the error of public data alone.
+    fn change(&self, gap: Score, public: Score, more: bool) -> String {
+        let word =
+            |more_word: &'static str, less: &'static str| if more { more_word } else { less };
+        let (size, what) = match self.loss {
+            None => {
+                let points = told(&scaled(&gap, 100.0), " percentage points");
+                return format!("{points} {} wrong answers", word("more", "fewer"));
+            }
+            Some(Loss::Absolute) => (public.value, "error"),
+            Some(Loss::Squared) => (public.value * public.value, "squared error"),
+        };
+        if size <= 0.0 {
+            return format!("{} {} {what}", told(&gap, ""), word("more", "less"));
+        }
+        let mut share = scaled(&gap, 100.0 / size);
+        if !more {
+            // Nobody has less than none.
+            share.value = share.value.min(100.0);
+            share.high = share.high.min(100.0);
+        }
+        format!("{} {} {what}", told(&share, " %"), word("more", "less"))
+    }
+
+    /// What its numbers are about.
+    pub fn note(&self) -> String {
+        let mut note = format!("{} private records that training did not see", self.records);
+        if let Some(usable) = self.usable {
+            let _ = write!(note, "; noisy count of those that could be used: {usable:.0}");
+        }
+        if let Some(largest) = self.largest_error {
+            let digits = (2.0 - largest.log10().floor()).clamp(0.0, 6.0) as usize;
+            let _ = write!(note, "; errors above {largest:.digits$} count as {largest:.digits$}");
+            if self.error.low > 0.8 * largest {
+                note += ", as most of them are: a larger `largest_error` would tell more";
+            }
+        }
+        note
+    }
+
+    /// All of it, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("released score, which may be told: {}", self.note())];
+        lines.extend(self.rows().into_iter().map(|(name, value)| format!("  {name:<44} {value}")));
+        lines.extend(self.verdict().map(|verdict| format!("  The model is {verdict}.")));
+        lines.push(format!("  {RELEASED}"));
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ClassScore, Loss};
+    use super::*;
+
+    fn score(value: f64, low: f64, high: f64) -> Score {
+        Score { value, low, high }
+    }
+
+    fn classes() -> Scored {
+        Scored {
+            records: 400,
+            usable: None,
+            loss: None,
+            largest_error: None,
+            error: score(0.225, 0.1712, 0.2843),
+            public_alone: Some(score(0.31, 0.25, 0.38)),
+            difference: Some(score(-0.085, -0.14, -0.03)),
+            classes: vec![ClassScore { class: "yes".into(), records: 31.4, wrong: None }],
+            auc: Some(score(0.8123, 0.74, 0.871)),
+        }
+    }
+
+    #[test]
+    fn a_score_reads_like_a_sentence() {
+        let lines = classes().lines().join("\n");
+        for wanted in [
+            "400 private records that training did not see",
+            "wrong answers, this model                    22.5 % (17.1 to 28.4)",
+            "public data alone                            31.0 % (25.0 to 38.0)",
+            "The model is better: 8.5 percentage points (3.0 to 14.0) fewer wrong answers than public",
+            "wrong among 'yes' (noisy count: 31)          too few to tell",
+            "0.812 (0.740 to 0.871)",
+        ] {
+            assert!(lines.contains(wanted), "{wanted}\n{lines}");
+        }
+        let worse = Scored { difference: Some(score(0.1, 0.02, 0.2)), ..classes() };
+        let verdict = worse.verdict().unwrap();
+        assert!(
+            verdict.contains("WORSE: 10.0 percentage points (2.0 to 20.0) more wrong answers")
+                && verdict.contains("use public data alone"),
+            "{verdict}"
+        );
+        let open = Scored { difference: Some(score(-0.1, -0.3, 0.1)), ..classes() };
+        assert!(open.verdict().unwrap().starts_with("not clearly"));
+        let alone = Scored { public_alone: None, difference: None, ..classes() };
+        assert_eq!(alone.verdict(), None);
+    }
+
+    #[test]
+    fn errors_of_numbers_are_in_units_of_the_label() {
+        let scored = Scored {
+            loss: Some(Loss::Absolute),
+            largest_error: Some(61.23),
+            usable: Some(391.6),
+            error: score(12.34, 10.9, 13.7),
+            public_alone: Some(score(20.0, 18.0, 22.0)),
+            difference: Some(score(-7.7, -9.0, -6.0)),
+            ..classes()
+        };
+        let lines = scored.lines().join("\n");
+        for wanted in [
+            "could be used: 392; errors above 61.2 count as 61.2",
+            "mean absolute error, this model              12.3 (10.9 to 13.7)",
+            "better: 38.5 % (30.0 to 45.0) less error than public data alone",
+        ] {
+            assert!(lines.contains(wanted), "{wanted}\n{lines}");
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! What the words mean that screens, reports and commands use: one text for each, wherever it
+//! is asked for.
+
+use crate::adapt;
+use crate::privacy::Adjacency;
+
+/// A word and two or three sentences: what it is, which way is better, what moves it.
+#[derive(Debug)]
+pub struct Word {
+    pub name: &'static str,
+    /// Other words for it.
+    also: &'static [&'static str],
+    pub text: &'static str,
+}
+
+const fn word(name: &'static str, also: &'static [&'static str], text: &'static str) -> Word {
+    Word { name, also, text }
+}
+
+/// In the order of the alphabet.
+pub const WORDS: &[Word] = &[
+    word(
+        "account",
+        &["private dataset in the ledger"],
+        "A private dataset as the ledger knows it, under whatever name or file it comes. Everything spent on its records adds up here. Copies and parts of the same rows share one account.",
+    ),
+    word(
+        "adaptation",
+        &["adapted"],
+        "A model that learned from public data is fitted to private data that are a little different. It needs far fewer private records, and so less noise, than a model of private data alone.",
+    ),
+    word(
+        "asked ε",
+        &["granted ε"],
+        "The most that a run may spend. The whole of it is reserved before the run starts and counts until the run has ended; what was not used is then given back.",
+    ),
+    word(
+        "budget",
+        &["budgets"],
+        "The ε and δ that all runs on the same private records may spend together, now and later. The ledger refuses a run that would go beyond it. A larger budget is a weaker promise to the people in the data.",
+    ),
+    word(
+        "categories",
+        &["category"],
+        "Columns that name things rather than measure them, such as a ward or a weather. Each value becomes a feature of its own. Values of private data that the public data lack count as unknown.",
+    ),
+    word(
+        "certificate",
+        &[],
+        "A file that states what a run guarantees, for those who get its model: ε, δ, what was drawn, and what is not covered. It holds no private record and no exact number. `halflight verify` computes it a second time.",
+    ),
+    word(
+        "choice",
+        &["candidate", "candidates", "choose best"],
+        "Private records decide among several plans, and public data alone, for one ε. Held-out records compare the trained models, with noise, and only the winner's model is kept. Few plans are all trained; of many, some are drawn at random.",
+    ),
+    word(
+        "classes",
+        &["class"],
+        "The answers that a classification chooses from. Without a list, those of the public data are taken. Naming them keeps them from depending on private labels.",
+    ),
+    word(
+        "clipping",
+        &["clipped", "clipped gradients", "share of clipped gradients"],
+        "A record that reaches further than its bound is scaled down to it, so that no single person moves the result by more. Much clipping loses detail; a wide bound needs more noise. Bounds come from public data or are declared.",
+    ),
+    word(
+        "columns",
+        &["features used", "column selection"],
+        "Which columns of the file become features: all but the label, only some, or all except some. Leave out columns that are the answer under another name, and those that number the rows.",
+    ),
+    word(
+        "correction",
+        &["corrections", "size of each correction"],
+        "How far the private records moved the public model in one respect: its level, its scale, single columns, or regions. A part that the noise would drown is left out and shows as zero.",
+    ),
+    word(
+        "dataset",
+        &["datasets"],
+        "A table with a role, a label and perhaps a filter. One file can give several datasets: private rows of one hospital, public rows of the others.",
+    ),
+    word(
+        "δ",
+        &["delta", "δ of this run"],
+        "The chance that ε says nothing. It should be far below one divided by the number of private records: at 1/n, publishing a random record would satisfy it. Smaller is safer.",
+    ),
+    word(
+        "discrepancy",
+        &["discrep.", "unlabelled discrepancy"],
+        "How differently the features of two datasets vary, at the most, for linear models of bounded size. Less is better: a model carries over with less loss. It does not look at labels.",
+    ),
+    word(
+        "distance",
+        &["gradient subspace distance"],
+        "The angle between the directions in which a small model would change on a public dataset and on the private one: 0 is the same, 1 is nothing in common. Less is better.",
+    ),
+    word(
+        "draws",
+        &["draw"],
+        "How many noisy numbers or vectors a run has taken out of the private records, and how many it was granted. Every draw is written to the ledger before it happens.",
+    ),
+    word(
+        "effective sample",
+        &[],
+        "How many public records count, once they are weighted to look like the private ones. Few mean that only a corner of the public data resembles the private data, and the model rests on little.",
+    ),
+    word(
+        "energy",
+        &["captured energy"],
+        "The share of what a small model would learn from the private data that can be learned in the directions of this public dataset: 1 is all, noise is near 0. More is better.",
+    ),
+    word(
+        "ε",
+        &["epsilon", "ε spent", "ε of this run", "privacy loss"],
+        "How much one person's record can change what is released. An attacker's odds about a person change by at most the factor e^ε: 1.65 at ε 0.5, 2.7 at ε 1, 55 at ε 4. Smaller is safer, and needs more noise.",
+    ),
+    word(
+        "exact number",
+        &["◆", "exact", "curator-only"],
+        "A number about private data without noise. It is for the eyes of the person who may see the data, is marked ◆, and is left out of everything that is passed on. A choice made by it is not covered by ε.",
+    ),
+    word(
+        "explained energy",
+        &["public energy that k directions keep"],
+        "How much of the variation of the public data is kept by their k strongest directions. More directions keep more, and spread the noise over more numbers.",
+    ),
+    word(
+        "extra settings",
+        &["settings"],
+        "Settings that seldom need a change. Each stands at a default; those that were changed are marked with * and always shown.",
+    ),
+    word(
+        "features",
+        &["feature scaling", "features of a plan"],
+        "How columns are scaled. By public data: mean, deviation and a bound that holds for 95 % of the public records. Or by a bound that you declare, without looking at private data.",
+    ),
+    word(
+        "filter",
+        &["row filter"],
+        "Which rows belong to a dataset, such as: age >= 30 and sex == \"F\". How many private rows pass is public, as the number of rows of a file is.",
+    ),
+    word(
+        "gradient norm",
+        &["median record", "90 % of records", "median gradient norm"],
+        "How strongly single private records pull at the model, exact. The clip norm should lie near these numbers: far above, noise is wasted; far below, most records are cut.",
+    ),
+    word(
+        "guarantee",
+        &["differential privacy", "private"],
+        "What is promised to each person in the private data: whatever is released would have been nearly as likely without their record. ε and δ say how nearly. It holds whatever an attacker knows.",
+    ),
+    word(
+        "hold-out",
+        &["hold-out share", "held out", "private hold-out", "public hold-out"],
+        "Records that the model never learns from, kept to see how good it is on new ones. More held-out records make the error more certain and leave fewer to learn from.",
+    ),
+    word(
+        "holds if",
+        &["holds for", "neighbouring data", "replace-one", "zero-out", "adjacency"],
+        "What counts as a change of one person. Replace-one: their record becomes any other. Zero-out: it is blanked. The number of records is public in both. Replace-one is the stronger promise at the same ε.",
+    ),
+    word(
+        "intercept",
+        &[],
+        "A constant feature, so that the model need not answer zero where all features are zero. Nearly always useful.",
+    ),
+    word(
+        "label",
+        &["label column"],
+        "The column to be predicted. Private data may lack it; then only methods that re-weight public records can be used.",
+    ),
+    word(
+        "label range",
+        &["labels of a plan"],
+        "Between which numbers labels may lie; those beyond are moved to the nearest one. It comes from the public labels or is declared. Too wide a range needs more noise, too narrow a one cuts answers off.",
+    ),
+    word(
+        "labelled discrepancy",
+        &["labelled", "with labels"],
+        "How much worse, at the most, a linear model that fits one dataset can fit the other, labels included. Less is better. Exact.",
+    ),
+    word(
+        "ledger",
+        &[],
+        "The record of everything spent on private data. It is written before anything is drawn, adds all runs up, and refuses what would pass the budget. Keep it with the data.",
+    ),
+    word(
+        "loss",
+        &["public loss", "private loss", "loss on training records", "public hold-out loss"],
+        "What the method makes small on the records that it learns from. Falling is good. A loss that falls while the error on held-out records rises is learned by heart.",
+    ),
+    word(
+        "method",
+        &[],
+        "How the model is adapted. Methods that fit the data stand on top of the list, the others below with the reason. A rehearsal (r on the Plan screen) tries them on public data, for free.",
+    ),
+    word(
+        "missing values",
+        &["gaps"],
+        "What becomes of records with empty cells. Refuse: the dataset is not used. Drop: they do not count. Public mean: the mean of the public records stands in.",
+    ),
+    word(
+        "moment discrepancy",
+        &["exact moment discrepancy"],
+        "How far the weighted public records still are from looking like the private ones, in the averages of products of features. Less is better.",
+    ),
+    word(
+        "noise",
+        &["noise scale", "sensitivity"],
+        "Random numbers added to what is drawn from private records. Its size is the sensitivity (how far one record can move the result) times a factor that ε and δ determine. More records need relatively less.",
+    ),
+    word(
+        "objective",
+        &["exact objective"],
+        "The quantity that the method makes small: its error plus what keeps it stable. Falling is good; with noise it falls until the noise takes over.",
+    ),
+    word(
+        "outcome",
+        &[
+            "state",
+            "running",
+            "died",
+            "reserved",
+            "finished",
+            "stopped",
+            "failed",
+            "abandoned",
+            "recovered",
+        ],
+        "Running: some program carries the run out now. Died: its program is gone; it can be resumed or settled. Reserved: a sweep holds it ready. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
+    ),
+    word("preset", &["presets"], "A choice of ε and δ, or of usual settings, to begin with."),
+    word(
+        "principal angles",
+        &[],
+        "How well the directions of a public dataset match those of the private one, one by one, in degrees. Low curves are good. A curve near that of noise says that the dataset is no help; one near 'more private data' could not be better.",
+    ),
+    word(
+        "private data",
+        &["private", "private dataset"],
+        "Records of people to whom a promise is made. What leaves them has noise and is in the ledger, or is exact, marked ◆ and for your eyes.",
+    ),
+    word(
+        "private data, no privacy",
+        &["target-only", "no privacy"],
+        "A plain model of the private records without any noise, exact and for your eyes. It shows what privacy costs: no private model can be expected to do much better.",
+    ),
+    word(
+        "private error",
+        &["best private error", "private accuracy in %", "error on private hold-out"],
+        "The error on private records that were held out, exact and for your eyes. This is what adaptation is for: less is better. Numbers are in units of the label; for classes it is the share of wrong answers.",
+    ),
+    word(
+        "public data",
+        &["public", "public dataset"],
+        "Records that may be used without protection. They must not hold rows of the private data; this is checked.",
+    ),
+    word(
+        "public data only",
+        &["source-only", "public data alone"],
+        "A plain model of the public records alone, which costs no privacy. A private model that is no better than this one is not worth its ε.",
+    ),
+    word(
+        "public error",
+        &["best public error", "public accuracy in %"],
+        "The error on public records that were held out. It often rises while the model adapts to the private data, and that is no fault: look at the private error, or at a released score.",
+    ),
+    word(
+        "public model's score",
+        &["zero-shot", "as it is"],
+        "How well a model of this public dataset alone does on the private records, exact. For numbers it is an error, and less is better; for classes the share of right answers, and more is better.",
+    ),
+    word(
+        "public weight",
+        &[],
+        "How much of the training weight lies on public records. Near 1, the private records hardly count; near 0, the public ones do not help.",
+    ),
+    word(
+        "queue",
+        &[],
+        "Runs that wait for their turn. Each is charged when it starts, and the queue stops where the budget refuses one.",
+    ),
+    word(
+        "ranking",
+        &["rank"],
+        "Which public dataset can stand in for the private one. By exact numbers it is free and for your eyes; privately it costs ε and may be told.",
+    ),
+    word(
+        "records",
+        &["rows"],
+        "How many rows there are. Under both kinds of neighbours that are used here the number of records is public.",
+    ),
+    word(
+        "rehearsal",
+        &["rehearsed"],
+        "The plan is played with a public dataset in the private role. It shows which methods and which ε can be expected to pay, and costs no privacy.",
+    ),
+    word(
+        "released",
+        &["release", "release of a number"],
+        "Taken out of the private data with noise, and paid for in the ledger. It may be told and used for further choices.",
+    ),
+    word(
+        "role",
+        &["roles"],
+        "Private data are protected and have a budget. Public data may be used freely. The role decides everything else, so check it first.",
+    ),
+    word(
+        "run",
+        &["runs", "run name"],
+        "One adaptation from start to end, with its own directory: model, certificate, curves. Its name holds the time at which it began.",
+    ),
+    word(
+        "sample",
+        &[],
+        "A random part of the rows, by number and seed. The choice does not depend on what the rows hold.",
+    ),
+    word(
+        "score",
+        &["released score", "evaluation"],
+        "How good the model is on held-out private records, released with noise and an interval. Unlike the private error it may be told. It costs nothing where the noise of training covers it, and otherwise a part of the run's ε.",
+    ),
+    word(
+        "sealed view",
+        &["seal", "sealed"],
+        "A view in which exact numbers are neither computed nor shown. What is chosen in it depends on released numbers alone, so ε covers the choices too.",
+    ),
+    word(
+        "seed",
+        &[],
+        "A number that fixes which records are held out and where training starts, so that a run can be repeated. Noise never depends on it.",
+    ),
+    word(
+        "signal to noise of the choice",
+        &["selection signal"],
+        "What the best choice of a round would gain, over what noise is expected to cost. Below 1, rounds choose by chance: ask for fewer of them, or a larger ε.",
+    ),
+    word(
+        "spent ε",
+        &["spent", "charged"],
+        "What a run has really used of its grant. Several runs add up to less than the sum of their ε; the ledger shows the total.",
+    ),
+    word(
+        "stationarity gap",
+        &["exact stationarity gap", "noisy", "stationarity gap of the model"],
+        "How far the model is from a point where no small step improves it. Falling is good; it levels off where the noise is as large as what is left to learn.",
+    ),
+    word(
+        "steps",
+        &["step"],
+        "How many updates the method makes. More steps fit better and split the same ε into more, noisier draws.",
+    ),
+    word(
+        "subspace energy",
+        &["exact energy in the subspace", "public energy in the subspace"],
+        "How much of the gradients lies in the directions that public data chose. Near 1, little is lost; near 0, the public directions do not fit the private data.",
+    ),
+    word(
+        "sweep",
+        &["sweeps"],
+        "One plan run for several values of a setting. All runs are reserved together, and each is charged.",
+    ),
+    word(
+        "tag",
+        &["remark"],
+        "Your remark on a run, kept in its directory. It is left out of what is passed on.",
+    ),
+    word(
+        "task",
+        &[],
+        "What the label is: a number (regression) or one of several classes (classification). It decides which methods can be used.",
+    ),
+    word(
+        "verdict",
+        &[],
+        "Whether the model is good, in words: against public data only, against the trivial answer, and against private data without privacy. It says how certain that is for the number of held-out records.",
+    ),
+];
+
+/// What changes between neighbouring data, for which a guarantee holds.
+pub fn change(adjacency: Adjacency) -> &'static str {
+    match adjacency {
+        Adjacency::ReplaceOne => "any one record is replaced",
+        Adjacency::ZeroOut => "any one record is blanked",
+    }
+}
+
+/// An explanation to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    pub name: String,
+    /// Other words for it.
+    pub also: String,
+    pub text: String,
+}
+
+impl From<&Word> for Explained {
+    fn from(word: &Word) -> Self {
+        Self { name: word.name.to_owned(), also: word.also.join(" "), text: word.text.to_owned() }
+    }
+}
+
+/// The entry of a word, under any of its names.
+pub fn find(name: &str) -> Option<&'static Word> {
+    let name = name.trim().to_lowercase();
+    let called = |word: &&Word| {
+        word.name.to_lowercase() == name || word.also.iter().any(|it| it.to_lowercase() == name)
+    };
+    WORDS.iter().find(|word| word.name.to_lowercase() == name).or_else(|| WORDS.iter().find(called))
+}
+
+/// The same; methods and their settings are explained, too.
+pub fn explain(name: &str) -> Option<Explained> {
+    find(name).map(Explained::from).or_else(|| method(name)).or_else(|| setting(name))
+}
+
+/// A method by its name in sessions, in papers or in plain words.
+fn method(name: &str) -> Option<Explained> {
+    let wanted = name.trim().to_lowercase();
+    let mut specs = adapt::methods().iter().map(|method| method.spec());
+    let spec = specs.find(|spec| {
+        [spec.id, spec.name, spec.paper].iter().any(|name| name.to_lowercase() == wanted)
+    })?;
+    let text =
+        format!("{} In sessions it is called {}, in papers {}.", spec.summary, spec.id, spec.paper);
+    Some(Explained { name: spec.name.to_owned(), also: spec.paper.to_owned(), text })
+}
+
+/// A setting of a method, by its name or its key.
+fn setting(name: &str) -> Option<Explained> {
+    let wanted = name.trim().to_lowercase();
+    let specs = adapt::methods().iter().map(|method| method.spec());
+    let mut fields = specs.flat_map(|spec| spec.fields);
+    let field = fields.find(|it| it.key == wanted || it.name.to_lowercase() == wanted)?;
+    let text = format!("{} Takes {}.", field.help, field.kind.range());
+    Some(Explained { name: field.name.to_owned(), also: field.key.to_owned(), text })
+}
+
+/// Words that are near to one that is not there.
+pub fn near(name: &str) -> Vec<&'static str> {
+    let wanted = name.trim().to_lowercase();
+    let names = |word: &'static Word| std::iter::once(word.name).chain(word.also.iter().copied());
+    let close = |other: &str| {
+        let other = other.to_lowercase();
+        other.contains(&wanted) || (other.chars().count() > 2 && wanted.contains(&other))
+    };
+    WORDS.iter().filter(|word| names(word).any(close)).map(|word| word.name).take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapt::Series;
+
+    #[test]
+    fn every_word_is_there_once_and_is_explained_in_a_few_short_sentences() {
+        let mut seen = std::collections::BTreeSet::new();
+        for word in WORDS {
+            assert!(seen.insert(word.name.to_lowercase()), "{} is there twice", word.name);
+            let sentences = word.text.matches(['.', '!']).count();
+            assert!(word.text.ends_with('.') && sentences >= 1, "{}", word.name);
+            assert!(word.text.chars().count() <= 320, "{} is too long", word.name);
+        }
+    }
+
+    #[test]
+    fn every_series_of_a_chart_is_explained() {
+        for name in [
+            Series::Objective,
+            Series::ExactObjective,
+            Series::PublicLoss,
+            Series::PrivateLoss,
+            Series::PublicError,
+            Series::PrivateError,
+            Series::StationarityGap,
+            Series::ExactStationarityGap,
+            Series::ModelGap,
+            Series::SelectionSignal,
+            Series::MomentDiscrepancy,
+            Series::ExactMomentDiscrepancy,
+            Series::EffectiveSample,
+            Series::PublicWeight,
+            Series::PublicAccuracy,
+            Series::PrivateAccuracy,
+            Series::HoldoutLoss,
+            Series::ClipFraction,
+            Series::GradientMedian,
+            Series::SubspaceEnergy,
+            Series::ExactSubspaceEnergy,
+        ] {
+            assert!(find(name.words()).is_some(), "{}", name.words());
+        }
+    }
+
+    #[test]
+    fn words_are_found_under_all_their_names_and_near_ones_are_offered() {
+        assert_eq!(find("Epsilon").unwrap().name, "ε");
+        assert_eq!(find("zero-shot").unwrap().name, "public model's score");
+        assert_eq!(explain("pillar").unwrap().name, "private, on public directions");
+        assert!(explain("clip_norm").or_else(|| explain("steps")).is_some());
+        assert!(explain("nonsense").is_none() && near("nonsense").is_empty());
+        assert!(near("discrep").contains(&"discrepancy"));
+    }
+
+    #[test]
+    fn the_readme_has_exactly_these_words() {
+        let lines = WORDS.iter().map(|word| format!("| {} | {} |\n", word.name, word.text));
+        let wanted = lines.collect::<Vec<_>>().concat();
+        let wanted = format!("| word | what it means |\n|---|---|\n{wanted}");
+        let readme = include_str!("../README.md");
+        let (_, rest) = readme.split_once("<!-- words -->\n").expect("the mark before the table");
+        let (table, _) = rest.split_once("<!-- end of words -->").expect("the mark behind it");
+        assert!(table == wanted, "the README's glossary should read:\n{wanted}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The ledger's lock, and who holds it while others wait.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::files::private;
+
+/// Proof that no other handle reads or writes the ledger while it lives.
+#[derive(Debug)]
+pub(super) struct Exclusive(File);
+
+/// Proof that no other handle writes the ledger while it lives. Empty where nothing was ever
+/// written.
+#[derive(Debug)]
+pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks it")] Option<File>);
+
+/// Nobody is told of shorter waiting.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(20);
+
+static TOLD: OnceLock<fn(&str)> = OnceLock::new();
+
+/// From now on `tell` hears who holds a ledger for which this process waits.
+pub fn on_waiting(tell: fn(&str)) {
+    let _ = TOLD.set(tell);
+}
+
+/// `process 4711 on node3`.
+pub fn this_process() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "this machine" } else { host.trim() };
+    format!("process {} on {host}", std::process::id())
+}
+
+pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
+    let mut file = private().read(true).write(true).create(true).truncate(false).open(path)?;
+    wait(path, || file.try_lock(), || file.lock())?;
+    // For those who wait; nothing depends on it.
+    let since = crate::clock::now().strftime("%Y-%m-%d %H:%M:%S UTC");
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}, since {since}", this_process()));
+    Ok(Exclusive(file))
+}
+
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        // Who reads next is not this process.
+        let _ = self.0.set_len(0);
+    }
+}
+
+/// Reading needs no right to write: without a lock file there is no writer.
+pub(super) fn shared(path: &Path) -> io::Result<Shared> {
+    match File::open(path) {
+        Ok(file) => {
+            wait(path, || file.try_lock_shared(), || file.lock_shared())?;
+            Ok(Shared(Some(file)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Shared(None)),
+        Err(error) => Err(error),
+    }
+}
+
+fn wait(
+    path: &Path,
+    attempt: impl Fn() -> Result<(), TryLockError>,
+    block: impl Fn() -> io::Result<()>,
+) -> io::Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    if let Some(tell) = TOLD.get() {
+        let holder = std::fs::read_to_string(path).unwrap_or_default();
+        let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() };
+        tell(&format!("waiting for the ledger ({}), which is held by {holder}", path.display()));
+    }
+    block()
+}

@@ -1,0 +1,90 @@
+//! What differs between two versions of a session, in words.
+
+use std::collections::BTreeSet;
+
+use super::{Session, plan_field};
+
+/// What `ours` has otherwise than `theirs`; never empty.
+pub fn between(ours: &Session, theirs: &Session) -> Vec<String> {
+    let mut found = Vec::new();
+    let datasets = |session: &Session| {
+        let named = session.datasets.iter().map(|it| (it.name.clone(), it.clone()));
+        named.collect::<Vec<_>>()
+    };
+    let about = |_: &_, _: &_| "is described otherwise".to_owned();
+    found.extend(named("dataset", &datasets(ours), &datasets(theirs), about));
+    let plans = |session: &Session| {
+        let named = session.plans.iter().map(|it| (it.name.clone(), it.clone()));
+        named.collect::<Vec<_>>()
+    };
+    found.extend(named("plan", &plans(ours), &plans(theirs), |ours, theirs| {
+        let fields = plan_field::differences(&[Some(ours), Some(theirs)]).into_iter();
+        let fields: Vec<String> = fields
+            .map(|(name, values)| format!("{name} {} against {}", values[0], values[1]))
+            .collect();
+        if fields.is_empty() { "differs".to_owned() } else { format!("has {}", fields.join(", ")) }
+    }));
+    let budgets = |session: &Session| {
+        session.budgets.iter().map(|(name, it)| (name.clone(), *it)).collect::<Vec<_>>()
+    };
+    found.extend(named("the budget of", &budgets(ours), &budgets(theirs), |ours, theirs| {
+        let [ours, theirs] =
+            [ours, theirs].map(|it| format!("ε {} at δ {:e}", it.epsilon, it.delta));
+        format!("is {ours} against {theirs}")
+    }));
+    if ours.ranking != theirs.ranking {
+        found.push("the settings of the ranking differ".to_owned());
+    }
+    if ours.name != theirs.name {
+        found.push(format!("it is called '{}' and not '{}'", ours.name, theirs.name));
+    }
+    if found.is_empty() {
+        found.push("the same things in another order".to_owned());
+    }
+    found
+}
+
+fn named<T: PartialEq>(
+    what: &str,
+    ours: &[(String, T)],
+    theirs: &[(String, T)],
+    about: impl Fn(&T, &T) -> String,
+) -> Vec<String> {
+    let names: BTreeSet<&String> = ours.iter().chain(theirs).map(|(name, _)| name).collect();
+    let find =
+        |all: &'_ [(String, T)], wanted: &String| all.iter().position(|(name, _)| name == wanted);
+    let compared =
+        names.into_iter().filter_map(|name| match (find(ours, name), find(theirs, name)) {
+            (Some(_), None) => Some(format!("{what} '{name}' is only in yours")),
+            (None, Some(_)) => Some(format!("{what} '{name}' is only in theirs")),
+            (Some(mine), Some(other)) if ours[mine].1 != theirs[other].1 => {
+                Some(format!("{what} '{name}' {}", about(&ours[mine].1, &theirs[other].1)))
+            }
+            _ => None,
+        });
+    compared.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::ledger::Budget;
+    use crate::session::demo;
+
+    #[test]
+    fn what_was_added_removed_and_changed_is_named() {
+        let theirs = demo::session("bikeshare").unwrap();
+        let mut ours = theirs.clone();
+        ours.plans[0].target.epsilon = 0.5;
+        ours.datasets.pop();
+        ours.budgets.insert("winter".to_owned(), Budget::new(9.0, 1e-5));
+        let found = between(&ours, &theirs);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("dataset '") && found[0].ends_with("only in theirs"));
+        assert!(found[1].contains("ε of this run 0.5 against 1"), "{found:?}");
+        assert!(found[2].contains("is ε 9 at δ 1e-5 against"), "{found:?}");
+        ours.clone_from(&theirs);
+        ours.plans.reverse();
+        assert_eq!(between(&ours, &theirs), ["the same things in another order"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! What programs that were killed leave behind, and what nobody needs: run directories that were
+//! never granted, and halves of files that were to replace others.
+//!
+//! Only what is an hour old is removed: another program, perhaps on another machine, may be
+//! between the directory and the grant. A directory that holds anything of a run stays, whatever
+//! the ledger says.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::resumption;
+use super::workspace::Workspace;
+use crate::privacy::Transcript;
+use crate::privacy::ledger::{Book, RunId};
+
+const OLD: Duration = Duration::from_hours(1);
+
+/// The files of a directory in which nothing has happened yet, and how long they are at most.
+const OF_A_BEGINNING: [(&str, u64); 6] = [
+    ("run.ron", u64::MAX),
+    ("process", u64::MAX),
+    (resumption::FILE, u64::MAX),
+    (resumption::TRANSCRIPT, Transcript::EMPTY),
+    ("events.jsonl", 0),
+    ("curator.jsonl", 0),
+];
+
+/// Removes them from a workspace. What cannot be removed does no harm.
+pub fn remove(workspace: &Workspace, book: &Book) {
+    let runs = workspace.folder().join("runs");
+    for folder in folders(&runs) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if book.run(&RunId(name)).is_none() && is_old(&folder) && has_only_begun(&folder) {
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+    for folder in folders(&runs).chain([workspace.folder().to_path_buf()]) {
+        for file in files(&folder).filter(|file| is_half(file) && is_old(file)) {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+fn folders(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+    inside(folder).filter(|path| path.is_dir() && !path.is_symlink())
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+    inside(folder).filter(|path| path.is_file() && !path.is_symlink())
+}
+
+fn inside(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn is_old(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|it| it.modified()).ok();
+    let age = modified.and_then(|time| SystemTime::now().duration_since(time).ok());
+    age.is_some_and(|age| age > OLD)
+}
+
+/// `NAME.new-4711`: see [`crate::files::replace`].
+fn is_half(file: &Path) -> bool {
+    let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
+    ending.strip_prefix("new-").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn has_only_begun(folder: &Path) -> bool {
+    inside(folder).all(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let length = fs::metadata(&path).map_or(u64::MAX, |it| it.len());
+        let known = OF_A_BEGINNING.iter().find(|(known, _)| *known == name);
+        is_half(&path) || known.is_some_and(|(_, most)| length <= *most)
+    })
+}

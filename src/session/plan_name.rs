@@ -1,0 +1,75 @@
+//! What a plan is called until its user names it: by its data, and it follows them.
+
+use super::{PlanDefinition, Session};
+
+/// More public datasets than this are counted.
+const MOST_NAMED: usize = 3;
+
+/// A name made of a plan's data.
+fn of(plan: &PlanDefinition) -> String {
+    let public = match plan.public.as_slice() {
+        many if many.len() > MOST_NAMED => format!("{} datasets", many.len()),
+        few => few.join(", "),
+    };
+    format!("{} from {public}", plan.private)
+}
+
+/// Whether nobody has named the plan: it is called by its data, perhaps with a number.
+pub fn is_automatic(plan: &PlanDefinition) -> bool {
+    let rest = plan.name.strip_prefix(&of(plan));
+    rest.is_some_and(|rest| rest.is_empty() || rest[1..].parse::<usize>().is_ok_and(|n| n > 1))
+}
+
+/// A name for a plan that none of the others has.
+pub fn free(plan: &PlanDefinition, others: &[PlanDefinition]) -> String {
+    let taken = |name: &String| others.iter().any(|other| other.name == *name);
+    let stem = of(plan);
+    let mut names =
+        std::iter::once(stem.clone()).chain((2..).map(|number| format!("{stem} {number}")));
+    names.find(|name| !taken(name)).unwrap_or(stem)
+}
+
+/// Renames the plans whose data have changed since `before`, unless their user has named them.
+pub fn follow(before: &Session, now: &mut Session) {
+    for index in 0..now.plans.len() {
+        let plan = &now.plans[index];
+        let old = before.plans.iter().find(|old| old.name == plan.name);
+        if old.is_some_and(|old| is_automatic(old) && of(old) != of(plan)) {
+            let mut others = now.plans.clone();
+            others.remove(index);
+            now.plans[index].name = free(&now.plans[index], &others);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::demo;
+
+    #[test]
+    fn a_name_follows_the_data_until_the_user_gives_one() {
+        let mut before = demo::session("bikeshare").unwrap();
+        before.plans.truncate(1);
+        before.plans[0].name = free(&before.plans[0], &[]);
+        assert!(is_automatic(&before.plans[0]));
+        let mut second = before.plans[0].clone();
+        second.name = free(&second, &before.plans);
+        assert!(second.name.ends_with(" 2") && is_automatic(&second));
+        before.plans.push(second);
+
+        let mut now = before.clone();
+        now.plans[1].public = ["a", "b"].map(str::to_owned).to_vec();
+        follow(&before, &mut now);
+        assert_eq!(now.plans[1].name, "winter from a, b");
+        assert_eq!(now.plans[0], before.plans[0]);
+
+        "mine".clone_into(&mut now.plans[1].name);
+        let named = now.clone();
+        now.plans[1].public.push("c".to_owned());
+        follow(&named, &mut now);
+        assert!(now.plans[1].name == "mine" && !is_automatic(&now.plans[1]));
+        now.plans[1].public.extend(["d", "e"].map(str::to_owned));
+        assert_eq!(free(&now.plans[1], &[]), "winter from 5 datasets");
+    }
+}

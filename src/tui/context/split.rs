@@ -1,0 +1,130 @@
+//! Splitting a dataset by a column: into a private part and public ones.
+
+use super::{Change, Context, Popup};
+use crate::data::Role;
+use crate::engine::Request;
+use crate::engine::desk::Dividers;
+use crate::session::family::{self, By, Divider, Part};
+use crate::tui::notice::Level;
+use crate::tui::popup::Then;
+use crate::tui::popup::picker::{Item, Picker};
+use crate::tui::popup::question::Prompt;
+
+impl Context {
+    /// Offers the columns by which a dataset can be split.
+    pub(super) fn offer_split(&mut self, dataset: &str, columns: Option<&Dividers>) {
+        let (columns, sign) = match columns {
+            Some(Dividers::Public(columns)) => (columns, ""),
+            Some(Dividers::Exact(columns)) => match columns.reveal(&self.watch) {
+                Some(columns) => (columns, "◆ "),
+                None => return,
+            },
+            None => {
+                let text = "the view is sealed, and values are exact: v opens it, or type a filter";
+                return self.say(Level::Warning, text);
+            }
+        };
+        let definition = self.session.datasets.iter().find(|it| it.name == dataset);
+        let label = definition.and_then(|it| it.label.clone());
+        let mut columns = columns.clone();
+        // Who splits by the answer has nothing left to learn.
+        columns.sort_by_key(|divider| Some(&divider.column) == label.as_ref());
+        if columns.is_empty() {
+            return self.say(Level::Info, "no column has few values, or numbers, to split by");
+        }
+        let items = columns.into_iter().map(|Divider { column, by }| {
+            let detail = match &by {
+                By::Values(values) => {
+                    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                    format!("a part for each: {}", values.join(", "))
+                }
+                By::Numbers => "you say at which numbers".to_owned(),
+            };
+            let (dataset, title) = (dataset.to_owned(), column.clone());
+            let value: Then<Self> = Box::new(move |context| match by {
+                By::Values(values) => {
+                    context.choose_private(&dataset, &family::by_values(&column, &values));
+                }
+                By::Numbers => context.ask_where_to_cut(dataset, column),
+            });
+            Item::new(title, detail, value)
+        });
+        let title = format!("{sign}Split '{dataset}' by");
+        self.popup = Some(Popup::Pick(Picker::new(&title, items.collect())));
+    }
+
+    fn ask_where_to_cut(&mut self, dataset: String, column: String) {
+        let title = format!("Split '{dataset}' at which {column}?");
+        let help = "one number or several: 50 makes a part below 50 and one from 50 on";
+        self.prompt(Prompt::new(title, help, "", move |context: &mut Self, text| {
+            let numbers = text.split([',', ' ']).filter(|part| !part.is_empty());
+            let cuts: Result<Vec<f64>, _> = numbers.map(str::parse).collect();
+            let cuts = cuts.ok().filter(|cuts| cuts.iter().all(|cut| cut.is_finite()));
+            let cuts = cuts.ok_or("give numbers, such as: 30, 50")?;
+            context.choose_private(&dataset, &family::by_numbers(&column, &cuts));
+            Ok(())
+        }));
+    }
+
+    fn choose_private(&mut self, dataset: &str, parts: &[Part]) {
+        let item = |index: usize| {
+            let (dataset, parts) = (dataset.to_owned(), parts.to_vec());
+            let title = parts[index].name.clone();
+            let take: Then<Self> = Box::new(move |context| context.split(&dataset, &parts, index));
+            Item::new(title, "private; the others are public", take)
+        };
+        let items = (0..parts.len()).map(item).collect();
+        self.popup = Some(Popup::Pick(Picker::new("Which part is private?", items)));
+    }
+
+    /// Splits a dataset and the others that come from the same table. The chosen part of the
+    /// private one among them stays private; everything else is public.
+    fn split(&mut self, dataset: &str, parts: &[Part], private: usize) {
+        let all = &self.session.datasets;
+        let Some(whole) = all.iter().find(|it| it.name == dataset).cloned() else { return };
+        let of_table =
+            |name: &str| all.iter().any(|it| it.name == name && it.source == whole.source);
+        let siblings: Vec<_> = all.iter().filter(|it| of_table(&it.name)).cloned().collect();
+        let parent = siblings.iter().find(|it| it.role == Role::Private).unwrap_or(&whole).clone();
+        for sibling in &siblings {
+            let mut new = family::split(sibling, parts);
+            if sibling.name == parent.name {
+                new[private].role = Role::Private;
+                // What counts as so many records is for the whole.
+                self.rename(&parent.name, &new[private].name.clone());
+            }
+            let names: Vec<String> = new.iter().map(|it| it.name.clone()).collect();
+            let place = self.session.datasets.iter().position(|it| it.name == sibling.name);
+            let place = place.unwrap_or(self.session.datasets.len() - 1);
+            self.session.datasets.splice(place..=place, new.iter().cloned());
+            self.replace_public(&sibling.name, &names);
+            self.forget(&sibling.name);
+            for definition in new {
+                self.load(definition);
+            }
+        }
+        let chosen = self.session.datasets.iter().find(|it| it.role == Role::Private);
+        let chosen = chosen.map(|it| it.name.clone()).unwrap_or_default();
+        self.changed();
+        self.note(Change::Described(chosen));
+        self.refit_plans();
+        self.ask_preview();
+        let count = parts.len() * siblings.len();
+        self.say(Level::Good, format!("{count} datasets, one of them private; u undoes it"));
+    }
+
+    /// Plans that use a public dataset use its parts.
+    fn replace_public(&mut self, old: &str, parts: &[String]) {
+        for plan in &mut self.session.plans {
+            if let Some(place) = plan.public.iter().position(|name| name == old) {
+                plan.public.splice(place..=place, parts.iter().cloned());
+            }
+        }
+    }
+
+    /// A dataset that is not in the session any more.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.datasets.remove(name);
+        self.ask(Request::Forget(name.to_owned()));
+    }
+}

@@ -1,0 +1,48 @@
+//! What does this mean? The words of a screen on the left, the explanation on the right.
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+
+use super::picker::{Item, Picker};
+use crate::glossary::Explained;
+use crate::tui::canvas::{Canvas, bold};
+
+#[derive(Debug)]
+pub struct Words {
+    pub picker: Picker<String>,
+}
+
+impl Words {
+    /// The first word is the one that is shown at once.
+    pub fn new(words: Vec<Explained>) -> Self {
+        let item = |it: Explained| Item { also: it.also, ..Item::new(it.name, "", it.text) };
+        let items = words.into_iter().map(item).collect();
+        Self { picker: Picker::new("What does this mean?", items) }
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
+        let theme = canvas.theme;
+        let inner = canvas.window(body, 96, 18, &self.picker.title);
+        let [field, lists, keys] = inner.layout(&Layout::vertical([
+            Constraint::Length(2),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+        ]));
+        let [left, _, right] = lists.layout(&Layout::horizontal([
+            Constraint::Length((lists.width / 3).min(30)),
+            Constraint::Length(2),
+            Constraint::Fill(1),
+        ]));
+        let field = Rect { height: 1, ..field };
+        self.picker.draw_query(canvas, field, "type to look another word up");
+        self.picker.draw_items(canvas, left);
+        if let Some(item) = self.picker.chosen() {
+            let [name, text] =
+                right.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
+            canvas.render(Line::styled(item.title.clone(), bold(theme.accent)), name);
+            canvas.wrapped(item.value.clone(), theme.text, text);
+        }
+        let words = "↑↓ other words of this screen, Enter or Esc leaves";
+        canvas.render(Line::styled(words, theme.muted), keys);
+    }
+}

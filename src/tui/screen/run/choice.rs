@@ -1,0 +1,125 @@
+//! A choice among plans, live: the candidates, how far each is trained, and what was released.
+
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use crate::engine::choice::{Chosen, PUBLIC_ALONE};
+use crate::evaluation::words::RELEASED;
+use crate::glossary;
+use crate::privacy::accountant::round_up;
+use crate::tui::canvas::{Canvas, bold};
+use crate::tui::live_run::{Candidate, Ended, LiveChoice, LiveRun};
+use crate::tui::theme::{Glyphs, Theme};
+
+/// Cells of a bar that shows how far a candidate is trained.
+const BAR: usize = 20;
+/// There is room for bars.
+const WIDE: u16 = 90;
+
+/// In place of the charts of a run.
+pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveChoice) {
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
+    let chosen = match &run.ended {
+        Some(Ended::Chosen(chosen)) => Some(chosen.as_ref()),
+        _ => None,
+    };
+    let inner = canvas.boxed(area, "Candidates");
+    let said = explanation(choice, chosen);
+    let rows = choice.candidates.len() as u16 + 2;
+    let [table, words] =
+        inner.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
+    let row = |index: usize| {
+        let candidate = &choice.candidates[index];
+        let placed = chosen.and_then(|it| it.placed.iter().find(|it| it.name == candidate.name));
+        let wins = placed.is_some()
+            && chosen.and_then(|it| it.placed.get(it.winner?)).map(|it| &it.name)
+                == Some(&candidate.name);
+        let style = if wins { bold(theme.good) } else { theme.text };
+        let told = chosen.and_then(|it| it.told.as_ref()).zip(placed);
+        let error = told.map(|(told, placed)| told.told_error(&placed.error));
+        vec![
+            Line::styled(if wins { glyphs.pointer } else { " " }, style),
+            Line::styled(candidate.name.clone(), style),
+            training(theme, glyphs, run, candidate, (style, inner.width >= WIDE, choice.in_secret)),
+            Line::styled(error.unwrap_or_default(), style).right_aligned(),
+        ]
+    };
+    let widths = vec![
+        Constraint::Length(1),
+        Constraint::Fill(1),
+        Constraint::Length(if inner.width >= WIDE { 36 } else { 12 }),
+        Constraint::Length(26),
+    ];
+    let header = ["", "candidate", "training", "released error (range)"];
+    let header = header.map(Line::raw).to_vec();
+    let count = choice.candidates.len();
+    canvas.table(table, (header, widths), (count, None), row);
+    let text: Vec<Line> = said.into_iter().map(|text| Line::styled(text, theme.muted)).collect();
+    canvas.render(Paragraph::new(text).wrap(Wrap { trim: true }), words);
+}
+
+fn training<'a>(
+    theme: &Theme,
+    glyphs: &Glyphs,
+    run: &LiveRun,
+    candidate: &Candidate,
+    (style, wide, in_secret): (Style, bool, bool),
+) -> Line<'a> {
+    match candidate.steps {
+        None if candidate.name == PUBLIC_ALONE && wide => {
+            Line::styled("not needed, costs nothing", style)
+        }
+        None if candidate.name == PUBLIC_ALONE => Line::styled("not needed", style),
+        None if in_secret => Line::styled("at random", style),
+        None if run.has_ended() => Line::styled("not trained", style),
+        None => Line::styled("waits", style),
+        Some((step, _)) if run.has_ended() => Line::styled(format!("{step} steps"), style),
+        Some((step, of)) if !wide => Line::styled(format!("{step} of {of}"), style),
+        Some((step, of)) => {
+            let full = (step as f64 / of.max(1) as f64 * BAR as f64) as usize;
+            let bar = glyphs.bar_full.repeat(full) + &glyphs.bar_empty.repeat(BAR - full.min(BAR));
+            Line::from(vec![
+                Span::styled(format!("{step} of {of} "), style),
+                Span::styled(bar, theme.accent),
+            ])
+        }
+    }
+}
+
+/// What is paid and what can be told apart; at the end, how the errors are to be read.
+fn explanation(choice: &LiveChoice, chosen: Option<&Chosen>) -> Vec<String> {
+    let mut said: Vec<String> = chosen.map(|chosen| chosen.how.clone()).into_iter().collect();
+    said.push(format!(
+        "Each training gets ε {}. Records that none of them sees decide. Noise hides differences \
+         of less than {}.",
+        round_up(choice.each, 3),
+        choice.apart
+    ));
+    if chosen.is_some_and(|chosen| chosen.told.is_some()) {
+        said.push(format!("{RELEASED} The ranges hold for all of them at once."));
+    }
+    said
+}
+
+/// Who won, in words.
+pub fn verdict(chosen: &Chosen) -> String {
+    let winner = chosen.winner.and_then(|winner| chosen.placed.get(winner));
+    match (winner, &chosen.told) {
+        (Some(winner), Some(told)) => {
+            format!("Chosen: {}. It may be told: {}.", winner.name, told.sentence())
+        }
+        _ => "Nothing was chosen: it ended early. What was drawn is charged.".to_owned(),
+    }
+}
+
+/// What holds for all candidates together.
+pub fn guarantee(chosen: &Chosen) -> String {
+    format!(
+        "guarantee, for all candidates together: ε {} at δ {:e} if {}",
+        round_up(chosen.guarantee.epsilon, 4),
+        chosen.guarantee.delta,
+        glossary::change(chosen.guarantee.adjacency)
+    )
+}

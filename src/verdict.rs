@@ -1,0 +1,285 @@
+//! Is the model good? Its error beside that of public data alone, of private data without
+//! privacy, and of the trivial answer, in words. Takes plain numbers and how they may be told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Task;
+use crate::plot::number::compact;
+
+/// Errors that differ by less than this share are called the same.
+const SAME: f64 = 0.03;
+/// Half the width of an interval that holds 95 of 100 normal deviates.
+const DEVIATES: f64 = 1.96;
+
+/// Errors of several models on the same held-out records: root mean squares in label units, or
+/// shares of wrong classes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    pub task: Task,
+    pub model: f64,
+    /// Of a model of the public records alone.
+    #[serde(default)]
+    pub public_alone: Option<f64>,
+    /// Of a model of the private records without any noise.
+    #[serde(default)]
+    pub no_privacy: Option<f64>,
+    /// Of always answering the mean, or the commonest class.
+    #[serde(default)]
+    pub trivial: Option<f64>,
+    /// How many records were held out.
+    #[serde(default)]
+    pub records: Option<usize>,
+}
+
+/// Who may be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Exact: for the curator alone.
+    Exact,
+    /// Released with noise: it may be told.
+    Released,
+}
+
+/// How good the model is, for a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    Unsure,
+    Bad,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub tone: Tone,
+    /// The first is the shortest answer; the others follow from further numbers.
+    pub sentences: Vec<String>,
+}
+
+impl Verdict {
+    pub fn text(&self) -> String {
+        self.sentences.join(" ")
+    }
+}
+
+impl Errors {
+    /// An error as it is told: `22.5 % (9 of 40)`, or a number in label units.
+    pub fn told(&self, error: f64) -> String {
+        match (self.task, self.records) {
+            (Task::Regression, _) => compact(error),
+            (Task::Classification, Some(records)) => {
+                let wrong = (error * records as f64).round();
+                format!("{:.1} % ({wrong} of {records})", 100.0 * error)
+            }
+            (Task::Classification, None) => format!("{:.1} %", 100.0 * error),
+        }
+    }
+
+    fn short(&self, error: f64) -> String {
+        match self.task {
+            Task::Regression => compact(error),
+            Task::Classification => format!("{:.1} %", 100.0 * error),
+        }
+    }
+
+    /// The deviation of an error by the chance of which records were held out. A root mean
+    /// square of n normal errors deviates by 1/√(2n) of itself, a share p by √(p(1−p)/n).
+    fn deviation(&self, error: f64) -> Option<f64> {
+        let records = self.records.filter(|records| *records > 0)? as f64;
+        Some(match self.task {
+            Task::Regression => error / (2.0 * records).sqrt(),
+            // With two right and two wrong answers more (Agresti and Coull): none wrong of a few
+            // does not say that none ever is.
+            Task::Classification => {
+                let share = (error * records + 2.0) / (records + 4.0);
+                (share * (1.0 - share) / (records + 4.0)).sqrt()
+            }
+        })
+    }
+
+    /// Whether two errors differ by more than chance explains, as if each were measured on
+    /// records of its own: on the same records they are told apart more easily.
+    fn differ(&self, one: f64, other: f64) -> bool {
+        match (self.deviation(one), self.deviation(other)) {
+            (Some(a), Some(b)) => (one - other).abs() > DEVIATES * a.hypot(b),
+            _ => true,
+        }
+    }
+
+    pub fn verdict(&self, standing: Standing) -> Verdict {
+        let mark = if standing == Standing::Exact { " ◆" } else { "" };
+        let (mut tone, mut sentences) = (Tone::Unsure, Vec::new());
+        if self.model <= 0.0 || self.public_alone.is_some_and(|public| public <= 0.0) {
+            sentences.push(format!(
+                "No error at all{mark}: look for a column that is the answer under another name."
+            ));
+        }
+        // Scores that are told may be of another kind.
+        let kind = if self.task == Task::Regression { "RMSE " } else { "" };
+        let against = |other: f64| {
+            format!("({kind}{} against {}{mark})", self.short(self.model), self.short(other))
+        };
+        if let Some(public) = self.public_alone {
+            let (gained, sentence) = self.against_public(public, &against(public));
+            tone = gained;
+            sentences.push(sentence);
+        }
+        if let Some(trivial) = self.trivial {
+            let what = match self.task {
+                Task::Regression => "always answering the mean",
+                Task::Classification => "always answering the commonest class",
+            };
+            if self.model >= (1.0 - SAME) * trivial || !self.differ(self.model, trivial) {
+                tone = Tone::Bad;
+                let sentence =
+                    format!("No better than {what} {}: do not use it.", against(trivial));
+                sentences.insert(0, sentence);
+            } else {
+                sentences.push(format!("{} {}.", self.below(trivial, what), against(trivial)));
+            }
+        }
+        if let Some(best) = self.no_privacy.filter(|best| *best > 0.0) {
+            let above = self.model / best - 1.0;
+            let told = format!("({}{mark})", self.short(best));
+            sentences.push(if above > SAME {
+                format!(
+                    "{:.0} % above what private data without privacy would give {told}.",
+                    100.0 * above
+                )
+            } else {
+                format!("As good as private data without privacy {told}.")
+            });
+        }
+        if let (Some(records), Some(deviation)) = (self.records, self.deviation(self.model)) {
+            let about = DEVIATES * deviation;
+            let about = match self.task {
+                Task::Regression => compact(about),
+                Task::Classification => format!("{:.1} percentage points", 100.0 * about),
+            };
+            sentences
+                .push(format!("{records} records were held out: the error is known to ± {about}."));
+        }
+        Verdict { tone, sentences }
+    }
+
+    fn against_public(&self, public: f64, numbers: &str) -> (Tone, String) {
+        let change = if public > 0.0 { self.model / public - 1.0 } else { 0.0 };
+        if change.abs() <= SAME || public <= 0.0 {
+            return (Tone::Unsure, format!("No better than public data alone {numbers}."));
+        }
+        if !self.differ(self.model, public) {
+            let which = if change < 0.0 { "A little less" } else { "A little more" };
+            let sentence =
+                format!("{which} error than public data alone {numbers}, which may be chance.");
+            return (Tone::Unsure, sentence);
+        }
+        if change > 0.0 {
+            let sentence = format!(
+                "{:.0} % MORE error than public data alone {numbers}: use public data alone.",
+                100.0 * change
+            );
+            return (Tone::Bad, sentence);
+        }
+        (Tone::Good, format!("{} {numbers}.", self.below(public, "public data alone")))
+    }
+
+    /// `Half the error of …`
+    fn below(&self, other: f64, what: &str) -> String {
+        match self.model / other {
+            share if share < 0.34 => format!("Less than a third of the error of {what}"),
+            share if share < 0.45 => format!("Less than half the error of {what}"),
+            share if share <= 0.55 => format!("Half the error of {what}"),
+            share => format!("{:.0} % less error than {what}", 100.0 * (1.0 - share)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINTER: Errors = Errors {
+        task: Task::Regression,
+        model: 49.0,
+        public_alone: Some(100.0),
+        no_privacy: Some(42.0),
+        trivial: Some(160.0),
+        records: Some(400),
+    };
+
+    #[test]
+    fn a_good_model_is_told_against_all_three_with_its_mark() {
+        let verdict = WINTER.verdict(Standing::Exact);
+        assert_eq!(verdict.tone, Tone::Good);
+        assert_eq!(
+            verdict.sentences,
+            [
+                "Half the error of public data alone (RMSE 49 against 100 ◆).",
+                "Less than a third of the error of always answering the mean (RMSE 49 against 160 ◆).",
+                "17 % above what private data without privacy would give (42 ◆).",
+                "400 records were held out: the error is known to ± 3.4.",
+            ]
+        );
+        assert!(!WINTER.verdict(Standing::Released).text().contains('◆'));
+    }
+
+    #[test]
+    fn a_small_hold_out_makes_no_great_claims() {
+        let few = Errors {
+            task: Task::Classification,
+            model: 0.225,
+            public_alone: Some(0.3),
+            no_privacy: None,
+            trivial: Some(0.5),
+            records: Some(40),
+        };
+        assert_eq!(few.told(few.model), "22.5 % (9 of 40)");
+        let verdict = few.verdict(Standing::Exact);
+        assert_eq!(verdict.tone, Tone::Unsure);
+        assert!(verdict.sentences[0].contains("which may be chance"), "{verdict:?}");
+        let many = Errors { records: Some(4000), ..few };
+        assert_eq!(many.verdict(Standing::Exact).tone, Tone::Good);
+        assert!(many.verdict(Standing::Exact).sentences[0].starts_with("25 % less error"));
+    }
+
+    #[test]
+    fn a_bad_model_is_called_bad_first() {
+        let worse = Errors { model: 150.0, trivial: None, ..WINTER }.verdict(Standing::Exact);
+        assert_eq!(worse.tone, Tone::Bad);
+        assert!(worse.sentences[0].contains("50 % MORE error"), "{worse:?}");
+        let useless = Errors { model: 159.0, public_alone: Some(300.0), ..WINTER };
+        let useless = useless.verdict(Standing::Exact);
+        assert_eq!(useless.tone, Tone::Bad);
+        assert!(useless.sentences[0].starts_with("No better than always answering the mean"));
+        let same = Errors { model: 101.0, trivial: None, ..WINTER }.verdict(Standing::Released);
+        assert_eq!(
+            (same.tone, same.sentences[0].as_str()),
+            (Tone::Unsure, "No better than public data alone (RMSE 101 against 100).")
+        );
+    }
+
+    #[test]
+    fn no_error_at_all_is_suspicious_and_not_certain() {
+        let perfect = Errors {
+            task: Task::Classification,
+            model: 0.0,
+            public_alone: Some(0.0),
+            no_privacy: Some(0.0),
+            trivial: Some(0.5),
+            records: Some(61),
+        };
+        let verdict = perfect.verdict(Standing::Exact);
+        assert_eq!(verdict.tone, Tone::Unsure);
+        assert!(verdict.sentences[0].contains("the answer under another name"), "{verdict:?}");
+        let last = verdict.sentences.last().unwrap();
+        assert!(last.ends_with("± 4.2 percentage points."), "{last}");
+    }
+
+    #[test]
+    fn numbers_that_are_not_there_are_not_spoken_of() {
+        let alone =
+            Errors { public_alone: None, no_privacy: None, trivial: None, records: None, ..WINTER };
+        assert!(alone.verdict(Standing::Exact).sentences.is_empty());
+        let odd = Errors { public_alone: Some(0.0), no_privacy: Some(0.0), ..alone };
+        assert_eq!(odd.verdict(Standing::Exact).sentences.len(), 2);
+    }
+}
