@@ -40,6 +40,7 @@ fn main() {
             classes: None,
             bounds,
             clipped: 0,
+            persons: None,
         };
         let labels = vec![0.0; records];
         let data = Records::new(data.into(), labels.clone());

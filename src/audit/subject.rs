@@ -1,11 +1,12 @@
 //! Who is audited.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::adapt::labelled::public_shape::public_model;
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
-use crate::data::{Bounded, Classes, Dataset, DatasetDefinition, Role, Source, Task};
+use crate::data::{Bounded, Classes, Dataset, DatasetDefinition, Persons, Role, Source, Task};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Loss, Pay};
@@ -21,6 +22,8 @@ const ROUGH: f64 = 0.5;
 const PUBLIC_RECORDS: usize = 40;
 const PRIVATE_RECORDS: usize = 60;
 const FEATURES: usize = 4;
+/// Of a person, where persons are audited.
+const MOST_RECORDS: usize = 4;
 /// Of the private records, where a score is audited.
 const HELD_OUT: usize = 20;
 /// Steps that an audit takes of methods that let it choose.
@@ -90,7 +93,8 @@ impl Subject {
             private.classes = None;
         }
         let shape = ProblemShape {
-            private_records: private.len(),
+            private_records: private.protected(),
+            most_records: if private.persons.is_some() { MOST_RECORDS } else { 1 },
             public_records: public.len(),
             dimension: public.dimension(),
             bounds: public.bounds,
@@ -245,6 +249,12 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
             all.push(Subject::new(&name, id, &settings, made(method.spec().task)?, target)?);
         }
+        if OF_PERSONS.contains(&id) {
+            let (public, private) = made(method.spec().task)?;
+            let data = (public, of_persons(private));
+            let name = format!("{id}, persons");
+            all.push(Subject::new(&name, id, &small(method.spec()), data, target)?);
+        }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
             let data = made(method.spec().task)?;
@@ -254,6 +264,32 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
         }
     }
     Ok(all)
+}
+
+/// Methods that are audited on persons, too: those that add persons up, in every way that this is
+/// done, and some that take every record for somebody.
+const OF_PERSONS: [&str; 9] = [
+    "public_shape",
+    "public_shape_classes",
+    "profiled_cnvx_adap",
+    "target_only_logistic",
+    "dp_sgd",
+    "gep",
+    "moment_release",
+    "cnvx_adap",
+    "frank_wolfe",
+];
+
+/// The same records, which belong to persons with one to so many.
+fn of_persons(data: Dataset) -> Dataset {
+    let mut left = data.len();
+    let counts = (0..).map_while(|k: usize| {
+        let count = (1 + k % MOST_RECORDS).min(left);
+        left -= count;
+        (count > 0).then_some(count)
+    });
+    let persons = Persons::of_counts(counts);
+    Dataset { persons: Some(Arc::new(persons)), ..data }
 }
 
 /// The scores that are audited with a method.

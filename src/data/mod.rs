@@ -38,6 +38,7 @@ pub mod leaking;
 pub mod missing;
 pub(crate) mod names;
 pub mod overlap;
+pub mod persons;
 pub mod preparation;
 mod public_records;
 pub mod read;
@@ -46,6 +47,8 @@ pub mod synthetic;
 pub mod table;
 pub mod vectors;
 pub mod write;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +59,7 @@ pub use bounded::Bounded;
 pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use missing::Missing;
+pub use persons::{Persons, Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
 pub use read::csv;
@@ -87,6 +91,8 @@ pub struct Dataset {
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
+    /// To whom the records belong, where persons are protected.
+    pub persons: Option<Arc<Persons>>,
 }
 
 /// The class of every record.
@@ -131,6 +137,49 @@ impl Dataset {
         self.features.nrows()
     }
 
+    /// How many are protected: persons, or else records.
+    pub fn protected(&self) -> usize {
+        self.persons.as_ref().map_or(self.len(), |persons| persons.count())
+    }
+
+    /// The weight of each record in its person's mean: 1 where records are protected.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        self.persons.as_ref().map(|persons| persons.shares(&self.features))
+    }
+
+    /// With `most` records of every person: empty ones fill them up. So every record has a place
+    /// of its own, whatever the persons are.
+    pub fn filled_up(&self, most: usize) -> Self {
+        let Some(persons) = &self.persons else { return self.clone() };
+        let from: Vec<Option<usize>> = persons
+            .iter()
+            .flat_map(|own| {
+                (0..most).map(move |k| Some(own.start + k).filter(|at| own.contains(at)))
+            })
+            .collect();
+        let mut features = Matrix::zeros(self.dimension(), from.len());
+        for (mut to, from) in features.column_iter_mut().zip(&from) {
+            if let Some(from) = from {
+                to.copy_from(&self.features.column(*from));
+            }
+        }
+        fn among<T: Copy + Default>(values: &[T], from: &[Option<usize>]) -> Vec<T> {
+            from.iter().map(|from| from.map_or_else(T::default, |from| values[from])).collect()
+        }
+        Self {
+            features,
+            target: self.target.as_ref().map(|target| among(target, &from)),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: among(&classes.of, &from),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            persons: None,
+            ..*self
+        }
+    }
+
     /// `count` records from number `first` on; fewer where there are no more.
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
@@ -145,6 +194,7 @@ impl Dataset {
             }),
             name: self.name.clone(),
             feature_names: self.feature_names.clone(),
+            persons: None,
             ..*self
         }
     }

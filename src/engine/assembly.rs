@@ -7,12 +7,14 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::leaking;
+use crate::data::persons::share_a_person;
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
     Bounded, Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
+    Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -54,6 +56,8 @@ pub struct Assembly {
     pub public_holdout: Arc<Dataset>,
     /// Absent where the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
+    /// What of it a released score looks at: one record of each person.
+    pub private_scored: Option<Private<Dataset>>,
     /// What the model depends on that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -68,6 +72,9 @@ impl std::fmt::Debug for Assembly {
 
 /// A row that stands on both sides would be used without any protection.
 pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+    if let Some(unit) = &private.definition.unit {
+        refuse_shared_persons(private, publics, unit)?;
+    }
     private.private()?.try_map(|rows| {
         let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
         if !rows.provenance().any(|record| taken.contains(&record)) {
@@ -79,6 +86,26 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
             rows.origin
         ))
         .cure("change the row filters so that no row is on both sides"))
+    })?;
+    Ok(())
+}
+
+/// Somebody whose records are partly public is not protected.
+fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> Result<()> {
+    let name = &private.definition.name;
+    private.private()?.try_map(|rows| {
+        let shared = publics.iter().any(|public| share_a_person(rows, public, unit) == Some(true));
+        if !shared {
+            return Ok(());
+        }
+        Err(Error::refused(format!(
+            "somebody in '{name}' has records among the public rows too ({} is the same)",
+            unit.words()
+        ))
+        .cure(
+            "change the row filters so that nobody is on both sides; where the public rows use \
+             the same names for other people, rename their column",
+        ))
     })?;
     Ok(())
 }
@@ -118,7 +145,8 @@ pub fn assemble(
                 .map_err(|error| error.at(private.definition.name.clone()))?;
         let tests = problem.shape.private_labels && !holdout.is_empty();
         let holdout = tests.then_some(holdout);
-        Ok(PrivateRows { train, holdout, with_label })
+        let by_person = private.definition.unit.is_some();
+        Ok(PrivateRows { train, holdout, with_label, by_person })
     };
     let records = &proposal.records;
     let own = records.private(private.private()?, &proposal.preparation, rows)?;
@@ -130,6 +158,7 @@ pub fn assemble(
         private: own.train,
         public_holdout: Arc::clone(&records.public_holdout),
         private_holdout: own.holdout,
+        private_scored: own.scored,
         preparation: proposal.preparation,
         problem,
         lineage,
@@ -176,6 +205,10 @@ pub fn propose(
         public_records: public.len(),
         dimension: public.dimension(),
         bounds: public.bounds,
+        most_records: match &private.definition.unit {
+            Some(_) => private.definition.most_records(),
+            None => 1,
+        },
         private_labels: labelled,
         classes: records.preparation.class_names().to_vec(),
         start,
@@ -277,6 +310,8 @@ impl<'a> Parts<'a> {
         let Self { private, publics, foreign, .. } = self;
         let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
         let mut definition = own.clone();
+        // Who somebody is, is no feature.
+        definition.unit.clone_from(&private.definition.unit);
         if *foreign {
             definition.label.clone_from(&private.definition.label);
             definition.task = private.definition.task;
@@ -393,7 +428,8 @@ fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition)
 fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     let definition = &private.definition;
     let lacking = private.columns.iter().filter(|column| {
-        !used.contains(&column.name) && definition.label.as_ref() != Some(&column.name)
+        let spoken_for = definition.label.as_ref() == Some(&column.name);
+        !used.contains(&column.name) && !spoken_for && !definition.is_of_unit(&column.name)
     });
     let lacking: Vec<_> = lacking.collect();
     let first = lacking.first().filter(|_| definition.columns == Columns::All)?;

@@ -90,6 +90,7 @@ mod tests {
             classes: None,
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             clipped,
+            persons: None,
         }
     }
 

@@ -92,6 +92,7 @@ pub(crate) fn run_for_pictures(
         peeked,
         allow_large_delta: job.plan.allow_large_delta,
         noise: NoiseSource::Secret,
+        unit: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),

@@ -145,16 +145,38 @@ impl Gradients {
         coordinates
     }
 
+    /// The mean gradients of the first examples, so many of them to each mean, with their mean
+    /// losses.
+    pub fn means(&self, counts: &[usize]) -> Self {
+        let mut means = Matrix::zeros(self.parameters(), counts.len());
+        let mut losses = vec![0.0; counts.len()];
+        let mut gradient = vec![0.0; self.parameters()];
+        let mut example = 0;
+        for ((mut mean, loss), count) in means.column_iter_mut().zip(&mut losses).zip(counts) {
+            let share = 1.0 / (*count).max(1) as f64;
+            for _ in 0..*count {
+                self.write(example, &mut gradient);
+                mean.iter_mut().zip(&gradient).for_each(|(mean, part)| *mean += share * part);
+                *loss += share * self.losses[example];
+                example += 1;
+            }
+        }
+        Self { losses, layers: vec![Contribution::Formed(means)] }
+    }
+
+    fn write(&self, example: usize, mut rest: &mut [f64]) {
+        for layer in &self.layers {
+            let (own, others) = rest.split_at_mut(layer.parameters());
+            layer.write(example, own);
+            rest = others;
+        }
+    }
+
     /// Every gradient written out, one per column: p × m.
     pub fn columns(&self) -> Matrix {
         let mut columns = Matrix::zeros(self.parameters(), self.examples());
         for (example, mut column) in columns.column_iter_mut().enumerate() {
-            let mut rest = column.as_mut_slice();
-            for layer in &self.layers {
-                let (own, others) = rest.split_at_mut(layer.parameters());
-                layer.write(example, own);
-                rest = others;
-            }
+            self.write(example, column.as_mut_slice());
         }
         columns
     }

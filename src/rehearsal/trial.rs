@@ -132,6 +132,7 @@ impl<'a> Trial<'a> {
         let labelled = self.private.target.is_some() || self.private.classes.is_some();
         ProblemShape {
             private_records: self.private.len(),
+            most_records: 1,
             public_records: self.public.len(),
             dimension: self.public.dimension(),
             bounds: self.public.bounds,

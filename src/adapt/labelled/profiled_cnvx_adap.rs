@@ -131,6 +131,10 @@ impl Method for ProfiledCnvxAdap {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledCnvxAdapSettings::of(settings)?;
         let (shape, public) = (&problem.shape, &problem.public);
@@ -145,7 +149,7 @@ impl Method for ProfiledCnvxAdap {
         let batches = Batches::of(shape, settings.batch)?;
         let (mut plan, gradient) = batches.plan(&profile, shape, steps, penalty.remaining_share());
         plan.warnings.splice(0..0, few_public_records(shape));
-        let (announced, penalty) = penalty.release(shape, &centre).unzip();
+        let (announced, penalty) = penalty.release(shape, &centre)?.unzip();
         plan.releases.extend(announced);
         let start: Start = Box::new(move |private, noise| {
             let sigma = gradient.scale(noise)?;
@@ -324,6 +328,7 @@ mod tests {
     fn shape_of(records: usize, dimension: usize, norm: f64) -> ProblemShape {
         ProblemShape {
             private_records: records,
+            most_records: 1,
             public_records: 100,
             dimension,
             bounds: Bounds { feature_norm: norm, label: 1.0 },

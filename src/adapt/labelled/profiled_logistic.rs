@@ -115,6 +115,10 @@ impl Method for ProfiledLogistic {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,

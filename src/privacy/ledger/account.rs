@@ -1,5 +1,7 @@
 //! What is known of one private dataset: its runs, its budget, what all of it adds up to.
 
+use std::collections::BTreeSet;
+
 use super::book::Book;
 use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
@@ -129,6 +131,12 @@ impl Account {
         self.runs.iter().flat_map(|run| counted(&run.charged_events())).collect()
     }
 
+    /// What the runs that have spent protect: persons by these columns, or single records.
+    pub fn units(&self) -> BTreeSet<Option<&str>> {
+        let spent = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        spent.map(|run| run.grant.unit.as_deref()).collect()
+    }
+
     /// Everything charged so far.
     pub fn composition(&self) -> Result<Composition> {
         Composition::of(&self.charged_events())
@@ -180,6 +188,13 @@ impl Account {
     /// What must be said beside every total: a sum of ε alone would look as if the rest had
     /// been free.
     pub fn beside_the_total(&self) -> Option<String> {
+        if self.units().len() > 1 {
+            return Some(
+                "some of its runs protect persons and some single records, and turned out to have \
+                 the same records: the total holds for single records alone"
+                    .to_owned(),
+            );
+        }
         let last = self.unprotected.last()?;
         let choices = match self.unprotected.len() {
             1 => "one choice".to_owned(),

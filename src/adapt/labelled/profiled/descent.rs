@@ -172,11 +172,11 @@ impl Run for Adaptation {
                 let noisy = private.release_sampled_sum(
                     spender,
                     release,
-                    Records::len,
+                    Records::protected,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());
                         let pass = profile.private(&members, batch).pass(&at);
-                        sum.add_fused(pass.gradient.as_slice(), members.len());
+                        sum.add_fused(pass.gradient.as_slice(), sample.members().len());
                     },
                 )?;
                 (noisy, private.curator(watch, |records| pass(records).1))

@@ -13,6 +13,10 @@
 //! loss C = 2√κ₁·r clips nothing within the bounds, since
 //! φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C is a choice.
 //!
+//! *Persons.* Where persons are protected, n counts them, and a record's weight cᵢ is its person's
+//! divided by the number of the person's records. A person's part of the gradient is then a mean
+//! of vectors no longer than c·C.
+//!
 //! | module | holds |
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
@@ -82,24 +86,30 @@ pub struct Records {
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
+    /// The weight of each in its person's mean; 1 where records are protected.
+    shares: Vec<f64>,
 }
 
 impl Records {
     pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
-        Self { data, labels, norms }
+        let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
+        Self { data, labels, norms, shares }
     }
 
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    pub(in crate::adapt) fn len(&self) -> usize {
-        self.labels.len()
+    /// How many are protected: persons, or else records.
+    pub(in crate::adapt) fn protected(&self) -> usize {
+        self.data.protected()
     }
 
-    /// Those of a sample.
+    /// Those of a sample of records, or of persons.
     pub fn chosen(&self, members: &[usize]) -> Self {
+        let own = self.data.persons.as_ref().map(|persons| persons.chosen(members).0);
+        let members = own.as_deref().unwrap_or(members);
         let data = Dataset {
             name: self.data.name.clone(),
             features: self.data.features.select_columns(members),
@@ -108,11 +118,13 @@ impl Records {
             classes: None,
             bounds: self.data.bounds,
             clipped: 0,
+            persons: None,
         };
         Self {
             data: Arc::new(data),
             labels: members.iter().map(|i| self.labels[*i]).collect(),
             norms: members.iter().map(|i| self.norms[*i]).collect(),
+            shares: members.iter().map(|i| self.shares[*i]).collect(),
         }
     }
 }
@@ -127,7 +139,8 @@ impl Profile {
     /// n floating-point vectors is not the true sum, under either neighbour.
     pub fn sensitivity(&self, shape: &ProblemShape) -> f64 {
         let n = shape.private_records;
-        let rounding = n as f64 * summation_error(n + shape.dimension + 16);
+        let summed = n * shape.most_records + shape.dimension + 16;
+        let rounding = n as f64 * summation_error(summed);
         2.0 * self.influence(n) * (1.0 + rounding)
     }
 
@@ -212,14 +225,14 @@ impl Slopes for Sums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        let Records { labels, norms, .. } = self.part.records;
-        let (labels, norms) = (&labels[first..], &norms[first..]);
-        let blocks = scores.chunks_mut(BLOCK).zip(labels.chunks(BLOCK)).zip(norms.chunks(BLOCK));
-        for ((scores, labels), norms) in blocks {
+        let Records { labels, norms, shares, .. } = self.part.records;
+        let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
+        let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
+        for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
             // Asked once per block, not once per record.
             match self.part.loss {
-                Loss::Squared => self.block(Loss::Squared, scores, labels, norms),
-                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms),
+                Loss::Squared => self.block(Loss::Squared, scores, labels, norms, shares),
+                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms, shares),
             }
         }
     }
@@ -228,17 +241,25 @@ impl Slopes for Sums<'_, '_> {
 impl Sums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn block(&mut self, loss: Loss, scores: &mut [f64], labels: &[f64], norms: &[f64]) {
+    fn block(
+        &mut self,
+        loss: Loss,
+        scores: &mut [f64],
+        labels: &[f64],
+        norms: &[f64],
+        weights: &[f64],
+    ) {
         let Part { weight, penalty, kappa, influence, .. } = *self.part;
         let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
         let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
-        let records = scores.iter_mut().zip(labels).zip(norms);
-        for (((score, y), norm), ((suffered, value), (share, square))) in records.zip(told) {
-            *suffered = loss.value(*score, *y);
-            let (profiled, kept) = profiled(*suffered + penalty, kappa);
-            (*value, *share, *square) = (profiled, kept, kept * kept);
+        let records = scores.iter_mut().zip(labels).zip(norms.iter().zip(weights));
+        for (((score, y), (norm, own)), ((suffered, value), (share, square))) in records.zip(told) {
+            let loss_of_it = loss.value(*score, *y);
+            let (profiled, kept) = profiled(loss_of_it + penalty, kappa);
+            (*suffered, *value) = (own * loss_of_it, own * profiled);
+            (*share, *square) = (own * kept, own * kept * kept);
             let slope = weight * kept * loss.slope(*score, *y);
-            let shrink = shrink_factor(slope.abs() * norm, influence);
+            let shrink = own * shrink_factor(slope.abs() * norm, influence);
             *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
         }
         add(&mut self.profiled, &values);
@@ -272,7 +293,7 @@ impl Part<'_> {
         Pass {
             gradient,
             value: self.weight * total(&|sums| sums.profiled),
-            mean_loss: total(&|sums| sums.loss) / self.records.len() as f64,
+            mean_loss: total(&|sums| sums.loss) / self.records.protected() as f64,
             weight: self.weight * kept,
             effective_sample: effective_sample_of(kept, total(&|sums| sums.kept_squares)),
         }

@@ -92,6 +92,10 @@ impl Method for PublicShape {
         self.0
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn takes_wide_features(&self) -> bool {
         true
     }
@@ -137,9 +141,9 @@ impl Neighbours {
     }
 }
 
-/// Of means over so many records.
-fn statistics(query: &Question, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
-    let sensitivity = query.sensitivity(adjacency, records);
+/// Of means over the records or persons of this shape.
+fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> Release<Gaussian> {
+    let sensitivity = query.sensitivity(adjacency, (shape.private_records, shape.most_records));
     Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
 }
 
@@ -152,7 +156,7 @@ fn plan(
     // The noise is compared with slopes, which are no longer than 1: the second moment, most of
     // the numbers, is taken from public records where noise hides it.
     let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
-    let release = statistics(query, adjacency, shape.private_records);
+    let release = statistics(query, adjacency, shape);
     let what = format!(
         "means of the model's errors times each of {} features, and of products of two features: \
          {} numbers in each of {rounds} rounds",

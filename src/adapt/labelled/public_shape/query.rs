@@ -20,11 +20,17 @@
 //! fraction is largest at A = (√5 − 1)/2, where it is 0.0902: so for κ² ≤ 22 s = 2, as if the
 //! matrix were not released. Attained by two records with the same unit vector and ρ = ±1.
 //!
+//! *Persons*: v of a person is the mean of its records' v. Each record's v lies in a set of which
+//! any two members are no further apart than s, and so do their means.
+//!
 //! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² of
 //! a regression; of two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at
 //! A = (3 − √(1 − 8/κ²))/4.
 
+use std::sync::Arc;
+
 use super::labels::Labels;
+use crate::data::Persons;
 use crate::model::shape::{Answer, Seen};
 use crate::numeric::Matrix;
 use crate::numeric::rounding::summation_error;
@@ -41,6 +47,31 @@ pub struct Question {
     pub moment: f64,
     /// λ
     pub square: f64,
+}
+
+/// The private records as the questions see them.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub seen: Seen,
+    pub labels: Labels,
+    /// To whom they belong, where persons are protected.
+    pub persons: Option<Arc<Persons>>,
+}
+
+impl Asked {
+    /// The weight of each record in the release: those of a person add up to one in so many
+    /// persons.
+    fn shares(&self) -> Vec<f64> {
+        let records = self.seen.features.ncols();
+        match &self.persons {
+            None => vec![1.0 / records as f64; records],
+            Some(persons) => {
+                let each = 1.0 / persons.count() as f64;
+                let shares = persons.shares(&self.seen.features);
+                shares.into_iter().map(|share| each * share).collect()
+            }
+        }
+    }
 }
 
 /// What one release says: means over the private records.
@@ -96,18 +127,22 @@ impl Question {
         self.unit_sensitivity(Adjacency::ZeroOut)
     }
 
-    /// The same of the release as it is computed: the sums of floating-point products are not
+    /// The same of the release as it is computed, of so many records or persons, each with so many
+    /// records: the sums of floating-point products are not
     /// the true ones, under either neighbour.
-    pub fn sensitivity(&self, adjacency: Adjacency, records: usize) -> f64 {
-        let rounding = summation_error(records + self.features + 64) * self.longest();
-        self.unit_sensitivity(adjacency) / records as f64 * (1.0 + 1e-9) + 2.0 * rounding
+    pub fn sensitivity(&self, adjacency: Adjacency, shape: (usize, usize)) -> f64 {
+        let (protected, most_records) = shape;
+        let summed = protected * most_records + self.features + 64;
+        let rounding = summation_error(summed) * self.longest();
+        self.unit_sensitivity(adjacency) / protected as f64 * (1.0 + 1e-9) + 2.0 * rounding
     }
 
     /// The release of these records without noise. `clip` is the unit of ρ.
-    pub fn ask(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Vec<f64> {
+    pub fn ask(&self, asked: &Asked, correction: &[f64], clip: f64) -> Vec<f64> {
+        let Asked { seen, labels, .. } = asked;
         let outputs = self.answer.outputs();
         let records = seen.features.ncols();
-        let share = 1.0 / records as f64;
+        let shares = asked.shares();
         let correction = nalgebra::DMatrixView::from_slice(correction, outputs, self.features);
         let scores = &seen.base + correction * &seen.features;
         let mut rests = Matrix::zeros(outputs, records);
@@ -131,19 +166,24 @@ impl Question {
                 }
             }
         }
-        let slope = share * &rests * seen.features.transpose();
         let weights: Vec<f64> = match self.answer {
             Answer::TwoClasses => {
-                rests.iter().map(|rest| share * rest.abs() * (1.0 - rest.abs())).collect()
+                let weights = rests.iter().zip(&shares);
+                weights.map(|(rest, share)| share * rest.abs() * (1.0 - rest.abs())).collect()
             }
-            _ => vec![share; records],
+            _ => shares.clone(),
         };
+        let square: f64 =
+            rests.column_iter().zip(&shares).map(|(rest, share)| share * rest.norm_squared()).sum();
+        for (mut rest, share) in rests.column_iter_mut().zip(&shares) {
+            rest *= *share;
+        }
+        let slope = &rests * seen.features.transpose();
         let mut released = slope.as_slice().to_vec();
         let moment = weighted_outer_sum(&seen.features, &weights);
         released.extend(pack(&moment).into_iter().map(|entry| self.moment * entry));
         if self.square > 0.0 {
-            let sum: f64 = rests.iter().map(|rest| rest * rest).sum();
-            released.push(self.square * share * sum);
+            released.push(self.square * square);
         }
         released
     }
@@ -219,9 +259,10 @@ mod tests {
         let outputs = query.answer.outputs();
         let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
         let base = Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]);
-        let seen = Seen { features, base };
+        let labels = labels(query.answer, records);
+        let asked = Asked { seen: Seen { features, base }, labels, persons: None };
         let none = vec![0.0; FEATURES * outputs];
-        Vector::from_vec(query.ask(&seen, &labels(query.answer, records), &none, 0.5))
+        Vector::from_vec(query.ask(&asked, &none, 0.5))
     }
 
     fn moved(query: &Question, ours: &Record, theirs: &Record) -> f64 {
@@ -267,7 +308,7 @@ mod tests {
         for answer in ANSWERS {
             for adjacency in BOTH {
                 let query = Question::new(answer, FEATURES, adjacency);
-                let bound = query.sensitivity(adjacency, RECORDS);
+                let bound = query.sensitivity(adjacency, (RECORDS, 1));
                 let mut generator = generator(5);
                 let mut most: f64 = 0.0;
                 let other = |generator: &mut ChaCha20Rng| match adjacency {
@@ -306,7 +347,7 @@ mod tests {
         };
         // Opposite rests; features at the angle whose cosine is 1/(2κ²) = ½.
         let query = Question::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
-        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let angle = 60_f64.to_radians();
         let ours = record([1.0, 0.0, 0.0], 0.0, 0.7);
         let theirs = record([angle.cos(), angle.sin(), 0.0], 0.0, -0.7);
@@ -315,7 +356,7 @@ mod tests {
         assert!((query.unit_sensitivity(Adjacency::ReplaceOne).powi(2) - 4.5).abs() < 1e-12);
         // Two classes: both certain, both wrong, the same features.
         let query = Question::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
-        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let (ours, theirs) =
             (record([0.6, 0.8, 0.0], -40.0, 1.0), record([0.6, 0.8, 0.0], 40.0, -1.0));
         let found = moved(&query, &ours, &theirs);
@@ -342,7 +383,7 @@ mod tests {
         let mut generator = generator(9);
         for answer in ANSWERS {
             let query = Question::new(answer, FEATURES, Adjacency::ReplaceOne);
-            let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+            let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
             for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 0.0] {
                 for label in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
                     let mut wild = random(&mut generator);
@@ -377,7 +418,8 @@ mod tests {
             assert!((found - wanted.as_f64().unwrap()).abs() < 1e-12, "{kappa}: {found}");
         }
         let clip = golden.number("regression.s2").sqrt() * 2.0;
-        let exact = query.read(&query.ask(&seen, &labels, &[0.0; 11], clip), clip);
+        let asked = Asked { seen, labels, persons: None };
+        let exact = query.read(&query.ask(&asked, &[0.0; 11], clip), clip);
         // The reference adds its fixed noise in the same place.
         let noise = golden.vector("regression.noise_fixed.gb");
         let sigma = golden.number("regression.one_round.sb");

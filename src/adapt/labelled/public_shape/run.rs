@@ -2,14 +2,13 @@
 
 use super::features::Ground;
 use super::labels::Labels;
-use super::query::Question;
+use super::query::{Asked, Question};
 use super::rounds::Rounds;
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::shape::Seen;
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
@@ -30,7 +29,7 @@ struct Lesson {
 }
 
 struct State {
-    private: Private<(Seen, Labels)>,
+    private: Private<Asked>,
     rounds: Rounds,
     model: Option<Released<Model>>,
 }
@@ -57,7 +56,8 @@ impl Adaptation {
         let shape = &ground.shape;
         let private = private.map_usable(|data| {
             let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
-            Ok((shape.see(&data.features), labels))
+            let (seen, persons) = (shape.see(&data.features), data.persons.clone());
+            Ok(Asked { seen, labels, persons })
         })?;
         let rounds = Rounds::new(ground, self.query, self.sigma, records);
         Ok(State { private, rounds, model: None })
@@ -81,8 +81,8 @@ impl Adaptation {
         let (correction, clip) = (state.rounds.flat(), state.rounds.clip);
         let reach = Reach::Ball(query.longest());
         let released =
-            state.private.release_gaussian(spender, self.release, &reach, |(seen, labels)| {
-                query.ask(seen, labels, correction.as_slice(), clip)
+            state.private.release_gaussian(spender, self.release, &reach, |private| {
+                query.ask(private, correction.as_slice(), clip)
             })?;
         state.rounds.hear(released.get());
         let shape = state.rounds.shape();
@@ -91,7 +91,7 @@ impl Adaptation {
         let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
         let told = |(series, size)| Measure::released(series, released.and(size));
         measures.extend(state.rounds.sizes().into_iter().map(told));
-        let exact = |(seen, labels): &(Seen, Labels)| labels.mean_loss(&shape.corrected(seen));
+        let exact = |private: &Asked| private.labels.mean_loss(&shape.corrected(&private.seen));
         if let Some(exact) = state.private.curator(watch, exact) {
             measures.push(Measure::curator(Series::PrivateLoss, exact));
         }
