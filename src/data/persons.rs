@@ -65,6 +65,11 @@ impl Unit {
     }
 }
 
+/// What is protected: `records`, or `persons (by 'patient_id')`.
+pub fn protected_words(unit: Option<&str>) -> String {
+    unit.map_or_else(|| "records".to_owned(), |unit| format!("persons (by '{unit}')"))
+}
+
 /// What becomes of rows in which the unit is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +79,48 @@ pub enum WithoutUnit {
     LeaveOut,
     /// Each is a person of its own.
     OwnPerson,
+}
+
+/// What columns are often called that say whose record a row is.
+const PERSONS: [&str; 21] = [
+    "id",
+    "uid",
+    "pid",
+    "patient",
+    "subject",
+    "person",
+    "participant",
+    "customer",
+    "client",
+    "user",
+    "member",
+    "household",
+    "account",
+    "employee",
+    "mrn",
+    "ssn",
+    "nhs",
+    "reviewer",
+    "tailnum",
+    "passenger",
+    "donor",
+];
+
+/// Whether a column's name sounds like it. The cells have no say: what follows is shown to all.
+pub fn seems_to_name_persons(column: &str) -> bool {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    for letter in column.chars() {
+        let begins = letter.is_uppercase() && before.is_lowercase();
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    words.iter().any(|word| PERSONS.contains(&word.as_str()))
 }
 
 /// Where the records of each person stand: one person's after the other's.
@@ -271,6 +318,16 @@ mod tests {
         assert_eq!(share_a_person(&one, &table(&["1", "2"], &[0.0; 2]), &column()), None);
         let elsewhere = Unit::Column("patient".to_owned());
         assert_eq!(share_a_person(&one, &other, &elsewhere), None);
+    }
+
+    #[test]
+    fn names_of_persons_are_told_from_other_names() {
+        for name in ["patient_id", "PatientID", "customerId", "user", "Account No", "MRN", "id"] {
+            assert!(seems_to_name_persons(name), "{name}");
+        }
+        for name in ["age", "identity", "humidity", "userland", "paid", "label", "x1", ""] {
+            assert!(!seems_to_name_persons(name), "{name}");
+        }
     }
 
     #[test]

@@ -72,6 +72,9 @@ pub struct Summary {
     pub directory: PathBuf,
     pub plan: String,
     pub method: &'static str,
+    /// The columns that say whose record a row is, where persons are protected.
+    pub unit: Option<String>,
+    /// Records, or persons.
     pub private_records: usize,
     pub public_records: usize,
     pub outcome: Outcome,
@@ -342,7 +345,7 @@ pub(super) fn perform(
         method: job.plan.method.clone(),
         outcome: ending.outcome,
         records: private_records,
-        unit: private_unit,
+        unit: private_unit.clone(),
         target: job.plan.target,
         guarantee: guarantee.clone(),
         mechanisms,
@@ -374,6 +377,7 @@ pub(super) fn perform(
         directory: directory.path().to_path_buf(),
         plan: job.plan.name.clone(),
         method: method.spec().name,
+        unit: private_unit,
         private_records,
         public_records,
         outcome: ending.outcome,

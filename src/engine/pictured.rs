@@ -108,6 +108,7 @@ pub(crate) fn run_for_pictures(
         directory: std::path::Path::new(".halflight/runs").join(&run.0),
         plan: job.plan.name.clone(),
         method: method.spec().name,
+        unit: None,
         private_records,
         public_records,
         outcome: Outcome::Finished,

@@ -157,6 +157,16 @@ pub fn load_watched(
     }
     let content = table.content;
     let private = definition.role == Role::Private;
+    let mut names = table.names.iter();
+    if let (true, None, Some(name)) =
+        (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))
+    {
+        warnings.push(format!(
+            "'{name}' sounds as if it said whose record a row is. The guarantee is for single \
+             rows: somebody with k rows has k times the ε. `unit: \"{name}\"` protects all rows of \
+             one person together"
+        ));
+    }
     // A public dataset is compared with private ones if at all; only where a network replaces
     // what stands in the file it is too late then.
     let found = (private || definition.extract.is_some()).then(|| workspace.secret());

@@ -243,6 +243,7 @@ pub fn summary() -> Summary {
         directory: "/work/.halflight/runs/20260101-000001-x".into(),
         plan: "winter from the other seasons".to_owned(),
         method: "linear, weighted by fit",
+        unit: None,
         private_records: 1654,
         public_records: 5261,
         outcome: Outcome::Finished,

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::lineage::{self, Ancestor, Lineage};
 use crate::adapt;
+use crate::data::persons::protected_words;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
@@ -410,10 +411,7 @@ fn foreign(
     let names: Vec<&str> = runs.iter().map(|it| it.run.0.as_str()).collect();
     let largest = runs.iter().max_by_key(|it| it.records);
     let records = largest.map_or(0, |it| it.records);
-    let kind = match largest.and_then(|it| it.person.as_ref()) {
-        None => "records".to_owned(),
-        Some(unit) => format!("persons (by '{unit}')"),
-    };
+    let kind = protected_words(largest.and_then(|it| it.person.as_deref()));
     Ok(format!(
         "Training started from a model that had learned from other private data: {records} {kind} \
          of account {}, in {}. Those {kind} are protected by (ε, δ)-differential privacy with \
@@ -443,10 +441,7 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
     let mut list = vec![
         public.records.map_or_else(
             || {
-                let what = match &facts.unit {
-                    None => "records".to_owned(),
-                    Some(unit) => format!("persons (by '{unit}')"),
-                };
+                let what = protected_words(facts.unit.as_deref());
                 format!(
                     "that there are private {what}, how many of them train and how many are held \
                      out{part}"
@@ -506,7 +501,10 @@ impl Facts {
         let count = self.records;
         match &self.unit {
             None => format!("{count} private training records"),
-            Some(unit) => format!("all private training records of {count} persons (by '{unit}')"),
+            Some(_) => {
+                let persons = protected_words(self.unit.as_deref());
+                format!("all private training records of {count} {persons}")
+            }
         }
     }
 }
