@@ -142,6 +142,12 @@ impl Dataset {
         self.persons.as_ref().map_or(self.len(), |persons| persons.count())
     }
 
+    /// How many records somebody has at most; 1 where records are protected.
+    pub fn most_records(&self) -> usize {
+        let persons = self.persons.as_ref();
+        persons.map_or(1, |persons| persons.iter().map(|own| own.len()).max().unwrap_or(1))
+    }
+
     /// The weight of each record in its person's mean: 1 where records are protected.
     pub fn shares(&self) -> Option<Vec<f64>> {
         self.persons.as_ref().map(|persons| persons.shares(&self.features))

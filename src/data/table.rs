@@ -732,7 +732,7 @@ fn first_infinite(cells: &[f64]) -> Option<usize> {
 
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that
 /// its own stays the same from version to version.
-pub(super) fn shuffled(length: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn shuffled(length: usize, seed: u64) -> Vec<usize> {
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..length).collect();
     for last in (1..length).rev() {

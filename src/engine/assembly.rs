@@ -7,7 +7,7 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::leaking;
-use crate::data::persons::share_a_person;
+use crate::data::persons::{self, WithoutUnit, share_a_person};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -328,7 +328,10 @@ impl<'a> Parts<'a> {
         // What of the public records is used, with the label that they have.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
         let used = used_columns(&as_they_are, tables[0])?;
-        let pooled = pool(&tables, &used)?;
+        let names_persons = private.definition.unit.iter().flat_map(Unit::columns);
+        let names_persons = names_persons.filter(|name| tables.iter().all(|it| it.has(name)));
+        let with_persons: Vec<String> = used.iter().chain(names_persons).cloned().collect();
+        let pooled = pool(&tables, &with_persons)?;
         let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
         let shared_label = label.filter(|_| !foreign);
         let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
@@ -347,6 +350,12 @@ impl<'a> Parts<'a> {
         let share = plan.holdout.max(LEAST_PUBLIC);
         let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
         let (train, test) = parted.map_err(at)?;
+        let train = match &private.definition.unit {
+            Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {
+                persons::by_person(&train, unit, usize::MAX, WithoutUnit::OwnPerson)?
+            }
+            _ => train,
+        };
         let mut preparation =
             Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
         if self.method.takes_wide_features() {
@@ -367,7 +376,8 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
-        Ok(PreparedRecords::new(preparation, used, public, holdout).with_leaking(leaking))
+        let records = PreparedRecords::new(preparation, used, public, holdout);
+        Ok(records.with_leaking(leaking).by_person(train.persons))
     }
 
     /// What is wrong with the private file as a whole is wrong with one row of it.

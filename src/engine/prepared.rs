@@ -92,6 +92,11 @@ impl PreparedRecords {
         Self { preparation, used, public, public_holdout, leaking, private }
     }
 
+    /// The public records stand person by person.
+    pub fn by_person(self, persons: Option<Persons>) -> Self {
+        Self { public: self.public.by_person(persons), ..self }
+    }
+
     pub fn with_leaking(self, leaking: Vec<String>) -> Self {
         Self { leaking, ..self }
     }

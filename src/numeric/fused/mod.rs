@@ -16,9 +16,12 @@ mod long;
 mod short;
 mod tiny;
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use super::parallel::{even, share_out};
+use super::projection::shrink_factor;
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
@@ -89,6 +92,52 @@ pub fn with_slopes<S: Slopes>(
     )| {
         let (first, sum) = (part * share, sum.as_mut_slice());
         arch.dispatch(Pass { examples, first, w: w.as_slice(), sum, slopes });
+    });
+    let mut made = Vec::with_capacity(done.len());
+    for (sum, slopes) in done {
+        total += sum;
+        made.push(slopes);
+    }
+    (total, made)
+}
+
+/// The same where each of these groups of examples, which follow each other, has a sum of its own
+/// that is shortened to `longest` before it is added. One that is not made of numbers adds nothing.
+pub fn by_group<S: Slopes>(
+    features: &Matrix,
+    w: &Vector,
+    threads: usize,
+    slopes: impl Fn() -> S + Sync,
+    (groups, longest): (&[Range<usize>], f64),
+) -> (Vector, Vec<S>) {
+    let (dimension, count) = features.shape();
+    let mut total = Vector::zeros(dimension);
+    if dimension == 0 || count == 0 || groups.is_empty() {
+        return (total, Vec::new());
+    }
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
+    let parts = even(dimension * count / LEAST_SHARE);
+    let shares = groups.chunks(groups.len().div_ceil(parts));
+    let mut done: Vec<(Vector, S)> =
+        shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
+    let jobs: Vec<_> = shares.zip(&mut done).collect();
+    let all = features.as_slice();
+    share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
+        let mut own = Vector::zeros(dimension);
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            own.fill(0.0);
+            arch.dispatch(Pass {
+                examples: &all[group.start * dimension..group.end * dimension],
+                first: group.start,
+                w: w.as_slice(),
+                sum: own.as_mut_slice(),
+                slopes: &mut *slopes,
+            });
+            let norm = own.norm();
+            if norm.is_finite() {
+                sum.axpy(shrink_factor(norm, longest), &own, 1.0);
+            }
+        }
     });
     let mut made = Vec::with_capacity(done.len());
     for (sum, slopes) in done {

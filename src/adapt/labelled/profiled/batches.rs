@@ -144,6 +144,7 @@ mod tests {
         penalty: 0.0,
         clip: 0.3,
         pooled: false,
+        gain: None,
     };
 
     fn sensitivity(plan: &Plan) -> f64 {

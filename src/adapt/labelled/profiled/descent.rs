@@ -151,7 +151,7 @@ impl Run for Adaptation {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = Exact {
-                gap: (&seen + &here.gradient).norm(),
+                gap: (&seen + &here.gradient / profile.factor()).norm(),
                 value: here.value,
                 loss: here.mean_loss,
                 weight: here.weight,
@@ -182,7 +182,7 @@ impl Run for Adaptation {
                 (noisy, private.curator(watch, |records| pass(records).1))
             }
         };
-        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
+        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy) / profile.factor());
 
         let told = |series, value| Measure::released(series, total.and(value));
         let mut measures = vec![

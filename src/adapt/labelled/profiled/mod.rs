@@ -15,7 +15,10 @@
 //!
 //! *Persons.* Where persons are protected, n counts them, and a record's weight cᵢ is its person's
 //! divided by the number of the person's records. A person's part of the gradient is then a mean
-//! of vectors no longer than c·C.
+//! of vectors no longer than c·C. Where public records name persons, they tell how long such a
+//! mean usually is: much shorter, where slopes of one person's records cancel. Then no record is
+//! clipped; the mean is made longer by a public factor, clipped to c·C, and what was released is
+//! made shorter by the same factor.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,15 +29,21 @@
 pub(super) mod batches;
 pub(super) mod descent;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::adapt::{ProblemShape, effective_sample_of};
-use crate::data::Dataset;
+use crate::data::{Dataset, Persons};
 use crate::model::logistic;
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Vector, parallel};
+
+/// Slopes of persons are clipped at so many times their public root mean square, and not at less
+/// than a part of a record's.
+const PERSONS_ROOM: f64 = 0.8;
+const MOST_GAIN: f64 = 50.0;
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +85,9 @@ pub struct Profile {
     pub clip: f64,
     /// Public records keep their largest weight whatever their loss: α-pooling.
     pub pooled: bool,
+    /// By what the slope of a person is longer when it is clipped, where persons are clipped and
+    /// not their records.
+    pub gain: Option<f64>,
 }
 
 /// The records of one dataset with their labels and norms.
@@ -108,8 +120,8 @@ impl Records {
 
     /// Those of a sample of records, or of persons.
     pub fn chosen(&self, members: &[usize]) -> Self {
-        let own = self.data.persons.as_ref().map(|persons| persons.chosen(members).0);
-        let members = own.as_deref().unwrap_or(members);
+        let own = self.data.persons.as_ref().map(|persons| persons.chosen(members)).unzip();
+        let members = own.0.as_deref().unwrap_or(members);
         let data = Dataset {
             name: self.data.name.clone(),
             features: self.data.features.select_columns(members),
@@ -118,7 +130,7 @@ impl Records {
             classes: None,
             bounds: self.data.bounds,
             clipped: 0,
-            persons: None,
+            persons: own.1.map(Arc::new),
         };
         Self {
             data: Arc::new(data),
@@ -144,8 +156,41 @@ impl Profile {
         2.0 * self.influence(n) * (1.0 + rounding)
     }
 
+    /// By what released slopes are longer than they are.
+    pub fn factor(&self) -> f64 {
+        self.gain.unwrap_or(1.0)
+    }
+
+    /// The same profile for persons, if the public records at this point tell how long the mean
+    /// slopes of persons are.
+    pub fn for_persons(
+        self,
+        public: &Records,
+        persons: Option<&Persons>,
+        most: usize,
+        at: &Vector,
+    ) -> Self {
+        let Some(persons) = persons.filter(|_| most > 1) else { return self };
+        let square = |own: Range<usize>| {
+            let own: Vec<usize> = own.take(most).collect();
+            let mut sum = Vector::zeros(at.len());
+            for record in &own {
+                let (x, y) = (public.data.features.column(*record), public.labels[*record]);
+                let score = x.dot(at);
+                let kept = profiled(self.loss.value(score, y), self.kappa).1;
+                sum.axpy(kept * self.loss.slope(score, y) / own.len() as f64, &x, 1.0);
+            }
+            sum.norm_squared()
+        };
+        let squares: f64 = persons.iter().filter(|own| !own.is_empty()).map(square).sum();
+        let length = PERSONS_ROOM * (squares / persons.count() as f64).sqrt();
+        let gain = (self.clip / length).min(MOST_GAIN);
+        if gain > 1.0 { Self { gain: Some(gain), ..self } } else { self }
+    }
+
     pub fn public<'a>(&self, records: &'a Records) -> Part<'a> {
         Part {
+            gain: None,
             records,
             loss: self.loss,
             weight: self.alpha / records.labels.len() as f64,
@@ -164,6 +209,7 @@ impl Profile {
             penalty: 0.0,
             kappa: self.kappa,
             influence: self.influence(count),
+            gain: self.gain.filter(|_| records.data.persons.is_some()),
         }
     }
 }
@@ -187,8 +233,10 @@ pub struct Part<'a> {
     pub weight: f64,
     penalty: f64,
     kappa: f64,
-    /// No record moves the gradient by more.
+    /// No record, or no person, moves the gradient by more.
     pub influence: f64,
+    /// Persons are clipped, at slopes that are so much longer.
+    gain: Option<f64>,
 }
 
 /// What one pass over the records tells of the objective at a point.
@@ -249,7 +297,9 @@ impl Sums<'_, '_> {
         norms: &[f64],
         weights: &[f64],
     ) {
-        let Part { weight, penalty, kappa, influence, .. } = *self.part;
+        let Part { weight, penalty, kappa, influence, gain, .. } = *self.part;
+        // Where persons are clipped, their records are not.
+        let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
         let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
         let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
         let records = scores.iter_mut().zip(labels).zip(norms.iter().zip(weights));
@@ -258,7 +308,7 @@ impl Sums<'_, '_> {
             let (profiled, kept) = profiled(loss_of_it + penalty, kappa);
             (*suffered, *value) = (own * loss_of_it, own * profiled);
             (*share, *square) = (own * kept, own * kept * kept);
-            let slope = weight * kept * loss.slope(*score, *y);
+            let slope = factor * weight * kept * loss.slope(*score, *y);
             let shrink = own * shrink_factor(slope.abs() * norm, influence);
             *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
         }
@@ -286,7 +336,15 @@ impl Part<'_> {
         let sums =
             || Sums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
         let features = &self.records.data.features;
-        let (gradient, parts) = fused::with_slopes(features, w, parallel::threads(), sums);
+        let threads = parallel::threads();
+        let persons = self.records.data.persons.as_ref().filter(|_| self.gain.is_some());
+        let (gradient, parts) = match persons {
+            None => fused::with_slopes(features, w, threads, sums),
+            Some(persons) => {
+                let own: Vec<Range<usize>> = persons.iter().collect();
+                fused::by_group(features, w, threads, sums, (&own, self.influence))
+            }
+        };
         let total =
             |of: &dyn Fn(&Sums<'_, '_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
         let kept = total(&|sums| sums.kept);

@@ -117,7 +117,12 @@ impl Method for PublicShape {
         };
         let count = features::count(&public.features, &public.feature_names, answer.outputs());
         let adjacency = settings.neighbours.adjacency();
-        let query = Question::new(answer, count, adjacency);
+        let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
+        let query = if of_persons {
+            Question::sharp(answer, count)
+        } else {
+            Question::new(answer, count, adjacency)
+        };
         let rounds = settings.rounds;
         let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
         let start: Start = Box::new(move |private, noise| {

@@ -23,6 +23,13 @@
 //! *Persons*: v of a person is the mean of its records' v. Each record's v lies in a set of which
 //! any two members are no further apart than s, and so do their means.
 //!
+//! *Sharp*: where public records name persons, they tell how long the mean of a person's ρx
+//! usually is: much shorter than 1, where errors of one person's records cancel. Then the mean is
+//! divided by that length and clipped to 1 by itself: v = (s, κM, λq) with ‖s‖ ≤ 1, M the mean of
+//! ω·xxᵀ, ‖M‖_F ≤ m (¼ of two classes, else 1), q in \[0, 1\]. ⟨M, M′⟩ ≥ 0, so ‖v − v′‖² ≤
+//! 4 + 2κ²m² + λ²; to a null person ‖v‖² ≤ 1 + κ²m² + λ². κ and λ are smaller than else: they cost
+//! more here, and it is the slope that has gained.
+//!
 //! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² of
 //! a regression; of two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at
 //! A = (3 − √(1 − 8/κ²))/4.
@@ -33,6 +40,7 @@ use super::labels::Labels;
 use crate::data::Persons;
 use crate::model::shape::{Answer, Seen};
 use crate::numeric::Matrix;
+use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
 use crate::privacy::Adjacency;
@@ -47,6 +55,8 @@ pub struct Question {
     pub moment: f64,
     /// λ
     pub square: f64,
+    /// The slopes of persons are clipped by themselves.
+    pub sharp: bool,
 }
 
 /// The private records as the questions see them.
@@ -96,7 +106,17 @@ impl Question {
             (Answer::TwoClasses, _) => (4.0, 0.0),
             (Answer::Classes(_), _) => (std::f64::consts::FRAC_1_SQRT_2, 0.0),
         };
-        Self { answer, features, moment, square }
+        Self { answer, features, moment, square, sharp: false }
+    }
+
+    /// For persons whose slopes are clipped by themselves.
+    pub fn sharp(answer: Answer, features: usize) -> Self {
+        let (moment, square) = match answer {
+            Answer::Number => (0.7, 0.4),
+            Answer::TwoClasses => (2.5, 0.0),
+            Answer::Classes(_) => (0.5, 0.0),
+        };
+        Self { answer, features, moment, square, sharp: true }
     }
 
     /// Numbers of one release.
@@ -109,6 +129,15 @@ impl Question {
     /// How far one of `records` can move the release, in exact arithmetic and times their number.
     pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
         let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
+        if self.sharp {
+            let longest = if self.answer == Answer::TwoClasses { 0.25_f64 } else { 1.0 };
+            let moment = kappa * longest.powi(2);
+            let square = match adjacency {
+                Adjacency::ReplaceOne => 4.0 + 2.0 * moment + lambda,
+                Adjacency::ZeroOut => 1.0 + moment + lambda,
+            };
+            return square.sqrt();
+        }
         let square = match (adjacency, self.answer) {
             (Adjacency::ReplaceOne, Answer::TwoClasses) => 4.0,
             (Adjacency::ReplaceOne, _) if kappa <= 0.5 => 4.0,
@@ -137,12 +166,10 @@ impl Question {
         self.unit_sensitivity(adjacency) / protected as f64 * (1.0 + 1e-9) + 2.0 * rounding
     }
 
-    /// The release of these records without noise. `clip` is the unit of ρ.
-    pub fn ask(&self, asked: &Asked, correction: &[f64], clip: f64) -> Vec<f64> {
-        let Asked { seen, labels, .. } = asked;
+    /// The rests of records under a correction, each in its bounds. `clip` is the unit of ρ.
+    pub fn rests(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Matrix {
         let outputs = self.answer.outputs();
         let records = seen.features.ncols();
-        let shares = asked.shares();
         let correction = nalgebra::DMatrixView::from_slice(correction, outputs, self.features);
         let scores = &seen.base + correction * &seen.features;
         let mut rests = Matrix::zeros(outputs, records);
@@ -166,6 +193,15 @@ impl Question {
                 }
             }
         }
+        rests
+    }
+
+    /// The release of these records without noise. `clip` is the unit of ρ, and `length` that of
+    /// a person's slope.
+    pub fn ask(&self, asked: &Asked, correction: &[f64], clip: f64, length: f64) -> Vec<f64> {
+        let Asked { seen, labels, persons } = asked;
+        let mut rests = self.rests(seen, labels, correction, clip);
+        let shares = asked.shares();
         let weights: Vec<f64> = match self.answer {
             Answer::TwoClasses => {
                 let weights = rests.iter().zip(&shares);
@@ -178,7 +214,10 @@ impl Question {
         for (mut rest, share) in rests.column_iter_mut().zip(&shares) {
             rest *= *share;
         }
-        let slope = &rests * seen.features.transpose();
+        let slope = match persons.as_ref().filter(|_| self.sharp) {
+            Some(persons) => clipped_by_person(&rests, &seen.features, persons, length),
+            None => &rests * seen.features.transpose(),
+        };
         let mut released = slope.as_slice().to_vec();
         let moment = weighted_outer_sum(&seen.features, &weights);
         released.extend(pack(&moment).into_iter().map(|entry| self.moment * entry));
@@ -189,13 +228,15 @@ impl Question {
     }
 
     /// What a release says, in the units of the rests.
-    pub fn read(&self, released: &[f64], clip: f64) -> Statistics {
+    pub fn read(&self, released: &[f64], clip: f64, length: f64) -> Statistics {
         let outputs = self.answer.outputs();
         let unit = self.unit(clip);
         let (slope, rest) = released.split_at(self.features * outputs);
         let (moment, square) = rest.split_at(packed_length(self.features));
         Statistics {
-            slope: unit * Matrix::from_column_slice(outputs, self.features, slope).transpose(),
+            slope: unit
+                * length
+                * Matrix::from_column_slice(outputs, self.features, slope).transpose(),
             moment: unpack(moment, self.features) / self.moment,
             square: square.first().map(|square| square / self.square * unit.powi(2)),
         }
@@ -209,6 +250,24 @@ impl Question {
             Answer::Classes(_) => LONGEST_OF_CLASSES,
         }
     }
+}
+
+/// The sum of the persons' slopes, each no longer than its part: slopes as long as `length` are of
+/// length 1 over the number of persons.
+fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, length: f64) -> Matrix {
+    let longest = 1.0 / persons.count() as f64;
+    let mut sum = Matrix::zeros(rests.nrows(), features.nrows());
+    let mut slope = sum.clone();
+    for own in persons.iter().filter(|own| !own.is_empty()) {
+        let (rests, features) =
+            (rests.columns(own.start, own.len()), features.columns(own.start, own.len()));
+        slope.gemm(1.0 / length, &rests, &features.transpose(), 0.0);
+        let norm = slope.norm();
+        if norm.is_finite() {
+            sum += shrink_factor(norm, longest) * &slope;
+        }
+    }
+    sum
 }
 
 /// Something else than a number counts for nothing.
@@ -262,7 +321,7 @@ mod tests {
         let labels = labels(query.answer, records);
         let asked = Asked { seen: Seen { features, base }, labels, persons: None };
         let none = vec![0.0; FEATURES * outputs];
-        Vector::from_vec(query.ask(&asked, &none, 0.5))
+        Vector::from_vec(query.ask(&asked, &none, 0.5, 1.0))
     }
 
     fn moved(query: &Question, ours: &Record, theirs: &Record) -> f64 {
@@ -419,7 +478,7 @@ mod tests {
         }
         let clip = golden.number("regression.s2").sqrt() * 2.0;
         let asked = Asked { seen, labels, persons: None };
-        let exact = query.read(&query.ask(&asked, &[0.0; 11], clip), clip);
+        let exact = query.read(&query.ask(&asked, &[0.0; 11], clip, 1.0), clip, 1.0);
         // The reference adds its fixed noise in the same place.
         let noise = golden.vector("regression.noise_fixed.gb");
         let sigma = golden.number("regression.one_round.sb");
