@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::adapt::labelled::public_shape::public_model;
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
-use crate::data::{Bounded, Classes, Dataset, DatasetDefinition, Persons, Role, Source, Task};
+use crate::data::{
+    Bounded, Classes, Dataset, DatasetDefinition, Persons, PublicRecords, Role, Source, Task,
+};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Loss, Pay};
@@ -82,7 +84,7 @@ impl Subject {
         name: &str,
         method: &str,
         given: &BTreeMap<String, Value>,
-        (public, mut private): (Dataset, Dataset),
+        (public, mut private): (PublicRecords, Dataset),
         target: Option<Target>,
     ) -> Result<Self> {
         let method = adapt::method(method)?;
@@ -102,7 +104,7 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let problem = Problem { shape, public: public.into(), seed: 0 };
+        let problem = Problem { shape, public, seed: 0 };
         let aim = target.unwrap_or(TARGET);
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
@@ -247,17 +249,33 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let mut settings = small(method.spec());
             settings.extend(given);
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
-            all.push(Subject::new(&name, id, &settings, made(method.spec().task)?, target)?);
+            let (public, private) = made(method.spec().task)?;
+            let data = (public.into(), private);
+            all.push(Subject::new(&name, id, &settings, data, target)?);
         }
         if OF_PERSONS.contains(&id) {
+            let small = small(method.spec());
             let (public, private) = made(method.spec().task)?;
-            let data = (public, of_persons(private));
-            let name = format!("{id}, persons");
-            all.push(Subject::new(&name, id, &small(method.spec()), data, target)?);
+            let private = of_persons(private);
+            let data = (public.clone().into(), private.clone());
+            all.push(Subject::new(&format!("{id}, persons"), id, &small, data, target)?);
+            // Where public records name persons too, some methods clip persons and not records.
+            if CLIPS_PERSONS.contains(&id) {
+                let own = persons_among(public.len());
+                let data = (PublicRecords::from(public).by_person(Some(own)), private);
+                all.push(Subject::new(
+                    &format!("{id}, clipped persons"),
+                    id,
+                    &small,
+                    data,
+                    target,
+                )?);
+            }
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
-            let data = made(method.spec().task)?;
+            let (public, private) = made(method.spec().task)?;
+            let data = (public.into(), private);
             let subject =
                 Subject::new(&format!("{id}, {variant}"), id, &small(method.spec()), data, target)?;
             all.push(subject.scored(asked, end, target)?);
@@ -280,16 +298,23 @@ const OF_PERSONS: [&str; 9] = [
     "frank_wolfe",
 ];
 
+const CLIPS_PERSONS: [&str; 4] =
+    ["public_shape", "public_shape_classes", "profiled_cnvx_adap", "target_only_logistic"];
+
 /// The same records, which belong to persons with one to so many.
 fn of_persons(data: Dataset) -> Dataset {
-    let mut left = data.len();
+    let persons = persons_among(data.len());
+    Dataset { persons: Some(Arc::new(persons)), ..data }
+}
+
+fn persons_among(records: usize) -> Persons {
+    let mut left = records;
     let counts = (0..).map_while(|k: usize| {
         let count = (1 + k % MOST_RECORDS).min(left);
         left -= count;
         (count > 0).then_some(count)
     });
-    let persons = Persons::of_counts(counts);
-    Dataset { persons: Some(Arc::new(persons)), ..data }
+    Persons::of_counts(counts)
 }
 
 /// The scores that are audited with a method.

@@ -135,7 +135,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
-        messages::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
+        messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
         for warning in &loaded.warnings {
             messages::tell(format_args!("note: {warning}"));
         }

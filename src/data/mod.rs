@@ -205,3 +205,30 @@ impl Dataset {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filled_up_every_person_has_as_many_records() {
+        let data = Dataset {
+            name: "made".to_owned(),
+            features: Matrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]),
+            feature_names: vec!["a".to_owned()],
+            target: Some(vec![0.1, 0.2, 0.3, 0.4]),
+            classes: None,
+            bounds: Bounds { feature_norm: 9.0, label: 1.0 },
+            clipped: 0,
+            persons: Some(Arc::new(Persons::of_counts([1, 3]))),
+        };
+        assert_eq!((data.protected(), data.most_records()), (2, 3));
+        assert_eq!(data.shares().unwrap(), [1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
+        let filled = data.filled_up(3);
+        assert_eq!(filled.features.as_slice(), [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
+        assert_eq!(filled.target.unwrap(), [0.1, 0.0, 0.0, 0.2, 0.3, 0.4]);
+        assert!(filled.persons.is_none());
+        // Of a person with more, the first ones stay.
+        assert_eq!(data.filled_up(2).features.as_slice(), [1.0, 0.0, 2.0, 3.0]);
+    }
+}

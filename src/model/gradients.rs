@@ -446,6 +446,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn means_are_those_of_the_gradients_written_out() {
+        let gradients = Gradients {
+            losses: vec![1.0, 2.0, 4.0],
+            layers: vec![
+                Contribution::Outer {
+                    inputs: Matrix::from_fn(2, 3, |i, j| (i + 2 * j) as f64),
+                    deltas: Matrix::from_fn(3, 3, |i, j| i as f64 - j as f64),
+                    biases: true,
+                },
+                Contribution::Formed(Matrix::from_fn(2, 3, |i, j| (3 * i + j) as f64)),
+            ],
+        };
+        let (columns, means) = (gradients.columns(), gradients.means(&[1, 2]));
+        assert_eq!(means.losses, [1.0, 3.0]);
+        assert_eq!(means.columns().column(0), columns.column(0));
+        let mean = (columns.column(1) + columns.column(2)) / 2.0;
+        assert!((means.columns().column(1) - mean).norm() < 1e-12);
+    }
+
+    #[test]
     fn the_leading_eigenpairs_are_those_of_the_gram_matrix_whether_it_is_formed_or_not() {
         // Decaying, in directions that have nothing to do with each other.
         let (parameters, examples) = (150, 900);

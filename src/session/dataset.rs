@@ -91,6 +91,12 @@ impl Loaded {
         self.definition.unit.as_ref().map(Unit::words)
     }
 
+    /// How much there is, in words: `400 rows`, or `120 persons`.
+    pub fn size(&self) -> String {
+        let what = if self.unit().is_some() && self.record.is_some() { "persons" } else { "rows" };
+        format!("{} {what}", self.rows)
+    }
+
     /// What the ledger is told of the number of records, where that is not public.
     pub fn set_rows_on_record(&mut self, rows: u64) {
         self.record.iter_mut().chain(&mut self.parts).for_each(|record| record.rows = rows);

@@ -215,6 +215,33 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn sums_of_groups_are_shortened_each_by_itself_on_any_number_of_threads() {
+        let features = Matrix::from_fn(5, 1200, |i, j| ((i + 3 * j) as f64 * 0.37).sin());
+        let w = Vector::from_fn(5, |i, _| 0.3 * i as f64 - 0.5);
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for k in 0..300 {
+            let end = start + k % 9;
+            groups.push(start..end);
+            start = end;
+        }
+        let slope = |_: usize, score: f64| 1.0 + score;
+        let by = |threads| by_group(&features, &w, threads, || Each(&slope), (&groups, 0.8)).0;
+        let mut slow = Vector::zeros(5);
+        for group in &groups {
+            let mut own = Vector::zeros(5);
+            for i in group.clone() {
+                let x = features.column(i);
+                own += (1.0 + x.dot(&w)) * x;
+            }
+            let norm = own.norm();
+            slow += if norm > 0.8 { own * (0.8 / norm) } else { own };
+        }
+        assert!((by(1) - &slow).norm() < 1e-11 * slow.norm());
+        assert_eq!(by(1), by(3));
+    }
+
     proptest! {
         #[test]
         fn one_pass_agrees_with_two_products_for_any_shape_and_number_of_threads(

@@ -273,6 +273,25 @@ mod tests {
     }
 
     #[test]
+    fn guarantees_for_persons_and_for_records_do_not_add_up() {
+        let mut book = one_account(1.0, 1e-5);
+        book.accounts[0].check_unit(Some("patient")).unwrap();
+        put(&mut book, grant("r1", "a", vec![event(0.05, 1)])).unwrap();
+        book.accounts[0].check_unit(None).unwrap();
+        let error = book.accounts[0].check_unit(Some("patient")).unwrap_err();
+        assert!(error.to_string().contains("protects persons, by 'patient'"), "{error}");
+        book.accounts[0].runs[0].grant.unit = Some("patient".to_owned());
+        book.accounts[0].check_unit(Some("patient")).unwrap();
+        for other in [None, Some("ward")] {
+            let error = book.accounts[0].check_unit(other).unwrap_err();
+            assert!(error.cure_text().unwrap().contains("`unit: \"patient\"`"), "{error}");
+        }
+        // What has drawn nothing binds nobody.
+        book.accounts[0].runs[0].charged = vec![0];
+        book.accounts[0].check_unit(None).unwrap();
+    }
+
+    #[test]
     fn what_is_admitted_is_what_composes_within_the_budget() {
         let mut book = one_account(1.0, 1e-5);
         let target = Target { epsilon: 0.5, delta: 1e-6 };

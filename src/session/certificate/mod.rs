@@ -739,6 +739,31 @@ mod tests {
     }
 
     #[test]
+    fn a_certificate_for_persons_speaks_of_persons() {
+        let of = |adjacency| Facts {
+            unit: Some("patient".to_owned()),
+            guarantee: Guarantee { adjacency, ..facts(1.0, 1e-6).guarantee },
+            ..facts(1.0, 1e-6)
+        };
+        let certificate = certified(of(Adjacency::ReplaceOne));
+        assert_eq!(
+            (&*certificate.unit, certificate.person.as_deref()),
+            ("person", Some("patient"))
+        );
+        for part in ["1000 persons (by 'patient')", "all records of one person", "person's records"]
+        {
+            assert!(certificate.statement.contains(part), "{part}: {}", certificate.statement);
+        }
+        assert!(certificate.reading.contains("a certain person"), "{}", certificate.reading);
+        assert!(!certificate.not_covered.iter().any(|it| it.contains("several records")));
+        assert!(certificate.not_covered[0].contains("several values of 'patient'"));
+        assert_eq!(certificate.registry["privacy_loss"]["privacy_unit"], "person");
+        assert!(certified(of(Adjacency::ZeroOut)).statement.contains("left blank"));
+        let plain = certified(facts(1.0, 1e-6));
+        assert_eq!((&*plain.unit, plain.person), ("record", None));
+    }
+
+    #[test]
     fn the_power_of_a_test_is_its_false_alarms_without_a_leak_and_everything_without_noise() {
         assert!((power(0.0, 0.0) - FALSE_ALARMS).abs() < 1e-15);
         assert_eq!(power(800.0, 0.0), 1.0);

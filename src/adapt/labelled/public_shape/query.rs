@@ -422,6 +422,109 @@ mod tests {
         assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
     }
 
+    /// What is released of persons, of whom the one in the middle has these records.
+    fn released_of(query: &Question, person: &[Record]) -> Vector {
+        let (mut records, mut counts) = (Vec::new(), Vec::new());
+        for k in 0..RECORDS {
+            let own = Record {
+                x: Vector::from_fn(FEATURES, |i, _| 0.1 * ((i + k) as f64).cos()),
+                scores: vec![0.1, 0.2, -0.3],
+                label: (k as f64).sin(),
+            };
+            let own = if k == 4 { person.to_vec() } else { vec![own; 1 + k % 3] };
+            counts.push(own.len());
+            records.extend(own);
+        }
+        let outputs = query.answer.outputs();
+        let asked = Asked {
+            seen: Seen {
+                features: Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]),
+                base: Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]),
+            },
+            labels: labels(query.answer, &records),
+            persons: Some(Arc::new(Persons::of_counts(counts))),
+        };
+        let none = vec![0.0; FEATURES * outputs];
+        Vector::from_vec(query.ask(&asked, &none, 0.5, 0.05))
+    }
+
+    const MOST: usize = 4;
+
+    #[test]
+    fn a_search_among_persons_attains_the_sensitivity_and_never_passes_it() {
+        for sharp in [false, true] {
+            for answer in ANSWERS {
+                for adjacency in BOTH {
+                    let query = if sharp {
+                        Question::sharp(answer, FEATURES)
+                    } else {
+                        Question::new(answer, FEATURES, adjacency)
+                    };
+                    let bound = query.sensitivity(adjacency, (RECORDS, MOST));
+                    let mut generator = generator(7);
+                    let mut most: f64 = 0.0;
+                    let person = |generator: &mut ChaCha20Rng| -> Vec<Record> {
+                        (0..generator.random_range(1..=MOST)).map(|_| random(generator)).collect()
+                    };
+                    for start in 0..60 {
+                        let other = |generator: &mut ChaCha20Rng| match adjacency {
+                            Adjacency::ReplaceOne => person(generator),
+                            Adjacency::ZeroOut => vec![null()],
+                        };
+                        // Some begin at the extreme pair of the proof: opposite slopes made of
+                        // records whose features have next to nothing in common.
+                        let mut pair = if start < 4 && sharp {
+                            extreme(adjacency)
+                        } else {
+                            (person(&mut generator), other(&mut generator))
+                        };
+                        let moved = |pair: &(Vec<Record>, Vec<Record>)| {
+                            (released_of(&query, &pair.0) - released_of(&query, &pair.1)).norm()
+                        };
+                        let mut best = moved(&pair);
+                        for k in 0..300 {
+                            let step = 0.5 * 0.98_f64.powi(k);
+                            let next = |person: &[Record], generator: &mut ChaCha20Rng| {
+                                person.iter().map(|it| near(it, generator, step)).collect()
+                            };
+                            let ours = next(&pair.0, &mut generator);
+                            let theirs = match adjacency {
+                                Adjacency::ReplaceOne => next(&pair.1, &mut generator),
+                                Adjacency::ZeroOut => vec![null()],
+                            };
+                            let tried = (ours, theirs);
+                            let found = moved(&tried);
+                            assert!(found <= bound, "{sharp} {answer:?} {adjacency:?}: {found}");
+                            if found > best {
+                                (pair, best) = (tried, found);
+                            }
+                        }
+                        most = most.max(best);
+                    }
+                    let share = most / bound;
+                    assert!(share > 0.9, "{sharp} {answer:?} {adjacency:?}: {share}");
+                }
+            }
+        }
+    }
+
+    /// Two persons of two records each.
+    fn extreme(adjacency: Adjacency) -> (Vec<Record>, Vec<Record>) {
+        let record = |x: [f64; 3], rest: f64| Record {
+            x: Vector::from_row_slice(&x).normalize(),
+            scores: vec![-rest, rest, 0.0],
+            label: 0.0,
+        };
+        let ours = vec![record([1.0, 0.0, 0.0], 9.0)];
+        let theirs = match adjacency {
+            Adjacency::ReplaceOne => {
+                vec![record([-0.1, 1.0, 0.0], 0.5), record([0.1, 1.0, 0.0], -0.5)]
+            }
+            Adjacency::ZeroOut => vec![null()],
+        };
+        (ours, theirs)
+    }
+
     #[test]
     fn the_proof_for_two_classes_holds_on_a_fine_grid() {
         let kappa = Question::new(Answer::TwoClasses, 1, Adjacency::ReplaceOne).moment;
