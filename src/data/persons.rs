@@ -128,6 +128,8 @@ pub fn seems_to_name_persons(column: &str) -> bool {
 pub struct Persons {
     /// Where each begins, and the end.
     starts: Vec<u32>,
+    /// Rows that are not used, because their persons have too many; for the curator.
+    pub left_out: usize,
 }
 
 impl Persons {
@@ -139,7 +141,7 @@ impl Persons {
             end += count as u32;
             starts.push(end);
         }
-        Self { starts }
+        Self { starts, left_out: 0 }
     }
 
     pub fn count(&self) -> usize {
@@ -163,7 +165,8 @@ impl Persons {
     /// All records of these persons, and where they stand then.
     pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
         let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
-        (rows, Self::of_counts(persons.iter().map(|person| self.of(*person).len())))
+        let counts = persons.iter().map(|person| self.of(*person).len());
+        (rows, Self { left_out: self.left_out, ..Self::of_counts(counts) })
     }
 
     /// One record of each of these persons. Records of a person stand in random order.
@@ -231,7 +234,17 @@ pub fn by_person(
         rows.extend(kept);
         counts.push(rows.len() - before);
     }
-    Ok(table.excerpt(&rows).of_persons(Persons::of_counts(counts)))
+    let all: usize = rows_of.iter().map(Vec::len).sum();
+    let persons = Persons { left_out: all - rows.len(), ..Persons::of_counts(counts) };
+    Ok(table.excerpt(&rows).of_persons(persons))
+}
+
+/// Columns of a unit that hold numbers in one table and text in the other.
+fn of_other_kinds<'a>(one: &Table, other: &Table, unit: &'a Unit) -> Option<&'a String> {
+    unit.columns().iter().find(|name| {
+        let kind = |table: &Table| table.column(name).ok().map(super::Column::is_mostly_numbers);
+        matches!((kind(one), kind(other)), (Some(one), Some(other)) if one != other)
+    })
 }
 
 /// Whether some person stands in both tables; `None` where this cannot be told, because one of
@@ -244,11 +257,7 @@ pub fn share_a_person(one: &Table, other: &Table, unit: &Unit) -> Option<bool> {
         let key = |row: usize| columns.iter().map(|column| column.cell(row).to_string()).collect();
         Some((0..table.rows()).map(key).collect())
     };
-    let kinds = |table: &Table| -> Option<Vec<bool>> {
-        let numbers = |name| table.column(name).ok().map(super::Column::is_mostly_numbers);
-        unit.columns().iter().map(|name| numbers(name)).collect()
-    };
-    if kinds(one)? != kinds(other)? {
+    if of_other_kinds(one, other, unit).is_some() {
         return None;
     }
     let whole = |key: &Vec<String>| !key.iter().any(|cell| is_missing(cell));

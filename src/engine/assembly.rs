@@ -110,6 +110,32 @@ fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> R
     Ok(())
 }
 
+/// Said where nobody can tell whether somebody stands on both sides.
+fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> {
+    let Some(unit) = &private.definition.unit else { return Ok(None) };
+    let mut found = None;
+    for public in publics {
+        let table = public.public()?;
+        let numeric = |name: &str| {
+            private.columns.iter().find(|column| column.name == name).map(|column| column.numeric)
+        };
+        let differs = unit.columns().iter().find(|name| {
+            let theirs = table.column(name).ok().map(crate::data::Column::is_mostly_numbers);
+            theirs.is_some() && theirs != numeric(name)
+        });
+        found = found.or_else(|| {
+            differs.map(|column| {
+                format!(
+                    "'{column}' holds numbers in one of '{}' and '{}' and text in the other, so \
+                     nobody can tell whether a person has records in both",
+                    private.definition.name, public.definition.name
+                )
+            })
+        });
+    }
+    Ok(found)
+}
+
 const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will say how good the \
     model is on private records; `halflight score RUN --dataset NAME` scores it on others";
 
@@ -229,6 +255,7 @@ pub fn propose(
     let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
     warnings.extend(records.leaking.iter().cloned());
+    warnings.extend(other_names(private, publics)?);
     warnings.extend(clipping(public, &plan.preparation));
     warnings.extend(left_out(private, &records.used));
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));

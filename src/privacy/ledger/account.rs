@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::book::Book;
 use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
+use crate::data::persons::protected_words;
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted};
 
@@ -135,6 +136,13 @@ impl Account {
     pub fn units(&self) -> BTreeSet<Option<&str>> {
         let spent = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
         spent.map(|run| run.grant.unit.as_deref()).collect()
+    }
+
+    /// Whom the totals are for, where it is not single records: `persons (by 'patient_id')`.
+    pub fn protects(&self) -> Option<String> {
+        let units = self.units();
+        let only = units.first().copied().flatten().filter(|_| units.len() == 1);
+        only.map(|unit| protected_words(Some(unit)))
     }
 
     /// Everything charged so far.
