@@ -107,3 +107,52 @@ fn the_privacy_layer_knows_no_commands_and_no_keys() {
         }
     }
 }
+
+/// Ways to change a disk.
+const CHANGES: [&str; 15] = [
+    ".write_all(",
+    ".sync_all(",
+    ".sync_data(",
+    ".set_len(",
+    "fs::write(",
+    "fs::rename(",
+    "fs::copy(",
+    "fs::hard_link(",
+    "fs::create_dir",
+    "fs::remove_",
+    "File::create",
+    ".create(true)",
+    ".create_new(true)",
+    ".append(true)",
+    "DirBuilder",
+];
+
+/// Where they may stand in one line with the step itself, or lead to no disk.
+const PASSED: [&str; 6] = [
+    "step::",
+    "options.write(true).create_new(true)",
+    "options.read(true).write(true).create(true).truncate(false);",
+    "crossterm",
+    "stdout",
+    "stdin",
+];
+
+/// A test stops the program at each of these steps, or loses it with the power.
+#[test]
+fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
+    let mut found = Vec::new();
+    for file in files(Path::new("src")) {
+        let name = file.display().to_string();
+        // Fixtures of tests, and the place itself.
+        if name.starts_with("src/files/") || name.ends_with("tests.rs") || !name.ends_with(".rs") {
+            continue;
+        }
+        for line in code(&file).lines() {
+            let changes = CHANGES.iter().any(|way| line.contains(way));
+            if changes && !PASSED.iter().any(|way| line.contains(way)) {
+                found.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "use `files::step`: {found:#?}");
+}

@@ -13,7 +13,7 @@
 //! grant is in it before `grant.json` is written, and counts in full until the result is
 //! collected. Whoever copies the directory copies the grants: start tasks from one copy.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -25,7 +25,7 @@ use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
 use super::{PlanDefinition, run_directory};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Secret;
 use crate::privacy::ledger::{Grant, Outcome, RunId, this_process};
 
@@ -236,9 +236,9 @@ impl TaskDirectory {
         let path = self.path.join("claim");
         let time = crate::clock::now().strftime("%Y-%m-%dT%H:%M:%SZ");
         let claim = format!("{}, {time}\n", this_process());
-        let claimed = files::private().write(true).create_new(true).open(&path);
-        let claimed = claimed
-            .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));
+        let claimed = step::open(files::private().write(true).create_new(true), &path).and_then(
+            |file| step::write(&file, claim.as_bytes()).and_then(|()| step::sync(&file)),
+        );
         claimed.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let by = self.claimant().ok().flatten().unwrap_or_else(|| "somebody".to_owned());
@@ -282,16 +282,16 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
     let fail = |error: &std::io::Error| Error::io("collect the run", to, error);
     let half = to.with_added_extension("collecting");
     let merged = || -> std::io::Result<()> {
-        let _ = std::fs::remove_dir_all(&half);
+        let _ = step::remove_folder(&half);
         files::create_private_folder(&half)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
             let (source, target) = (entry.path(), half.join(entry.file_name()));
-            if std::fs::hard_link(&source, &target).is_err() {
-                std::fs::copy(&source, &target)?;
+            if step::link(&source, &target).is_err() {
+                step::copy(&source, &target)?;
             }
         }
-        std::fs::rename(&half, to)
+        step::rename(&half, to)
     };
     merged().map_err(|error| fail(&error))
 }

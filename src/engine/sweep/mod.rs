@@ -31,7 +31,9 @@ use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
 };
-use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset};
+use crate::session::{
+    Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset, leftovers,
+};
 use axes::Variant;
 
 /// A plan of a sweep with its noise.
@@ -289,6 +291,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
     let runs = sweep.manifest.workspace.join("runs");
     crate::files::create_private_folder(&runs)
         .map_err(|error| Error::io("create the directory of runs", &runs, &error))?;
+    leftovers::remove_halves(sweep.path());
     let mut states = Vec::new();
     for (index, entry) in sweep.manifest.tasks.iter().enumerate() {
         let mut state = sweep.state(index)?;

@@ -18,14 +18,14 @@
 //!
 //! Where nothing can be written here, work goes on, and says once that copies are not noticed.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::chain::Reading;
 use super::entry::{Line, RunId};
 use super::flaw::Flaw;
-use crate::files;
+use crate::files::{self, step};
 
 #[derive(Debug)]
 pub(super) struct Witness {
@@ -66,7 +66,7 @@ impl Witness {
     pub fn note(&mut self, reading: &Reading) -> Option<Note> {
         let path = self.directory.join(reading.first()?);
         let noted = self.open(&path).and_then(|mut file| {
-            file.lock()?;
+            step::before_lock().and_then(|()| file.lock())?;
             let mut text = String::new();
             // A note that cannot be read says nothing; the next one replaces it.
             let line = file.read_to_string(&mut text).ok().and_then(|_| parse(&text));
@@ -85,9 +85,9 @@ impl Witness {
         let written = note
             .file
             .seek(SeekFrom::Start(0))
-            .and_then(|_| note.file.write_all(text.as_bytes()))
-            .and_then(|()| note.file.set_len(text.len() as u64))
-            .and_then(|()| if durable { note.file.sync_all() } else { Ok(()) });
+            .and_then(|_| step::write(&note.file, text.as_bytes()))
+            .and_then(|()| step::cut(&note.file, text.len() as u64))
+            .and_then(|()| if durable { step::sync(&note.file) } else { Ok(()) });
         match written {
             Ok(()) => note.line = Some(line.clone()),
             Err(error) => self.failed(&note.path.clone(), &error),
@@ -116,7 +116,7 @@ impl Witness {
 
     pub fn forget(&self, reading: &Reading, run: &RunId) {
         if let Some(path) = self.mark(reading, run) {
-            let _ = fs::remove_file(path);
+            let _ = step::remove(&path);
         }
     }
 
@@ -128,10 +128,10 @@ impl Witness {
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = files::private();
         options.read(true).write(true).create(true).truncate(false);
-        match options.open(path) {
+        match step::open(&options, path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 files::create_private_folder(&self.directory)?;
-                options.open(path)
+                step::open(&options, path)
             }
             file => file,
         }
