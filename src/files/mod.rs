@@ -50,6 +50,11 @@ pub fn private() -> OpenOptions {
     options
 }
 
+/// Makes a folder, and those above it that are missing, for whoever the user's umask lets in.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    step::make_folder(DirBuilder::new().recursive(true), path)
+}
+
 /// Makes a folder, and those above it that are missing, which only the owner can enter. Their
 /// names are durable then: a ledger must not go with the folder that it lies in.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {

@@ -55,10 +55,7 @@ impl Plan {
     }
 }
 
-pub(super) fn carry_out<T>(
-    step: Step<'_>,
-    work: impl FnOnce() -> io::Result<T>,
-) -> io::Result<T> {
+pub(super) fn carry_out<T>(step: Step<'_>, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     let Some(plan) = PLAN.get_or_init(Plan::of_environment) else { return work() };
     let mut count = plan.count.lock().unwrap_or_else(PoisonError::into_inner);

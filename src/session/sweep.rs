@@ -214,11 +214,6 @@ impl TaskDirectory {
         Ok(carried)
     }
 
-    /// Whether it was handed its grant.
-    pub fn has_grant(&self) -> bool {
-        self.path.join("grant.json").is_file()
-    }
-
     /// The workspace of its run: the sweep.
     pub fn workspace(&self) -> Result<Workspace> {
         let sweep = self.path.parent().and_then(Path::parent);
@@ -236,9 +231,8 @@ impl TaskDirectory {
         let path = self.path.join("claim");
         let time = crate::clock::now().strftime("%Y-%m-%dT%H:%M:%SZ");
         let claim = format!("{}, {time}\n", this_process());
-        let claimed = step::open(files::private().write(true).create_new(true), &path).and_then(
-            |file| step::write(&file, claim.as_bytes()).and_then(|()| step::sync(&file)),
-        );
+        let claimed = step::open(files::private().write(true).create_new(true), &path)
+            .and_then(|file| step::write(&file, claim.as_bytes()).and_then(|()| step::sync(&file)));
         claimed.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let by = self.claimant().ok().flatten().unwrap_or_else(|| "somebody".to_owned());

@@ -48,10 +48,17 @@ pub fn scenes() -> Vec<Scene> {
     add("count", fresh(), "data count session.ron --dataset ours --epsilon 0.1 --write", true);
     add("sweep", fresh(), sweep, false);
     add("task", after(&[sweep]), task, false);
-    add("collect", after(&[sweep, task, "sweep --task sweep/tasks/0001"]), "sweep --collect sweep", true);
+    add(
+        "collect",
+        after(&[sweep, task, "sweep --task sweep/tasks/0001"]),
+        "sweep --collect sweep",
+        true,
+    );
     add("give up", after(&[sweep, task]), "sweep --collect sweep --give-up", false);
 
-    for (name, command) in [("resume", "run --resume .halflight/runs/"), ("settle", "ledger settle ")] {
+    for (name, command) in
+        [("resume", "run --resume .halflight/runs/"), ("settle", "ledger settle ")]
+    {
         let killed = killed_in_the_middle(&words(run));
         let command = format!("{command}{}", killed.only_run());
         add(name, killed, &command, false);
@@ -137,7 +144,9 @@ fn whatever_step_is_the_last_nothing_is_lost_and_everything_goes_on() {
     println!("{tried} of {all} points: {ended:?}");
     assert!(broken.is_empty(), "what must hold does not after: {broken:#?}");
     // The seam is there, and stops.
-    assert!(ended.iter().any(|((kind, how), count)| *kind == "crash" && *how == "died" && *count > 0));
+    assert!(
+        ended.iter().any(|((kind, how), count)| *kind == "crash" && *how == "died" && *count > 0)
+    );
 }
 
 /// Stops the command once and looks at what is left.

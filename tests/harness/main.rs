@@ -38,8 +38,11 @@ impl Dice {
         });
         let seed = seed.trim();
         println!("{what}: HALFLIGHT_SEED={seed}");
-        let bytes = seed.bytes().chain(what.bytes());
-        Self(bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        Self::new(0, &format!("{seed}{what}"))
+    }
+
+    pub fn new(seed: u64, what: &str) -> Self {
+        Self(what.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         }))
     }

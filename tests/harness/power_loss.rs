@@ -9,7 +9,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +24,7 @@ use crate::place::{said, words};
 use crate::{Dice, is_long};
 
 /// Disks that `cargo test` looks at.
-const FEW: usize = 400;
+const FEW: usize = 300;
 /// Of each moment in the long test, beside the one with nothing and the one with everything.
 const DISKS: usize = 20;
 
@@ -72,6 +75,7 @@ struct Renaming(Vec<(PathBuf, Option<Entry>)>);
 
 #[derive(Debug, Clone, Default)]
 struct Disk {
+    top: PathBuf,
     files: Vec<Content>,
     now: Names,
     certain: Names,
@@ -81,7 +85,7 @@ struct Disk {
 impl Disk {
     /// A disk on which all of this has been for long.
     fn of(top: &Path) -> Self {
-        let mut disk = Self::default();
+        let mut disk = Self { top: top.to_owned(), ..Self::default() };
         for path in must::all(top) {
             let entry = if path.is_dir() {
                 Entry::Folder
@@ -119,20 +123,21 @@ impl Disk {
     }
 
     /// Takes a recorded step.
-    fn take(&mut self, step: &Value, top: &Path) {
+    fn take(&mut self, step: &Value) {
         if step["done"] != true {
             return;
         }
         let path = |key: &str| PathBuf::from(step[key].as_str().unwrap_or_default());
         let (from, to) = (path("path"), path("to"));
-        if !from.starts_with(top) {
+        if !from.starts_with(&self.top) {
             return;
         }
         match step["step"].as_str().unwrap() {
             "open" if step["new"] == true => self.new_file(&from, Vec::new()),
             "make_folder" => {
-                let missing = from.ancestors().take_while(|it| it.starts_with(top) && *it != top);
-                let missing: Vec<_> = missing.filter(|it| !self.now.contains_key(*it)).collect();
+                let missing = from.ancestors().take_while(|it| *it != self.top);
+                let missing: Vec<&Path> =
+                    missing.filter(|it| !self.now.contains_key(*it)).collect();
                 for folder in missing.into_iter().rev() {
                     self.rename(vec![(folder.to_owned(), Some(Entry::Folder))]);
                 }
@@ -151,9 +156,11 @@ impl Disk {
                 *file = Content { certain: file.now(), since: Vec::new() };
             }
             "sync_folder" => {
-                let is_here =
-                    |change: &Renaming| change.0.iter().any(|(path, _)| path.parent() == Some(&from));
-                let (here, elsewhere) = std::mem::take(&mut self.since).into_iter().partition(is_here);
+                let is_here = |change: &Renaming| {
+                    change.0.iter().any(|(path, _)| path.parent() == Some(&from))
+                };
+                let (here, elsewhere) =
+                    std::mem::take(&mut self.since).into_iter().partition(is_here);
                 self.since = elsewhere;
                 let here: Vec<Renaming> = here;
                 here.iter().for_each(|change| put(&mut self.certain, change));
@@ -163,7 +170,8 @@ impl Disk {
                     self.now.iter().filter(|(path, _)| path.starts_with(&from)).collect();
                 let changes = moved.into_iter().flat_map(|(path, entry)| {
                     let below = path.strip_prefix(&from).unwrap();
-                    let name = if below.as_os_str().is_empty() { to.clone() } else { to.join(below) };
+                    let name =
+                        if below.as_os_str().is_empty() { to.clone() } else { to.join(below) };
                     [(path.clone(), None), (name, Some(*entry))]
                 });
                 let changes = changes.collect();
@@ -196,8 +204,8 @@ impl Disk {
         let mut found = BTreeMap::new();
         for (path, entry) in &names {
             // A name needs the folder that it stands in.
-            let above = path.ancestors().skip(1);
-            if above.take_while(|it| self.now.contains_key(*it)).any(|it| !names.contains_key(it)) {
+            let above = path.ancestors().skip(1).take_while(|it| *it != self.top);
+            if above.into_iter().any(|folder| !names.contains_key(folder)) {
                 continue;
             }
             let content = match entry {
@@ -253,7 +261,10 @@ impl Luck {
                     let kept = dice.below(bytes.len() + 1);
                     match dice.below(4) {
                         // The length is on the disk, and not the rest of the bytes.
-                        0 => Change::Write(at, [&bytes[..kept], &vec![0; bytes.len() - kept]].concat()),
+                        0 => Change::Write(
+                            at,
+                            [&bytes[..kept], &vec![0; bytes.len() - kept]].concat(),
+                        ),
                         1 => Change::Write(at, bytes[..kept].to_vec()),
                         _ => Change::Write(at, bytes),
                     }
@@ -292,37 +303,56 @@ fn count(step: &Value, drawn: &mut Drawn) {
 
 #[test]
 fn whenever_the_power_fails_every_draw_stays_charged() {
-    let mut dice = Dice::of_this_commit("power loss");
-    let mut disks = 0;
+    let seed = Dice::of_this_commit("power loss").next();
     let scenes = scenes();
-    let moments: Vec<Vec<Value>> = scenes.iter().map(|it| it.place.begin().steps(&it.command)).collect();
+    let moments: Vec<Vec<Value>> =
+        scenes.iter().map(|it| it.place.begin().steps(&it.command)).collect();
     let all: usize = moments.iter().map(Vec::len).sum();
-    for (scene, steps) in scenes.iter().zip(&moments) {
-        let mut disk = Disk::of(scene.place.begin().top());
-        let mut drawn = must::drawn(&scene.place);
-        for (at, step) in steps.iter().enumerate() {
-            disk.take(step, scene.place.top());
-            count(step, &mut drawn);
-            let lots = if is_long() {
-                [Luck::Nothing, Luck::Everything].into_iter().chain(
-                    (0..DISKS).map(|lot| if lot % 4 == 0 { Luck::Some } else { Luck::Any }),
-                ).collect()
-            } else if dice.below(all) < FEW {
-                vec![[Luck::Nothing, Luck::Everything, Luck::Some, Luck::Any][dice.below(4)]]
-            } else {
-                Vec::new()
-            };
-            for luck in lots {
-                println!("{} after step {}: {luck:?}", scene.name, at + 1);
-                // What became of a run afterwards takes a program, and with it time.
-                let goes_on = dice.below(if is_long() { 10 } else { 40 }) == 0;
-                fail(scene, &disk.after_a_failure(luck, &mut dice), &drawn, goes_on);
-                disks += 1;
+    let (disks, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let broken = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((scene, steps)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            scenes.get(index).zip(moments.get(index))
+        } {
+            let mut dice = Dice::new(seed, scene.name);
+            let mut disk = Disk::of(scene.place.begin().top());
+            let mut drawn = must::drawn(&scene.place);
+            for (at, step) in steps.iter().enumerate() {
+                disk.take(step);
+                count(step, &mut drawn);
+                for luck in lots(&mut dice, all) {
+                    // What becomes of a run afterwards takes a program, and with it time.
+                    let goes_on = dice.below(if is_long() { 10 } else { 40 }) == 0;
+                    let found = disk.after_a_failure(luck, &mut dice);
+                    let looked = AssertUnwindSafe(|| fail(scene, &found, &drawn, goes_on));
+                    if catch_unwind(looked).is_err() {
+                        let after = format!("{} after step {}: {luck:?}", scene.name, at + 1);
+                        broken.lock().unwrap().push(after);
+                    }
+                    disks.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
-    }
+    };
+    std::thread::scope(|scope| drop([scope.spawn(work), scope.spawn(work)]));
+    let disks = disks.into_inner();
     println!("{all} moments, {disks} disks");
+    let broken = broken.into_inner().unwrap();
+    assert!(broken.is_empty(), "what must hold does not: {broken:#?}");
     assert!(disks > FEW / 2);
+}
+
+/// The disks to be looked at after one step.
+fn lots(dice: &mut Dice, moments: usize) -> Vec<Luck> {
+    if is_long() {
+        let some = (0..DISKS).map(|lot| if lot % 4 == 0 { Luck::Some } else { Luck::Any });
+        [Luck::Nothing, Luck::Everything].into_iter().chain(some).collect()
+    } else if dice.below(moments) < FEW {
+        vec![[Luck::Nothing, Luck::Everything, Luck::Some, Luck::Any][dice.below(4)]]
+    } else {
+        Vec::new()
+    }
 }
 
 /// Looks at what is found when the machine starts again.

@@ -96,9 +96,12 @@ impl Order<'_> {
         let sweep =
             SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
         self.lay_down(planned, &sweep).inspect_err(|_| {
-            // Without a reservation there is nothing to start.
-            if made && !sweep.task(0).has_grant() {
-                let _ = std::fs::remove_dir_all(sweep.path());
+            // Without a reservation there is nothing to start; with one, `--collect --give-up`
+            // frees it.
+            let run = &sweep.manifest.tasks[0].run;
+            let reserved = self.workspace.book().map_or(true, |book| book.run(run).is_some());
+            if made && !reserved {
+                let _ = crate::files::step::remove_folder(sweep.path());
             }
         })?;
         Ok(sweep)

@@ -178,8 +178,7 @@ impl Disk {
         let path = self.run_lock(run);
         let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
         files::create_private_folder(&self.directory.join("open")).map_err(|e| fail(&e))?;
-        let file =
-            step::open(private().read(true).write(true).create(true).truncate(false), &path);
+        let file = step::open(private().read(true).write(true).create(true).truncate(false), &path);
         let file = file.map_err(|e| fail(&e))?;
         step::before_lock().map_err(|e| fail(&e))?;
         match file.try_lock() {

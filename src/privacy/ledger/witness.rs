@@ -13,7 +13,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it |
+//! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it, and a check |
 //! | `HASH.RUN.draws` | how often each event of an open run was drawn; locked while it works |
 //!
 //! Where nothing can be written here, work goes on, and says once that copies are not noticed.
@@ -22,7 +22,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::chain::Reading;
+use super::chain::{Reading, sha256};
 use super::entry::{Line, RunId};
 use super::flaw::Flaw;
 use crate::files::{self, step};
@@ -81,7 +81,7 @@ impl Witness {
         if note.line.as_ref() == Some(line) {
             return;
         }
-        let text = format!("{:020} {}\n", line.seq, line.hash);
+        let text = text_of(line);
         let written = note
             .file
             .seek(SeekFrom::Start(0))
@@ -179,8 +179,23 @@ impl Note {
     }
 }
 
+/// A note replaces the one before in its place. Its end tells a whole one from the halves of two,
+/// which a loss of power may leave.
+fn text_of(line: &Line) -> String {
+    let text = format!("{:020} {}", line.seq, line.hash);
+    format!("{text} {}\n", &sha256(text.as_bytes())[..CHECK])
+}
+
+const CHECK: usize = 16;
+
 fn parse(text: &str) -> Option<Line> {
-    Line::parse(text)
+    // Notes of earlier versions have no such end.
+    let line = match text.trim_end().rsplit_once(' ').filter(|(_, check)| check.len() == CHECK) {
+        Some((line, check)) if sha256(line.as_bytes()).starts_with(check) => line,
+        Some(_) => return None,
+        None => text.strip_suffix('\n')?,
+    };
+    Line::parse(&format!("{line}\n"))
 }
 
 #[cfg(test)]
@@ -190,9 +205,15 @@ mod tests {
     #[test]
     fn a_note_is_read_back_and_half_of_one_is_none() {
         let line = Line { seq: 4711, hash: "ab".repeat(32) };
-        let text = format!("{:020} {}\n", line.seq, line.hash);
+        let earlier = format!("{:020} {}\n", line.seq, line.hash);
+        let next = Line { seq: 4712, hash: "cd".repeat(32) };
+        let (text, next) = (text_of(&line), text_of(&next));
+        assert_eq!(parse(&earlier).as_ref(), Some(&line));
         assert_eq!(parse(&text), Some(line));
         assert_eq!(parse(&text[..40]), None);
         assert_eq!(parse(""), None);
+        for torn in 20..text.len() - 1 {
+            assert_eq!(parse(&(next[..torn].to_owned() + &text[torn..])), None, "{torn}");
+        }
     }
 }

@@ -432,4 +432,6 @@ impl std::fmt::Debug for Spender {
 }
 
 #[cfg(test)]
+mod machine;
+#[cfg(test)]
 mod tests;
