@@ -38,15 +38,32 @@ pub fn remove(workspace: &Workspace, book: &Book) {
         }
     }
     remove_halves(workspace.folder());
+    // The folder is the user's: only what was to become a session is ours.
+    let of_session = |file: &Path| {
+        let name = Path::new(file.file_stem().unwrap_or_default());
+        let name = if name.extension().is_some_and(|it| it == "previous") {
+            Path::new(name.file_stem().unwrap_or_default())
+        } else {
+            name
+        };
+        name.extension().is_some_and(|it| it == "ron")
+    };
+    remove_files(workspace.base(), of_session);
     if let Some(places) = Places::of_environment() {
-        [&places.config, &places.state].into_iter().for_each(|folder| remove_halves(folder));
+        remove_halves(&places.config);
+        remove_halves(&places.state);
     }
 }
 
 /// Removes what was to replace other files, wherever it lies in this folder.
 pub fn remove_halves(folder: &Path) {
     folders(folder).for_each(|folder| remove_halves(&folder));
-    for file in plain_files(folder).filter(|file| files::is_half(file) && is_old(file)) {
+    remove_files(folder, |_| true);
+}
+
+fn remove_files(folder: &Path, is_ours: impl Fn(&Path) -> bool) {
+    let halves = plain_files(folder).filter(|file| files::is_half(file) && is_ours(file));
+    for file in halves.filter(|file| is_old(file)) {
         let _ = step::remove(&file);
     }
 }

@@ -23,7 +23,7 @@ use super::certificate::Standing;
 use super::file::Session;
 use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
-use super::{PlanDefinition, run_directory};
+use super::{PlanDefinition, leftovers, run_directory};
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Secret;
@@ -119,6 +119,8 @@ impl SweepDirectory {
                 .at(path.display().to_string())
                 .cure("choose another directory with --into"));
         }
+        // Of a program that died before there was a sweep.
+        leftovers::remove_halves(&path);
         made(&path.join("tasks"))?;
         made(&path.join("runs"))?;
         let manifest = Manifest {

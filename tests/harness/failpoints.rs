@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
+use crate::chance::{Dice, is_long};
 use crate::invariants as must;
 use crate::place::{Place, said, words};
-use crate::{Dice, is_long};
 
 /// Points that `cargo test` tries.
 const FEW: usize = 40;
@@ -34,7 +34,6 @@ pub fn scenes() -> Vec<Scene> {
         scenes.push(Scene { name, place, command: words(command), again });
     };
     let run = "run session.ron --plan first";
-    let sweep = "sweep session.ron --plan first --over seed=0..1 --on list --into sweep";
     let task = "sweep --task sweep/tasks/0000";
     let after = |commands: &[&str]| {
         let place = Place::new();
@@ -46,15 +45,15 @@ pub fn scenes() -> Vec<Scene> {
     add("rank", fresh(), "rank rank.ron --private 1 --mechanism table", true);
     add("choose", fresh(), "choose session.ron --way all", true);
     add("count", fresh(), "data count session.ron --dataset ours --epsilon 0.1 --write", true);
-    add("sweep", fresh(), sweep, false);
-    add("task", after(&[sweep]), task, false);
+    add("sweep", fresh(), must::SWEEP, false);
+    add("task", after(&[must::SWEEP]), task, false);
     add(
         "collect",
-        after(&[sweep, task, "sweep --task sweep/tasks/0001"]),
+        after(&[must::SWEEP, task, "sweep --task sweep/tasks/0001"]),
         "sweep --collect sweep",
         true,
     );
-    add("give up", after(&[sweep, task]), "sweep --collect sweep --give-up", false);
+    add("give up", after(&[must::SWEEP, task]), "sweep --collect sweep --give-up", false);
 
     for (name, command) in
         [("resume", "run --resume .halflight/runs/"), ("settle", "ledger settle ")]

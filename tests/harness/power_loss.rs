@@ -18,10 +18,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::chance::{Dice, is_long};
 use crate::failpoints::{Scene, scenes};
 use crate::invariants::{self as must, Drawn};
 use crate::place::{said, words};
-use crate::{Dice, is_long};
 
 /// Disks that `cargo test` looks at.
 const FEW: usize = 300;

@@ -321,10 +321,16 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
             };
             let outcome = Outcome::Abandoned;
             ledger.settle(&entry.run, &used, outcome, peeked)?;
+            let result = TaskResult { outcome, used, peeked, trouble: None };
             if state == TaskState::NotBegun {
-                let result = TaskResult { outcome, used, peeked, trouble: None };
                 sweep.task(index).write_result(&result)?;
-                state = TaskState::Ended(result);
+            }
+            state = TaskState::Ended(result);
+        } else if let (TaskState::Missing { .. }, Some(over)) = (&state, record) {
+            // Given up before; should its result still come, it is collected.
+            if let RunState::Settled { outcome, peeked } = over.state {
+                let (used, trouble) = (over.charged.clone(), None);
+                state = TaskState::Ended(TaskResult { outcome, used, peeked, trouble });
             }
         }
         states.push(state);

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
 use super::entry::{Line, RunId};
 use super::lock::{self, Exclusive, Shared};
+use super::shared_disk;
 use crate::error::{Error, Result};
 use crate::files::{self, private, step};
 
@@ -26,6 +27,8 @@ fn boot() -> Option<&'static str> {
 pub(super) struct Disk {
     directory: PathBuf,
     ledger: PathBuf,
+    /// What is to be said about its locks, once that was looked at.
+    locks: OnceLock<Option<String>>,
 }
 
 impl Disk {
@@ -36,7 +39,8 @@ impl Disk {
             return Err(Error::usage("the ledger belongs in a directory, and this is none")
                 .at(directory.display().to_string()));
         }
-        Ok(Self { directory: directory.to_owned(), ledger: directory.join("ledger.jsonl") })
+        let (directory, ledger) = (directory.to_owned(), directory.join("ledger.jsonl"));
+        Ok(Self { directory, ledger, locks: OnceLock::new() })
     }
 
     /// The folder of the workspace.
@@ -48,7 +52,15 @@ impl Disk {
         &self.ledger
     }
 
+    /// What should be told once about the disk, if anything.
+    pub fn remark(&self) -> Option<&str> {
+        self.locks.get()?.as_deref()
+    }
+
     pub fn lock(&self) -> Result<Exclusive> {
+        if self.locks.get().is_none() {
+            let _ = self.locks.set(shared_disk::check(&self.directory)?);
+        }
         let path = self.directory.join("ledger.lock");
         lock::exclusive(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }

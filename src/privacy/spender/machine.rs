@@ -235,11 +235,11 @@ impl World {
             return self.put_back(index);
         };
         let counts = spender.counts().to_vec();
-        let settled = spender.settle(Outcome::Stopped, false).and_then(|()| match run.carried {
+        let mut settled = spender.settle(Outcome::Stopped, false);
+        if run.carried {
             // Collected by whoever has the ledger.
-            true => ledger.settle(&run.id, &counts, Outcome::Stopped, false),
-            false => Ok(()),
-        });
+            settled = ledger.settle(&run.id, &counts, Outcome::Stopped, false);
+        }
         match settled {
             Ok(()) => run.life = Life::Over(true),
             Err(error) => assert!(damaged, "{error}"),
@@ -426,7 +426,7 @@ impl World {
             match run.life {
                 Life::Over(true) => assert_eq!(*charged, run.drawn),
                 Life::Over(false) => {
-                    assert!(covers(charged, &run.drawn), "{charged:?} < {:?}", run.drawn)
+                    assert!(covers(charged, &run.drawn), "{charged:?} < {:?}", run.drawn);
                 }
                 _ => assert_eq!(*charged, run.planned),
             }
