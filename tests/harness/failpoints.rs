@@ -37,7 +37,9 @@ pub fn scenes() -> Vec<Scene> {
     let task = "sweep --task sweep/tasks/0000";
     let after = |commands: &[&str]| {
         let place = Place::new();
-        commands.iter().for_each(|command| drop(place.succeeds(&words(command))));
+        for command in commands {
+            place.succeeds(&words(command));
+        }
         place
     };
     let fresh = || after(&[]);

@@ -50,7 +50,9 @@ pub fn drawn(place: &Place) -> Drawn {
         for event in frames(&fs::read(path).unwrap()) {
             *counts.entry(event).or_default() += 1;
         }
-        counts.into_iter().for_each(|(event, count)| raise(run.to_owned(), event, count));
+        for (event, count) in counts {
+            raise(run.to_owned(), event, count);
+        }
     }
     for path in all(&place.folder().join("open")) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -115,7 +117,7 @@ pub fn private_files_are_private(place: &Place) {
             let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
             // The session of a task is one that a user may pass on.
             let open = path.file_name().is_some_and(|it| it.to_string_lossy().contains("task.ron"));
-            assert!(open || mode & 0o077 == 0, "{}: {mode:o}", path.display());
+            assert!(open || mode & 0o700 == mode, "{}: {mode:o}", path.display());
         }
     }
 }

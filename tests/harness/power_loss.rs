@@ -163,7 +163,9 @@ impl Disk {
                     std::mem::take(&mut self.since).into_iter().partition(is_here);
                 self.since = elsewhere;
                 let here: Vec<Renaming> = here;
-                here.iter().for_each(|change| put(&mut self.certain, change));
+                for change in &here {
+                    put(&mut self.certain, change);
+                }
             }
             "rename" => {
                 let moved: Vec<_> =

@@ -2,6 +2,7 @@
 //!
 //! Readers of data have a test of their own, `tests/hostile_files.rs`.
 
+use std::fmt::Write;
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -195,8 +196,11 @@ fn sealed_again(text: &str) -> String {
             }
             _ => body.to_owned(),
         };
-        before = Sha256::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect();
-        again += &format!("{body},\"hash\":\"{before}\"}}\n");
+        before.clear();
+        for byte in Sha256::digest(&body) {
+            write!(before, "{byte:02x}").unwrap();
+        }
+        writeln!(again, "{body},\"hash\":\"{before}\"}}").unwrap();
     }
     again
 }
