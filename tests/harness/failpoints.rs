@@ -129,11 +129,14 @@ fn whatever_step_is_the_last_nothing_is_lost_and_everything_goes_on() {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(scene) = scenes.get(next.fetch_add(1, Ordering::Relaxed)) {
-            for (_, kind, at) in points.iter().filter(|point| point.0 == scene.name) {
+            let here = points.iter().filter(|point| point.0 == scene.name);
+            println!("{}: {} points", scene.name, here.clone().count());
+            for (_, kind, at) in here {
                 let how = catch_unwind(AssertUnwindSafe(|| stop(scene, &format!("{kind}:{at}"))));
                 match how {
                     Ok(how) => *ended.lock().unwrap().entry((*kind, how)).or_default() += 1,
                     Err(_) => {
+                        println!("broken: {} {kind}:{at}", scene.name);
                         broken.lock().unwrap().push(format!("{} {kind}:{at}", scene.name));
                     }
                 }

@@ -8,6 +8,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+#[path = "../../../../tests/support/chance.rs"]
+mod chance;
+
+use chance::{Dice, is_long};
+
 use super::tests::{TARGET, WIDE, data, gaussian, planned};
 use super::*;
 use crate::privacy::accountant::{Composition, QueryKind, calibrate};
@@ -18,17 +23,6 @@ const SEQUENCES: u64 = 200;
 const COMMANDS: usize = 14;
 const LABELS: [&str; 2] = ["first", "second"];
 const DELTA: f64 = 1e-5;
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) % bound.max(1) as u64) as usize
-    }
-}
 
 /// Who carries a run out.
 enum Life {
@@ -440,16 +434,13 @@ fn covers(charged: &[u64], drawn: &[u64]) -> bool {
 
 #[test]
 fn whatever_is_done_in_whatever_order_nothing_is_spent_unseen() {
-    let long = std::env::var("HALFLIGHT_HARNESS").is_ok_and(|word| word == "long");
-    let seed =
-        std::env::var("HALFLIGHT_SEED").ok().and_then(|seed| u64::from_str_radix(&seed, 16).ok());
-    let seed = seed.unwrap_or(1);
-    let sequences = if long { 50 * SEQUENCES } else { SEQUENCES };
+    let seed = Dice::of_this_commit("state machine").next();
+    let sequences = if is_long() { 50 * SEQUENCES } else { SEQUENCES };
     let (mut done, mut drawn, mut damaged) = ([0_usize; 8], 0, 0);
     for number in 0..sequences {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9).wrapping_add(number << 20));
+        let mut dice = Dice::new(seed.wrapping_add(number), "sequence");
         let mut world = World::new();
-        println!("sequence {number} of seed {seed:x}");
+        println!("sequence {number}");
         for _ in 0..COMMANDS {
             let command = [0, 0, 1, 1, 1, 1, 2, 3, 3, 4, 4, 5, 6, 7][dice.below(14)];
             done[command] += 1;
