@@ -55,6 +55,8 @@ pub enum Action {
     DoWithout {
         secret: String,
     },
+    /// Say that no other machine uses the workspace.
+    TrustLocks,
     /// Set a damaged ledger aside, and accept what is not known then.
     Repair,
     ListAccounts,

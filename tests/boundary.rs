@@ -107,3 +107,52 @@ fn the_privacy_layer_knows_no_commands_and_no_keys() {
         }
     }
 }
+
+/// Ways to change a disk.
+const CHANGES: [&str; 15] = [
+    ".write_all(",
+    ".sync_all(",
+    ".sync_data(",
+    ".set_len(",
+    "fs::write(",
+    "fs::rename(",
+    "fs::copy(",
+    "fs::hard_link(",
+    "fs::create_dir",
+    "fs::remove_",
+    "File::create",
+    ".create(true)",
+    ".create_new(true)",
+    ".append(true)",
+    "DirBuilder::new",
+];
+
+/// Where they may stand in one line with the step itself, or lead to no disk.
+const PASSED: [&str; 4] = [
+    "step::",
+    "options.read(true).write(true).create(true).truncate(false);",
+    "out.write_all(text)",
+    "self.write_all(&mut turn, &entries)",
+];
+
+/// A test stops the program at each of these steps, or loses it with the power.
+#[test]
+fn whatever_changes_a_disk_passes_the_one_place_that_tests_can_stop() {
+    let mut found = Vec::new();
+    for file in files(Path::new("src")) {
+        let name = file.display().to_string();
+        // The place itself, and what only tests use.
+        let is_test = name.ends_with("tests.rs") || name.ends_with("null_records.rs");
+        let is_code = file.extension().is_some_and(|ending| ending == "rs");
+        if name.starts_with("src/files/") || is_test || !is_code {
+            continue;
+        }
+        for line in code(&file).lines().take_while(|line| !line.contains("mod tests {")) {
+            let changes = CHANGES.iter().any(|way| line.contains(way));
+            if changes && !PASSED.iter().any(|way| line.contains(way)) {
+                found.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "use `files::step`: {found:#?}");
+}

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -16,6 +17,11 @@ use halflight::error::Kind;
 use peak_alloc::PeakAlloc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
+
+#[path = "support/chance.rs"]
+mod chance;
+
+use chance::{Dice, damage, is_long};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -218,54 +224,21 @@ fn parquet_is_as_written(table: &Table) {
     assert_eq!(table.remarks, ["column 'ragged' is left out: lists of different lengths"]);
 }
 
-/// A generator of our own, so that a failure comes back with its number.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
-}
-
-fn damage(bytes: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
-    const NASTY: [u8; 6] = [0x00, 0xff, 0x7f, 0x80, b'"', b'\n'];
-    let mut bytes = bytes.to_vec();
-    for _ in 0..=dice.below(3) {
-        let at = dice.below(bytes.len());
-        match dice.below(6) {
-            0 => bytes.truncate(at),
-            1 | 2 if !bytes.is_empty() => bytes[at] ^= 1 << dice.below(8),
-            3 if !bytes.is_empty() => bytes[at] = NASTY[dice.below(NASTY.len())],
-            4 => {
-                // A piece of itself or of another file, somewhere else.
-                let from = dice.below(other.len());
-                let piece = other[from..(from + dice.below(40)).min(other.len())].to_vec();
-                let end = (at + dice.below(40)).min(bytes.len());
-                bytes.splice(at.min(end)..end, piece);
-            }
-            _ => {
-                // Eight bytes that may be a length.
-                let end = (at + 1 + dice.below(8)).min(bytes.len());
-                bytes[at.min(end)..end].fill(0xff);
-            }
-        }
-    }
-    bytes
-}
-
 #[test]
 fn damaged_files_give_a_table_or_an_error_and_little_memory() {
     let seeds = seeds();
-    let mut read_anyway = 0;
-    for (number, (name, bytes)) in seeds.iter().enumerate() {
-        for copy in 0..COPIES {
-            let mut dice = Dice(number as u64 * 1_000_003 + copy);
+    let seed = Dice::of_this_commit("damaged files").next();
+    let copies = if is_long() { 100_000 } else { COPIES };
+    let (mut read_anyway, mut longest) = (0, Duration::ZERO);
+    for (name, bytes) in &seeds {
+        for copy in 0..copies {
+            let mut dice = Dice::new(seed.wrapping_add(copy), name);
             let other = &seeds[dice.below(seeds.len())].1;
             let damaged = damage(bytes, other, &mut dice);
             MEMORY.reset_peak_usage();
+            let begun = Instant::now();
             let result = read_bytes(name, &damaged);
+            longest = longest.max(begun.elapsed());
             // As private records: what could be read is there, whatever else is.
             let private = read::read_private_bytes(name, &damaged, &Reading::Plain);
             if let Ok(table) = &private {
@@ -293,6 +266,8 @@ fn damaged_files_give_a_table_or_an_error_and_little_memory() {
     }
     // Else the damage is so coarse that nothing behind the magic is reached.
     assert!(read_anyway > 200, "{read_anyway}");
+    println!("{copies} damaged copies of {} files, the longest in {longest:?}", seeds.len());
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
 }
 
 #[test]

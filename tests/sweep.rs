@@ -178,6 +178,9 @@ fn sixty_tasks_with_ten_killed_collect_to_fifty_done_and_ten_missing() {
         assert_eq!((count(&ledger, "finished"), count(&ledger, "abandoned")), (50, 10));
         assert_eq!(spent(here), reserved);
     }
+    let again = halflight(here, &["sweep", "--collect", "sweep"]);
+    let said = stderr(&again);
+    assert!(said.contains("10 given up") && !said.contains("--give-up"), "{said}");
     let listed = std::fs::read_dir(here.join(".halflight/runs")).unwrap().count();
     assert_eq!(listed, 50);
 }

@@ -78,7 +78,7 @@ pub fn interface(name: &str, directory: Option<&Path>) -> Result<()> {
     app.context.pace = Some(DEMO_PACE);
     let ran = tui::run(app, workspace);
     if directory.is_none() && base.is_dir() {
-        std::fs::remove_dir_all(&base)
+        crate::files::step::remove_folder(&base)
             .map_err(|error| Error::io("remove the demo's workspace", &base, &error))?;
     }
     ran

@@ -33,7 +33,7 @@ pub struct Man {
 impl Man {
     pub fn execute(&self) -> Result<()> {
         let Some(directory) = &self.out else { return self.print() };
-        std::fs::create_dir_all(directory)
+        files::create_folder(directory)
             .map_err(|error| Error::io("create the directory", directory, &error))?;
         let mut written = Vec::new();
         for (name, text) in pages()? {

@@ -56,6 +56,7 @@ pub fn commands(action: &Action) -> String {
         Action::DoWithout { secret } => format!(
             "HALFLIGHT_SECRET_FILE names another place; `halflight ledger accept {secret}` goes on"
         ),
+        Action::TrustLocks => format!("`{}=1` in the environment", super::ONE_MACHINE),
         Action::Repair => {
             "`halflight ledger repair`, then `halflight ledger accept ACCOUNT`".to_owned()
         }

@@ -182,6 +182,8 @@ fn use_threads(given: Option<u16>) -> Result<()> {
 }
 
 const THREADS: &str = "HALFLIGHT_THREADS";
+/// Set to 1 by who knows that no other machine uses the workspace.
+const ONE_MACHINE: &str = "HALFLIGHT_ONE_MACHINE";
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
@@ -189,6 +191,9 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     messages::set(arguments.quiet, arguments.verbose);
     crate::privacy::ledger::on_waiting(|text| messages::tell(text));
+    if std::env::var_os(ONE_MACHINE).is_some_and(|word| word == "1") {
+        crate::privacy::ledger::on_one_machine();
+    }
     if let Some(bytes) = arguments.max_memory {
         crate::memory::allow(bytes);
     }

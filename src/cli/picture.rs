@@ -54,7 +54,7 @@ const SEED: u64 = 7;
 
 impl Picture {
     pub fn execute(&self) -> Result<()> {
-        std::fs::create_dir_all(&self.out)
+        files::create_folder(&self.out)
             .map_err(|error| Error::io("create the directory", &self.out, &error))?;
         let mut written = Vec::new();
         for (name, picture) in pictures()? {
@@ -72,7 +72,7 @@ fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
     let pictures = Stage::open(&workspace)?.play(&workspace);
     // It held nothing but these runs.
-    let _ = std::fs::remove_dir_all(workspace.base());
+    let _ = files::step::remove_folder(workspace.base());
     pictures
 }
 

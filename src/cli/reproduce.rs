@@ -166,7 +166,7 @@ impl Findings {
     }
 
     fn write(&self, directory: &Path) -> Result<()> {
-        std::fs::create_dir_all(directory)
+        files::create_folder(directory)
             .map_err(|error| Error::io("create the directory", directory, &error))?;
         let json = serde_json::to_string_pretty(&self.json())
             .map_err(|error| Error::failed(format!("cannot write JSON: {error}")))?;

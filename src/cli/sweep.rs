@@ -347,7 +347,7 @@ impl Sweep {
         if tally.done == states.len() {
             return Ok(());
         }
-        let cure = if self.give_up {
+        let cure = if self.give_up || tally.missing + tally.running + tally.not_begun == 0 {
             "make a new sweep for what is missing"
         } else {
             "collect again when the rest has ended; --give-up settles what never will: dead tasks \

@@ -448,7 +448,7 @@ impl Ending {
 pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory: &Path) -> bool {
     let granted = workspace.book().map_or(true, |book| book.run(run).is_some());
     if !granted {
-        let _ = std::fs::remove_dir_all(directory);
+        let _ = crate::files::step::remove_folder(directory);
     }
     granted
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::job::{self, Job, Moment, Opening, Summary};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{RunId, RunState};
 use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
@@ -45,6 +45,19 @@ impl Resumable {
                     run.0
                 )));
         }
+        let has = |file: &str| directory.join(file).exists();
+        if let Some(RunState::Open) = book.run(&run).map(|known| known.state)
+            && !(has("run.ron") && has(resumption::FILE))
+        {
+            // It had ended and the ledger lost the line that said so, or a disk lost the file.
+            return Err(Error::refused("what the run began with is not there any more")
+                .at(directory.display().to_string())
+                .cure(format!(
+                    "settle it with `halflight ledger settle {}`, which keeps what it announced \
+                     charged; then start it anew",
+                    run.0
+                )));
+        }
         let session = Session::open(&directory.join("run.ron"))?;
         if workspace.run_directory(&run) != directory || session.plans.len() != 1 {
             return Err(Error::usage("this is not a run's directory in a workspace")
@@ -53,7 +66,7 @@ impl Resumable {
                     "name one below .halflight/runs; `halflight ledger` lists those that are open",
                 ));
         }
-        if !directory.join(resumption::FILE).exists() {
+        if !has(resumption::FILE) {
             // It goes when the run ends: the ledger says so.
             workspace.ledger()?.resume(&run).map(|_| ())?;
         }

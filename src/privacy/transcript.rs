@@ -34,7 +34,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,7 @@ use sha2::{Digest, Sha256};
 
 use super::ledger::RunId;
 use crate::error::{Error, Result};
+use crate::files::{private, step};
 
 pub(super) const MAGIC: &[u8] = b"halflight transcript 1\n";
 /// Event and count.
@@ -92,13 +93,10 @@ impl Transcript {
     /// A new, empty transcript.
     pub fn create(path: &Path, run: &RunId) -> Result<Self> {
         let fail = |error: &std::io::Error| Error::io("begin the transcript", path, error);
-        let mut file = crate::files::private()
-            .append(true)
-            .create_new(true)
-            .open(path)
+        let file = step::open(private().append(true).create_new(true), path)
             .map_err(|error| fail(&error))?;
         lock(&file, path)?;
-        let written = file.write_all(MAGIC).and_then(|()| file.sync_all());
+        let written = step::write(&file, MAGIC).and_then(|()| step::sync(&file));
         written.map_err(|error| fail(&error))?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -115,7 +113,7 @@ impl Transcript {
     /// The transcript of a run whose program is gone, cut back to its last whole frame.
     pub fn reopen(path: &Path, run: &RunId) -> Result<Self> {
         let fail = |error: &std::io::Error| Error::io("read the transcript", path, error);
-        let file = OpenOptions::new().append(true).open(path).map_err(|error| fail(&error))?;
+        let file = step::open(OpenOptions::new().append(true), path).map_err(|e| fail(&e))?;
         lock(&file, path)?;
         let mut frames = Frames::read(path, run)?;
         let (mut length, mut chain) = (MAGIC.len() as u64, frames.chain);
@@ -125,7 +123,7 @@ impl Transcript {
             chain = frame.chain;
             *counts.entry(frame.event).or_default() += 1;
         }
-        file.set_len(length).and_then(|()| file.sync_all()).map_err(|error| fail(&error))?;
+        step::cut(&file, length).and_then(|()| step::sync(&file)).map_err(|e| fail(&e))?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
@@ -177,10 +175,10 @@ impl Transcript {
         frame.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         let chain = continued(&self.chain, &frame);
         frame.extend(&chain[..SEAL]);
-        if let Err(error) = self.file.write_all(&frame) {
+        if let Err(error) = step::write(&self.file, &frame) {
             self.broken = true;
             // Half a frame would be cut off by the next reader anyway.
-            let _ = self.file.set_len(self.length);
+            let _ = step::cut(&self.file, self.length);
             return Err(Error::io("write what was released", &self.path, &error));
         }
         self.chain = chain;
@@ -191,7 +189,7 @@ impl Transcript {
     /// Makes every frame so far durable.
     pub(super) fn sync(&mut self) -> Result<()> {
         self.synced = Instant::now();
-        self.file.sync_data().map_err(|error| {
+        step::sync_data(&self.file).map_err(|error| {
             self.broken = true;
             Error::io("write what was released", &self.path, &error)
         })
@@ -271,6 +269,7 @@ fn continued(chain: &Chain, frame: &[u8]) -> Chain {
 
 /// Two programs would write their frames into each other's.
 fn lock(file: &File, path: &Path) -> Result<()> {
+    step::before_lock().map_err(|error| Error::io("lock the transcript", path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {

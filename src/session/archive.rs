@@ -17,7 +17,7 @@ use super::workspace::Workspace;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::ledger::{Outcome, RunId, RunState};
 use crate::privacy::{CuratorOnly, Private, Target, Watch};
 use crate::verdict::Errors;
@@ -277,7 +277,7 @@ pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
             .at(path.display().to_string())
             .cure("stop it there first"));
     }
-    fs::remove_dir_all(&path).map_err(|error| Error::io("remove the run", &path, &error))
+    step::remove_folder(&path).map_err(|error| Error::io("remove the run", &path, &error))
 }
 
 /// The directory of a run, which must be a plain name below the runs' folder.

@@ -14,7 +14,7 @@ use crate::data::extraction::Extraction;
 use crate::data::read::{self, Progress, Reading, Unwatched};
 use crate::data::{Column, Table, Vectors};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Secret;
 
 /// `table` with its features extracted.
@@ -48,9 +48,9 @@ fn file_of(folder: &Path, key: &str, secret: &Secret) -> PathBuf {
     let digits = name.rsplit(':').next().unwrap_or_default();
     let file = folder.join(format!("{digits}.npy"));
     let plain = folder.join(format!("{key}.npy"));
-    if plain.exists() && std::fs::rename(&plain, &file).is_err() {
+    if plain.exists() && step::rename(&plain, &file).is_err() {
         // They can be made anew; the name says too much to stay.
-        let _ = std::fs::remove_file(&plain);
+        let _ = step::remove(&plain);
     }
     file
 }

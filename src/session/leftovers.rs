@@ -9,8 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use super::preferences::Places;
 use super::resumption;
 use super::workspace::Workspace;
+use crate::files::{self, step};
 use crate::privacy::Transcript;
 use crate::privacy::ledger::{Book, RunId};
 
@@ -32,13 +34,37 @@ pub fn remove(workspace: &Workspace, book: &Book) {
     for folder in folders(&runs) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if book.run(&RunId(name)).is_none() && is_old(&folder) && has_only_begun(&folder) {
-            let _ = fs::remove_dir_all(&folder);
+            let _ = step::remove_folder(&folder);
         }
     }
-    for folder in folders(&runs).chain([workspace.folder().to_path_buf()]) {
-        for file in files(&folder).filter(|file| is_half(file) && is_old(file)) {
-            let _ = fs::remove_file(file);
-        }
+    remove_halves(workspace.folder());
+    // The folder is the user's: only what was to become a session is ours.
+    let of_session = |file: &Path| {
+        let name = Path::new(file.file_stem().unwrap_or_default());
+        let name = if name.extension().is_some_and(|it| it == "previous") {
+            Path::new(name.file_stem().unwrap_or_default())
+        } else {
+            name
+        };
+        name.extension().is_some_and(|it| it == "ron")
+    };
+    remove_files(workspace.base(), of_session);
+    if let Some(places) = Places::of_environment() {
+        remove_halves(&places.config);
+        remove_halves(&places.state);
+    }
+}
+
+/// Removes what was to replace other files, wherever it lies in this folder.
+pub fn remove_halves(folder: &Path) {
+    folders(folder).for_each(|folder| remove_halves(&folder));
+    remove_files(folder, |_| true);
+}
+
+fn remove_files(folder: &Path, is_ours: impl Fn(&Path) -> bool) {
+    let halves = plain_files(folder).filter(|file| files::is_half(file) && is_ours(file));
+    for file in halves.filter(|file| is_old(file)) {
+        let _ = step::remove(&file);
     }
 }
 
@@ -46,7 +72,7 @@ fn folders(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
     inside(folder).filter(|path| path.is_dir() && !path.is_symlink())
 }
 
-fn files(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn plain_files(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
     inside(folder).filter(|path| path.is_file() && !path.is_symlink())
 }
 
@@ -60,17 +86,11 @@ fn is_old(path: &Path) -> bool {
     age.is_some_and(|age| age > OLD)
 }
 
-/// `NAME.new-4711`: see [`crate::files::replace`].
-fn is_half(file: &Path) -> bool {
-    let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
-    ending.strip_prefix("new-").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 fn has_only_begun(folder: &Path) -> bool {
     inside(folder).all(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let length = fs::metadata(&path).map_or(u64::MAX, |it| it.len());
         let known = OF_A_BEGINNING.iter().find(|(known, _)| *known == name);
-        is_half(&path) || known.is_some_and(|(_, most)| length <= *most)
+        files::is_half(&path) || known.is_some_and(|(_, most)| length <= *most)
     })
 }

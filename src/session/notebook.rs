@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Workspace;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 
 const FOLDER: &str = "rehearsals";
 const ENDING: &str = "jsonl";
@@ -85,7 +84,7 @@ impl Notebook {
             Some(file) => file,
             None => self.file.insert(own_file(&self.folder)?),
         };
-        file.write_all(text.as_bytes())
+        step::write(file, text.as_bytes())
             .map_err(|error| Error::io("write the rehearsal", &self.folder, &error))?;
         self.known.insert(words, loss);
         Ok(())
@@ -103,7 +102,8 @@ fn own_file(folder: &Path) -> Result<File> {
     files::create_private_folder(folder).map_err(|error| failed(&error))?;
     let time = crate::clock::now().as_nanosecond();
     let path = folder.join(format!("{time}-{}.{ENDING}", std::process::id()));
-    files::private().create_new(true).append(true).open(path).map_err(|error| failed(&error))
+    step::open(files::private().create_new(true).append(true), &path)
+        .map_err(|error| failed(&error))
 }
 
 impl Key {
@@ -115,6 +115,8 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn key(repetition: u64) -> Key {

@@ -1,6 +1,7 @@
 //! What of a run may leave: exactly the files of [`MAY_LEAVE`], checked once more and copied
 //! out of the workspace, where everything is the curator's alone.
 
+use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::certificate::{self, Certificate};
 use super::signature;
 use super::{model_file, report};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::ledger::sha256;
 
 /// Files of a run directory, and what each is for. Only the certificate must be there.
@@ -56,8 +57,8 @@ pub fn fill(directory: &Path, into: &Path) -> Result<Vec<PathBuf>> {
                 .cure("restore it from a copy, or run the plan again"));
         }
     }
-    std::fs::create_dir_all(into.parent().unwrap_or(Path::new(".")))
-        .and_then(|()| std::fs::create_dir(into))
+    files::create_folder(into.parent().unwrap_or(Path::new(".")))
+        .and_then(|()| step::make_folder(&DirBuilder::new(), into))
         .map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Error::usage("it is there already")
                 .at(into.display().to_string())

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::Loaded;
 use crate::adapt::{self, Step};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Secret;
 use crate::privacy::ledger::{DatasetRecord, RunId, sha256};
 
@@ -154,7 +154,7 @@ impl Origin {
 /// The run has ended: what was kept to resume it goes.
 pub fn forget(directory: &Path) {
     // A file that stays does no harm: it holds nothing that the ledger does not.
-    let _ = std::fs::remove_file(directory.join(FILE));
+    let _ = step::remove(&directory.join(FILE));
 }
 
 /// Replaces the plain fingerprints that earlier versions left in the runs and sweeps of a
@@ -247,8 +247,8 @@ pub(super) fn keep_until(path: &Path, step: u64) -> Result<()> {
     if kept == text.len() {
         return Ok(());
     }
-    let file = OpenOptions::new().write(true).open(path).map_err(|error| fail(&error))?;
-    file.set_len(kept as u64).map_err(|error| fail(&error))
+    let file = step::open(OpenOptions::new().write(true), path).map_err(|error| fail(&error))?;
+    step::cut(&file, kept as u64).map_err(|error| fail(&error))
 }
 
 #[cfg(test)]

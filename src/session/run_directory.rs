@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -19,7 +18,7 @@ use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
-use crate::files;
+use crate::files::{self, step};
 use crate::model::Model;
 use crate::privacy::ledger::RunId;
 use crate::privacy::{Released, Watch};
@@ -85,7 +84,7 @@ impl RunDirectory {
     pub fn record_errors(&mut self, step: u64, errors: Option<Errors>) -> Result<()> {
         let Some(errors) = errors else { return Ok(()) };
         let line = json!({"step": step, "values": {}, "errors": errors});
-        write_line(&mut self.curator, &line, &self.path.join("curator.jsonl"))
+        write_line(&self.curator, &line, &self.path.join("curator.jsonl"))
     }
 
     /// The process that carries the run out, or did: `process 1234`.
@@ -138,9 +137,9 @@ impl RunDirectory {
         // The exact numbers first: a step counts as written when its events are.
         if !exact.is_empty() {
             let line = json!({"step": step.index, "values": exact});
-            write_line(&mut self.curator, &line, &self.path.join("curator.jsonl"))?;
+            write_line(&self.curator, &line, &self.path.join("curator.jsonl"))?;
         }
-        write_line(&mut self.events, &line, &self.path.join("events.jsonl"))
+        write_line(&self.events, &line, &self.path.join("events.jsonl"))
     }
 
     /// Writes the model twice: weights for any reader, and with the preparation
@@ -210,15 +209,12 @@ pub(super) fn session_of_run(
 }
 
 fn append_to(path: &Path) -> Result<File> {
-    files::private()
-        .create(true)
-        .append(true)
-        .open(path)
+    step::open(files::private().create(true).append(true), path)
         .map_err(|error| Error::io("create", path, &error))
 }
 
-fn write_line(file: &mut File, line: &Value, path: &Path) -> Result<()> {
+fn write_line(file: &File, line: &Value, path: &Path) -> Result<()> {
     let mut text = line.to_string();
     text.push('\n');
-    file.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, &error))
+    step::write(file, text.as_bytes()).map_err(|error| Error::io("write", path, &error))
 }

@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use rand::TryRng as _;
@@ -20,7 +20,7 @@ use rand::rngs::SysRng;
 
 use super::preferences::Places;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Secret;
 
 pub const VARIABLE: &str = "HALFLIGHT_SECRET_FILE";
@@ -127,24 +127,21 @@ fn create(path: &Path) -> io::Result<()> {
         let _ = write!(text, "{word:016x}");
     }
     let temporary = path.with_added_extension(format!("new-{:016x}", random(0)?));
-    let made = files::private()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all((text + "\n").as_bytes()).and_then(|()| file.sync_all())
+    let made = step::open(files::private().write(true).create_new(true), &temporary)
+        .and_then(|file| {
+            step::write(&file, (text + "\n").as_bytes()).and_then(|()| step::sync(&file))
         })
-        .and_then(|()| match fs::hard_link(&temporary, path) {
+        .and_then(|()| match step::link(&temporary, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             // Not every storage has links. Two programs at once could disagree there, so
             // whoever comes second takes what it finds.
-            Err(_) if !path.exists() => fs::rename(&temporary, path),
+            Err(_) if !path.exists() => step::rename(&temporary, path),
             linked => linked,
         });
-    let _ = fs::remove_file(&temporary);
+    let _ = step::remove(&temporary);
     made?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::File::open(folder)?.sync_all()?;
+        step::sync_folder(folder)?;
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub fn sign(directory: &Path) -> Result<()> {
     let Some(key) = key()? else { return Ok(()) };
     let key = key.as_path();
     let (document, signature) = (directory.join(certificate::FILE), directory.join(FILE));
-    let _ = std::fs::remove_file(&signature);
+    let _ = crate::files::step::remove(&signature);
     let mut command = if beginning(key)?.starts_with(b"untrusted comment:") {
         let mut minisign = Command::new("minisign");
         minisign.arg("-S").arg("-s").arg(key).arg("-m").arg(&document).arg("-x").arg(&signature);

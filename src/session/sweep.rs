@@ -13,7 +13,7 @@
 //! grant is in it before `grant.json` is written, and counts in full until the result is
 //! collected. Whoever copies the directory copies the grants: start tasks from one copy.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -23,9 +23,9 @@ use super::certificate::Standing;
 use super::file::Session;
 use super::resumption::{Origin, TRANSCRIPT};
 use super::workspace::Workspace;
-use super::{PlanDefinition, run_directory};
+use super::{PlanDefinition, leftovers, run_directory};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, step};
 use crate::privacy::Secret;
 use crate::privacy::ledger::{Grant, Outcome, RunId, this_process};
 
@@ -119,6 +119,8 @@ impl SweepDirectory {
                 .at(path.display().to_string())
                 .cure("choose another directory with --into"));
         }
+        // Of a program that died before there was a sweep.
+        leftovers::remove_halves(&path);
         made(&path.join("tasks"))?;
         made(&path.join("runs"))?;
         let manifest = Manifest {
@@ -214,11 +216,6 @@ impl TaskDirectory {
         Ok(carried)
     }
 
-    /// Whether it was handed its grant.
-    pub fn has_grant(&self) -> bool {
-        self.path.join("grant.json").is_file()
-    }
-
     /// The workspace of its run: the sweep.
     pub fn workspace(&self) -> Result<Workspace> {
         let sweep = self.path.parent().and_then(Path::parent);
@@ -236,9 +233,8 @@ impl TaskDirectory {
         let path = self.path.join("claim");
         let time = crate::clock::now().strftime("%Y-%m-%dT%H:%M:%SZ");
         let claim = format!("{}, {time}\n", this_process());
-        let claimed = files::private().write(true).create_new(true).open(&path);
-        let claimed = claimed
-            .and_then(|mut file| file.write_all(claim.as_bytes()).and_then(|()| file.sync_all()));
+        let claimed = step::open(files::private().write(true).create_new(true), &path)
+            .and_then(|file| step::write(&file, claim.as_bytes()).and_then(|()| step::sync(&file)));
         claimed.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
                 let by = self.claimant().ok().flatten().unwrap_or_else(|| "somebody".to_owned());
@@ -282,16 +278,16 @@ pub fn merge(from: &Path, to: &Path) -> Result<()> {
     let fail = |error: &std::io::Error| Error::io("collect the run", to, error);
     let half = to.with_added_extension("collecting");
     let merged = || -> std::io::Result<()> {
-        let _ = std::fs::remove_dir_all(&half);
+        let _ = step::remove_folder(&half);
         files::create_private_folder(&half)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
             let (source, target) = (entry.path(), half.join(entry.file_name()));
-            if std::fs::hard_link(&source, &target).is_err() {
-                std::fs::copy(&source, &target)?;
+            if step::link(&source, &target).is_err() {
+                step::copy(&source, &target)?;
             }
         }
-        std::fs::rename(&half, to)
+        step::rename(&half, to)
     };
     merged().map_err(|error| fail(&error))
 }

@@ -544,7 +544,7 @@ impl Clerk {
     fn export(&self, path: &Path, text: &str) -> Result<()> {
         let path = self.workspace.base().join(path);
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)
+            files::create_folder(parent)
                 .map_err(|error| Error::io("create the directory", parent, &error))?;
         }
         files::write_private(&path, text.as_bytes())?;

@@ -31,7 +31,9 @@ use crate::session::resumption::Origin;
 use crate::session::sweep::{
     self, CarriedGrant, SweepDirectory, TaskDirectory, TaskEntry, TaskResult, TaskState,
 };
-use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset};
+use crate::session::{
+    Loaded, PlanDefinition, RunDirectory, Session, Workspace, dataset, leftovers,
+};
 use axes::Variant;
 
 /// A plan of a sweep with its noise.
@@ -97,9 +99,12 @@ impl Order<'_> {
         let sweep =
             SweepDirectory::create(path, &self.base.name, self.workspace, entries(planned))?;
         self.lay_down(planned, &sweep).inspect_err(|_| {
-            // Without a reservation there is nothing to start.
-            if made && !sweep.task(0).has_grant() {
-                let _ = std::fs::remove_dir_all(sweep.path());
+            // Without a reservation there is nothing to start; with one, `--collect --give-up`
+            // frees it.
+            let run = &sweep.manifest.tasks[0].run;
+            let reserved = self.workspace.book().map_or(true, |book| book.run(run).is_some());
+            if made && !reserved {
+                let _ = crate::files::step::remove_folder(sweep.path());
             }
         })?;
         Ok(sweep)
@@ -296,6 +301,7 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
     let runs = sweep.manifest.workspace.join("runs");
     crate::files::create_private_folder(&runs)
         .map_err(|error| Error::io("create the directory of runs", &runs, &error))?;
+    leftovers::remove_halves(sweep.path());
     let mut states = Vec::new();
     for (index, entry) in sweep.manifest.tasks.iter().enumerate() {
         let mut state = sweep.state(index)?;
@@ -322,10 +328,16 @@ pub fn collect(sweep: &SweepDirectory, give_up: bool) -> Result<Vec<TaskState>> 
             };
             let outcome = Outcome::Abandoned;
             ledger.settle(&entry.run, &used, outcome, peeked)?;
+            let result = TaskResult { outcome, used, peeked, trouble: None };
             if state == TaskState::NotBegun {
-                let result = TaskResult { outcome, used, peeked, trouble: None };
                 sweep.task(index).write_result(&result)?;
-                state = TaskState::Ended(result);
+            }
+            state = TaskState::Ended(result);
+        } else if let (TaskState::Missing { .. }, Some(over)) = (&state, record) {
+            // Given up before; should its result still come, it is collected.
+            if let RunState::Settled { outcome, peeked } = over.state {
+                let (used, trouble) = (over.charged.clone(), None);
+                state = TaskState::Ended(TaskResult { outcome, used, peeked, trouble });
             }
         }
         states.push(state);

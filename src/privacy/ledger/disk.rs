@@ -1,15 +1,16 @@
 //! The files of the ledger, their locks, and the order in which they are synced.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
 use super::entry::{Line, RunId};
 use super::lock::{self, Exclusive, Shared};
+use super::shared_disk;
 use crate::error::{Error, Result};
-use crate::files::{self, private};
+use crate::files::{self, private, step};
 
 /// Names the time since this machine was started; `None` where the system does not tell.
 fn boot() -> Option<&'static str> {
@@ -26,6 +27,8 @@ fn boot() -> Option<&'static str> {
 pub(super) struct Disk {
     directory: PathBuf,
     ledger: PathBuf,
+    /// What is to be said about its locks, once that was looked at.
+    locks: OnceLock<Option<String>>,
 }
 
 impl Disk {
@@ -36,7 +39,8 @@ impl Disk {
             return Err(Error::usage("the ledger belongs in a directory, and this is none")
                 .at(directory.display().to_string()));
         }
-        Ok(Self { directory: directory.to_owned(), ledger: directory.join("ledger.jsonl") })
+        let (directory, ledger) = (directory.to_owned(), directory.join("ledger.jsonl"));
+        Ok(Self { directory, ledger, locks: OnceLock::new() })
     }
 
     /// The folder of the workspace.
@@ -48,7 +52,15 @@ impl Disk {
         &self.ledger
     }
 
+    /// What should be told once about the disk, if anything.
+    pub fn remark(&self) -> Option<&str> {
+        self.locks.get()?.as_deref()
+    }
+
     pub fn lock(&self) -> Result<Exclusive> {
+        if self.locks.get().is_none() {
+            let _ = self.locks.set(shared_disk::check(&self.directory)?);
+        }
         let path = self.directory.join("ledger.lock");
         lock::exclusive(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
@@ -100,9 +112,9 @@ impl Disk {
         }
         let fail = |e: &io::Error| Error::io("write to the ledger", &self.ledger, e);
         let is_new = reading.head().hash == GENESIS;
-        let mut file =
-            private().append(true).create(is_new).open(&self.ledger).map_err(|e| fail(&e))?;
-        let written = file.write_all(link.text.as_bytes()).and_then(|()| file.sync_all());
+        let file = step::open(private().append(true).create(is_new), &self.ledger)
+            .map_err(|e| fail(&e))?;
+        let written = step::write(&file, link.text.as_bytes()).and_then(|()| step::sync(&file));
         let written = match written {
             Ok(()) if is_new => self.sync_directory(),
             written => written,
@@ -112,7 +124,7 @@ impl Disk {
             // stays, and at worst too much is charged. Should even this fail, the
             // next reader finds a torn or an unconfirmed line.
             if self.confirmed().is_ok_and(|head| head != Confirmed::Until(link.head.clone())) {
-                let _ = file.set_len(reading.length()).and_then(|()| file.sync_all());
+                let _ = step::cut(&file, reading.length()).and_then(|()| step::sync(&file));
             }
         })
     }
@@ -178,8 +190,9 @@ impl Disk {
         let path = self.run_lock(run);
         let fail = |e: &io::Error| Error::io("mark the run as alive", &path, e);
         files::create_private_folder(&self.directory.join("open")).map_err(|e| fail(&e))?;
-        let file = private().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = step::open(private().read(true).write(true).create(true).truncate(false), &path);
         let file = file.map_err(|e| fail(&e))?;
+        step::before_lock().map_err(|e| fail(&e))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -193,7 +206,7 @@ impl Disk {
         let counts: Vec<String> = drawn.iter().map(|count| format!("{count:020}")).collect();
         let line = format!("{} {}\n", boot().unwrap_or("unknown"), counts.join(" "));
         mark.seek(SeekFrom::Start(0))?;
-        mark.write_all(line.as_bytes())
+        step::write(mark, line.as_bytes())
     }
 
     /// What [`Self::tally`] noted, if this machine has been up since.
@@ -213,7 +226,7 @@ impl Disk {
 
     /// Forgets the mark of a run that is over. A leftover file does no harm.
     pub fn forget(&self, run: &RunId) {
-        let _ = fs::remove_file(self.run_lock(run));
+        let _ = step::remove(&self.run_lock(run));
     }
 
     fn run_lock(&self, run: &RunId) -> PathBuf {
@@ -233,10 +246,8 @@ impl Disk {
     fn set_torn_aside(&self, reading: &Reading) -> Result<()> {
         let torn = self.after(reading)?.unwrap_or_default();
         self.set_aside("ledger.torn-", "", &torn)?;
-        OpenOptions::new()
-            .write(true)
-            .open(&self.ledger)
-            .and_then(|file| file.set_len(reading.length()).and_then(|()| file.sync_all()))
+        step::open(OpenOptions::new().write(true), &self.ledger)
+            .and_then(|file| step::cut(&file, reading.length()).and_then(|()| step::sync(&file)))
             .map_err(|e| Error::io("cut an unfinished line off the ledger", &self.ledger, &e))
     }
 
@@ -247,14 +258,14 @@ impl Disk {
         let mut times = 1;
         loop {
             let path = self.directory.join(&name);
-            let created = private().write(true).create_new(true).open(&path);
+            let created = step::open(private().write(true).create_new(true), &path);
             if created.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
                 times += 1;
                 name = format!("{prefix}{time}-{times}{suffix}");
                 continue;
             }
             let written = created
-                .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+                .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
                 .and_then(|()| self.sync_directory());
             return match written {
                 Ok(()) => Ok(path),
@@ -265,6 +276,6 @@ impl Disk {
 
     /// Makes new names in the directory durable.
     fn sync_directory(&self) -> io::Result<()> {
-        File::open(&self.directory)?.sync_all()
+        step::sync_folder(&self.directory)
     }
 }

@@ -98,9 +98,10 @@ impl Ledger {
         self.look_for_flaws(true)
     }
 
-    /// What should be told once about this handle, if anything: copies cannot be noticed.
+    /// What should be told once about this handle, if anything: copies cannot be noticed, or
+    /// locks may not keep other machines out.
     pub fn notice(&self) -> Option<&str> {
-        self.witness.as_ref().and_then(Witness::trouble)
+        self.witness.as_ref().and_then(Witness::trouble).or_else(|| self.disk.remark())
     }
 
     fn look_for_flaws(&mut self, thorough: bool) -> Result<Book> {

@@ -1,12 +1,12 @@
 //! The ledger's lock, and who holds it while others wait.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::files::private;
+use crate::files::{private, step};
 
 /// Proof that no other handle reads or writes the ledger while it lives.
 #[derive(Debug)]
@@ -36,18 +36,20 @@ pub fn this_process() -> String {
 }
 
 pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {
-    let mut file = private().read(true).write(true).create(true).truncate(false).open(path)?;
+    let file = step::open(private().read(true).write(true).create(true).truncate(false), path)?;
+    step::before_lock()?;
     wait(path, || file.try_lock(), || file.lock())?;
     // For those who wait; nothing depends on it.
     let since = crate::clock::now().strftime("%Y-%m-%d %H:%M:%S UTC");
-    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}, since {since}", this_process()));
+    let holder = format!("{}, since {since}\n", this_process());
+    let _ = step::cut(&file, 0).and_then(|()| step::write(&file, holder.as_bytes()));
     Ok(Exclusive(file))
 }
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
         // Who reads next is not this process.
-        let _ = self.0.set_len(0);
+        let _ = step::cut(&self.0, 0);
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`witness`] | what this user's programs remember of a ledger, so that copies are noticed |
 //! | [`chain`] | how lines are written, chained by hash, and read back with suspicion |
 //! | [`disk`] | the files, their locks, and the order in which they are synced |
+//! | [`shared_disk`] | whether a lock keeps other machines out |
 //! | [`handle`] | [`Ledger`]: every decision, taken under the lock |
 //!
 //! # The files
@@ -39,8 +40,8 @@
 //! The chain shows accidents: an edited line, a lost one. It holds no secret, so it does
 //! not stop a curator who rewrites every file. That lines were lost is also seen by
 //! looking outside: run directories whose runs are not in the ledger ([`traces`]), and
-//! the last line that this user's programs remember ([`witness`]). Locks need a file
-//! system that has them: keep a workspace on a local disk.
+//! the last line that this user's programs remember ([`witness`]). Locks need a disk
+//! that has them for every machine that uses the workspace ([`shared_disk`]).
 //!
 //! # What is never forgotten
 //!
@@ -81,6 +82,7 @@ mod handle;
 mod lock;
 #[cfg(test)]
 mod samples;
+mod shared_disk;
 pub mod total;
 mod traces;
 mod witness;
@@ -92,4 +94,5 @@ pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, R
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub use lock::{on_waiting, this_process};
+pub use shared_disk::on_one_machine;
 pub use total::{Standing, Total};

@@ -13,19 +13,19 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it |
+//! | `HASH` | number and hash of the last line, in a fixed width so that one write replaces it, and a check |
 //! | `HASH.RUN.draws` | how often each event of an open run was drawn; locked while it works |
 //!
 //! Where nothing can be written here, work goes on, and says once that copies are not noticed.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::chain::Reading;
+use super::chain::{Reading, sha256};
 use super::entry::{Line, RunId};
 use super::flaw::Flaw;
-use crate::files;
+use crate::files::{self, step};
 
 #[derive(Debug)]
 pub(super) struct Witness {
@@ -66,7 +66,7 @@ impl Witness {
     pub fn note(&mut self, reading: &Reading) -> Option<Note> {
         let path = self.directory.join(reading.first()?);
         let noted = self.open(&path).and_then(|mut file| {
-            file.lock()?;
+            step::before_lock().and_then(|()| file.lock())?;
             let mut text = String::new();
             // A note that cannot be read says nothing; the next one replaces it.
             let line = file.read_to_string(&mut text).ok().and_then(|_| parse(&text));
@@ -81,13 +81,13 @@ impl Witness {
         if note.line.as_ref() == Some(line) {
             return;
         }
-        let text = format!("{:020} {}\n", line.seq, line.hash);
+        let text = text_of(line);
         let written = note
             .file
             .seek(SeekFrom::Start(0))
-            .and_then(|_| note.file.write_all(text.as_bytes()))
-            .and_then(|()| note.file.set_len(text.len() as u64))
-            .and_then(|()| if durable { note.file.sync_all() } else { Ok(()) });
+            .and_then(|_| step::write(&note.file, text.as_bytes()))
+            .and_then(|()| step::cut(&note.file, text.len() as u64))
+            .and_then(|()| if durable { step::sync(&note.file) } else { Ok(()) });
         match written {
             Ok(()) => note.line = Some(line.clone()),
             Err(error) => self.failed(&note.path.clone(), &error),
@@ -116,7 +116,7 @@ impl Witness {
 
     pub fn forget(&self, reading: &Reading, run: &RunId) {
         if let Some(path) = self.mark(reading, run) {
-            let _ = fs::remove_file(path);
+            let _ = step::remove(&path);
         }
     }
 
@@ -128,10 +128,10 @@ impl Witness {
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = files::private();
         options.read(true).write(true).create(true).truncate(false);
-        match options.open(path) {
+        match step::open(&options, path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 files::create_private_folder(&self.directory)?;
-                options.open(path)
+                step::open(&options, path)
             }
             file => file,
         }
@@ -179,8 +179,23 @@ impl Note {
     }
 }
 
+/// A note replaces the one before in its place. Its end tells a whole one from the halves of two,
+/// which a loss of power may leave.
+fn text_of(line: &Line) -> String {
+    let text = format!("{:020} {}", line.seq, line.hash);
+    format!("{text} {}\n", &sha256(text.as_bytes())[..CHECK])
+}
+
+const CHECK: usize = 16;
+
 fn parse(text: &str) -> Option<Line> {
-    Line::parse(text)
+    // Notes of earlier versions have no such end.
+    let line = match text.trim_end().rsplit_once(' ').filter(|(_, check)| check.len() == CHECK) {
+        Some((line, check)) if sha256(line.as_bytes()).starts_with(check) => line,
+        Some(_) => return None,
+        None => text.strip_suffix('\n')?,
+    };
+    Line::parse(&format!("{line}\n"))
 }
 
 #[cfg(test)]
@@ -190,9 +205,15 @@ mod tests {
     #[test]
     fn a_note_is_read_back_and_half_of_one_is_none() {
         let line = Line { seq: 4711, hash: "ab".repeat(32) };
-        let text = format!("{:020} {}\n", line.seq, line.hash);
+        let earlier = format!("{:020} {}\n", line.seq, line.hash);
+        let next = Line { seq: 4712, hash: "cd".repeat(32) };
+        let (text, next) = (text_of(&line), text_of(&next));
+        assert_eq!(parse(&earlier).as_ref(), Some(&line));
         assert_eq!(parse(&text), Some(line));
         assert_eq!(parse(&text[..40]), None);
         assert_eq!(parse(""), None);
+        for torn in 20..text.len() - 1 {
+            assert_eq!(parse(&(next[..torn].to_owned() + &text[torn..])), None, "{torn}");
+        }
     }
 }

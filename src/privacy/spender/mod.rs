@@ -432,4 +432,7 @@ impl std::fmt::Debug for Spender {
 }
 
 #[cfg(test)]
+#[path = "machine/tests.rs"]
+mod machine;
+#[cfg(test)]
 mod tests;

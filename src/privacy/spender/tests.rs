@@ -13,10 +13,10 @@ use crate::privacy::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
 };
 
-const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
-const WIDE: Reach = Reach::Ball(100.0);
+pub(super) const TARGET: Target = Target { epsilon: 1.0, delta: 1e-6 };
+pub(super) const WIDE: Reach = Reach::Ball(100.0);
 
-fn planned(label: &'static str, query: Query, count: u64) -> PlannedRelease {
+pub(super) fn planned(label: &'static str, query: Query, count: u64) -> PlannedRelease {
     PlannedRelease {
         label,
         what: format!("the {label}"),
@@ -62,11 +62,11 @@ fn with_noise(mut calibrated: Calibrated) -> Calibrated {
     calibrated
 }
 
-fn data() -> Private<Vec<f64>> {
+pub(super) fn data() -> Private<Vec<f64>> {
     Private::new(vec![0.25, -0.125, 3.0, 0.5])
 }
 
-fn gaussian(label: &'static str, numbers: usize) -> Release<Gaussian> {
+pub(super) fn gaussian(label: &'static str, numbers: usize) -> Release<Gaussian> {
     Release::new(label, Gaussian { sensitivity: 1.0, numbers })
 }
 

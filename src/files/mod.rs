@@ -5,9 +5,15 @@
 //! |---|---|
 //! | the owner alone (0600, folders 0700), whatever the umask says | [`write_private`], [`private`], [`create_private_folder`] |
 //! | whoever the user's umask lets read it: files that the user named | [`write()`], [`write_keeping_previous`] |
+//!
+//! Each [`step`] by which that happens can be made to fail by a test.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+#[cfg(debug_assertions)]
+mod planted;
+pub mod step;
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -44,12 +50,21 @@ pub fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder, and those above it that are missing, which only the owner can enter.
+/// Makes a folder, and those above it that are missing, for whoever the user's umask lets in.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    step::make_folder(DirBuilder::new().recursive(true), path)
+}
+
+/// Makes a folder, and those above it that are missing, which only the owner can enter. Their
+/// names are durable then: a ledger must not go with the folder that it lies in.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
+    step::make_folder(builder.recursive(true), path)?;
+    missing.into_iter().rev().try_for_each(sync_folder)
 }
 
 /// Takes from everybody but owner and group what an earlier version let them see. A folder
@@ -70,10 +85,10 @@ pub fn close_to_others(folder: &Path) {
 
 /// Moves a folder to where none is yet, also to another disk.
 pub fn move_folder(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
+    match step::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             copy_folder(from, to)?;
-            fs::remove_dir_all(from)
+            step::remove_folder(from)
         }
         moved => moved,
     }
@@ -87,7 +102,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_folder(&source, &target)?;
         } else {
-            fs::copy(&source, &target)?;
+            step::copy(&source, &target)?;
         }
     }
     Ok(())
@@ -97,18 +112,22 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 pub fn replace(path: &Path, bytes: &[u8], mut options: OpenOptions) -> io::Result<()> {
     let temporary = sibling(path, &format!("new-{}", std::process::id()));
     // What a program that died left there may have other permissions.
-    let _ = fs::remove_file(&temporary);
-    let written = options
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path))
+    let _ = step::remove(&temporary);
+    let written = step::open(options.write(true).create_new(true), &temporary)
+        .and_then(|file| step::write(&file, bytes).and_then(|()| step::sync(&file)))
+        .and_then(|()| step::rename(&temporary, path))
         .and_then(|()| sync_folder(path));
     if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+        let _ = step::remove(&temporary);
     }
     written
+}
+
+/// What a file is called until it replaces another one, and for ever if the program dies before:
+/// `NAME.new-4711`.
+pub fn is_half(file: &Path) -> bool {
+    let ending = file.extension().unwrap_or_default().to_string_lossy().into_owned();
+    ending.strip_prefix("new-").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn sibling(path: &Path, suffix: &str) -> PathBuf {
@@ -121,7 +140,7 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
 /// Makes a new name in the folder of `path` durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    step::sync_folder(folder.unwrap_or(Path::new(".")))
 }
 
 #[cfg(test)]

@@ -1,0 +1,197 @@
+//! Whether a lock on this disk keeps other machines out.
+//!
+//! The ledger is right only while one program at a time changes it. A lock on a local disk sees to
+//! that. On a disk that machines share it depends on how the disk was mounted:
+//!
+//! | disk | a lock holds | unless it is mounted with |
+//! |---|---|---|
+//! | Lustre | on all machines with `flock` | `localflock` (one machine), nothing or `noflock` (no lock at all: the system says so) |
+//! | NFS | on all machines | `nolock`, `local_lock=flock` or `local_lock=all` (one machine) |
+//! | SMB | on all machines | `nobrl` (one machine) |
+//! | GFS2, OCFS2 | on all machines | `localflocks` (one machine) |
+//! | CephFS, GlusterFS | on all machines | |
+//! | GPFS, BeeGFS, FUSE, 9p and others of many machines | as they are configured, which no mount shows | |
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Action, Error, Result};
+
+static IS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// From here on this process takes its user's word that no other machine uses its workspaces.
+pub fn on_one_machine() {
+    IS_ALONE.store(true, Ordering::Relaxed);
+}
+
+/// How far a lock reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Locks {
+    Everywhere,
+    /// Other machines do not see them, for this option of the mount.
+    HereAlone {
+        disk: String,
+        option: String,
+        cure: String,
+    },
+    /// It cannot be seen here.
+    Unknown {
+        disk: String,
+    },
+}
+
+/// Refuses to change a ledger in a folder where locks keep no other machine out; a remark where
+/// that cannot be told.
+pub(super) fn check(folder: &Path) -> Result<Option<String>> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
+}
+
+fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> {
+    match locks {
+        Locks::Everywhere => Ok(None),
+        _ if is_alone => Ok(None),
+        Locks::HereAlone { disk, option, cure } => Err(Error::refused(format!(
+            "locks on this disk ({disk}, mounted with '{option}') keep no other machine out: two \
+             of them could spend the same budget"
+        ))
+        .at(folder.display().to_string())
+        .cure(format!(
+            "{cure}, or keep the workspace on a disk of one machine; or say that no other machine \
+             uses it"
+        ))
+        .asking(Action::TrustLocks)),
+        Locks::Unknown { disk } => Ok(Some(format!(
+            "{}: whether locks on this disk ({disk}) keep other machines out cannot be seen; use \
+             the workspace from one machine at a time",
+            folder.display()
+        ))),
+    }
+}
+
+/// `table` is what Linux says in `/proc/self/mountinfo`; without it every disk is local.
+fn locks(table: &str, folder: &Path) -> Locks {
+    // The deepest mount holds the folder; of several at one place, the last one covers the others.
+    let mounts = table.lines().filter_map(Mount::parse);
+    let mounts = mounts.filter(|mount| folder.starts_with(&mount.place));
+    let Some(mount) = mounts.max_by_key(|mount| Path::new(&mount.place).components().count())
+    else {
+        return Locks::Everywhere;
+    };
+    let here_alone = |option: &str, cure: &str| Locks::HereAlone {
+        disk: mount.kind.clone(),
+        option: option.to_owned(),
+        cure: cure.to_owned(),
+    };
+    let among = |options: &[&'static str]| options.iter().copied().find(|it| mount.has(it));
+    match mount.kind.as_str() {
+        "lustre" => match among(&["localflock"]) {
+            Some(option) => here_alone(option, "mount it with the option 'flock'"),
+            None => Locks::Everywhere,
+        },
+        "nfs" | "nfs4" => match among(&["nolock", "local_lock=flock", "local_lock=all"]) {
+            Some(option) => here_alone(option, "mount it without that option"),
+            None => Locks::Everywhere,
+        },
+        "cifs" | "smb3" | "smbfs" => match among(&["nobrl"]) {
+            Some(option) => here_alone(option, "mount it without that option"),
+            None => Locks::Everywhere,
+        },
+        "gfs2" | "ocfs2" => match among(&["localflocks"]) {
+            Some(option) => here_alone(option, "mount it without that option"),
+            None => Locks::Everywhere,
+        },
+        "gpfs" | "beegfs" | "beegfs_nodev" | "9p" | "afs" | "pvfs2" | "orangefs" | "panfs"
+        | "wekafs" | "vboxsf" | "virtiofs" | "prl_fs" | "fuse.sshfs" | "fuse.s3fs"
+        | "fuse.rclone" => Locks::Unknown { disk: mount.kind },
+        _ => Locks::Everywhere,
+    }
+}
+
+struct Mount {
+    place: String,
+    kind: String,
+    options: Vec<String>,
+}
+
+impl Mount {
+    /// `36 35 98:0 /mnt1 /mnt/place rw,noatime shared:1 - ext3 /dev/root rw,errors=continue`
+    fn parse(line: &str) -> Option<Self> {
+        let (mount, disk) = line.split_once(" - ")?;
+        let mut mount = mount.split(' ').skip(4);
+        let (place, options) = (mount.next()?, mount.next()?);
+        let mut disk = disk.split(' ');
+        let (kind, _, more) = (disk.next()?, disk.next()?, disk.next().unwrap_or_default());
+        let options = options.split(',').chain(more.split(',')).map(str::to_owned).collect();
+        Some(Self { place: plain(place), kind: kind.to_owned(), options })
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|it| it == option)
+    }
+}
+
+/// With blanks as they are: `/my\040disk` is `/my disk`.
+fn plain(place: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .into_iter()
+        .fold(place.to_owned(), |place, (code, letter)| place.replace(code, letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: &str = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n";
+
+    fn found(mount: &str, folder: &str) -> Locks {
+        locks(&format!("{ROOT}{mount}"), Path::new(folder))
+    }
+
+    #[test]
+    fn a_disk_of_one_machine_and_a_shared_one_that_locks_for_all_are_used_in_silence() {
+        for mount in [
+            "",
+            "40 22 0:40 / /scratch rw - lustre mgs@tcp:/fs rw,flock,user_xattr",
+            "40 22 0:40 / /scratch rw - nfs4 server:/x rw,vers=4.2,local_lock=none",
+            "40 22 0:40 / /scratch rw - nfs server:/x rw,vers=3,local_lock=posix",
+            "40 22 0:40 / /scratch rw - cifs //server/x rw,vers=3.1.1",
+            "40 22 0:40 / /scratch rw - ceph 10.0.0.1:/ rw",
+            "40 22 0:40 / /other rw - lustre mgs@tcp:/fs rw,localflock",
+            "no mount at all",
+        ] {
+            assert_eq!(found(mount, "/scratch/me/work"), Locks::Everywhere, "{mount}");
+        }
+        assert_eq!(locks("", Path::new("/scratch")), Locks::Everywhere);
+    }
+
+    #[test]
+    fn locks_of_one_machine_on_a_shared_disk_are_refused_with_option_and_cure() {
+        for (mount, option) in [
+            ("40 22 0:40 / /scratch rw shared:7 - lustre mgs@tcp:/fs rw,localflock", "localflock"),
+            ("40 22 0:40 / /scratch rw - nfs server:/x rw,vers=3,nolock", "nolock"),
+            ("40 22 0:40 / /scratch rw - nfs4 server:/x rw,local_lock=all", "local_lock=all"),
+            ("40 22 0:40 / /scratch rw - cifs //server/x rw,nobrl", "nobrl"),
+            ("40 22 0:40 / /scratch rw,localflocks - gfs2 /dev/x rw", "localflocks"),
+        ] {
+            let folder = Path::new("/scratch/me/work");
+            let locks = found(mount, "/scratch/me/work");
+            let error = judge(locks.clone(), folder, false).unwrap_err().to_string();
+            assert!(error.contains(&format!("mounted with '{option}'")), "{error}");
+            assert!(error.contains("/scratch/me/work") && error.contains("no other"), "{error}");
+            assert_eq!(judge(locks, folder, true).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_disk_that_does_not_show_it_gets_a_remark_and_the_deepest_mount_counts() {
+        let gpfs = "40 22 0:40 / /gpfs rw - gpfs fs1 rw";
+        let remark = judge(found(gpfs, "/gpfs/me"), Path::new("/gpfs/me"), false).unwrap();
+        assert!(remark.unwrap().contains("(gpfs)"));
+        let local = format!("{gpfs}\n41 40 8:2 / /gpfs/my\\040disk rw - xfs /dev/sdb rw");
+        assert_eq!(found(&local, "/gpfs/my disk/work"), Locks::Everywhere);
+        let covered = format!("{gpfs}\n41 40 8:2 / /gpfs rw - xfs /dev/sdb rw");
+        assert_eq!(found(&covered, "/gpfs/work"), Locks::Everywhere);
+    }
+}

@@ -1,0 +1,23 @@
+//! Faults are made wherever they can happen, and what must never happen is looked for.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`failpoints`] | stops every command at every step by which something comes to the disk |
+//! | [`power_loss`] | loses what a power failure may lose after every such step |
+//! | [`readers`] | gives damaged files of a workspace to whatever reads them |
+//!
+//! `cargo test` does a part of it, chosen by a seed that each commit has of its own. The seed is
+//! printed; `HALFLIGHT_SEED` gives it again. With `HALFLIGHT_HARNESS=long` everything is done: see
+//! `assets/harness.sh`.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "../support/chance.rs"]
+mod chance;
+mod failpoints;
+mod invariants;
+mod place;
+mod power_loss;
+#[path = "../support/program.rs"]
+mod program;
+mod readers;
