@@ -1,7 +1,8 @@
 //! `cargo bench --bench labelled`: one gradient step of the profiled methods against
 //! numpy's two passes (same shapes, same threads) and against reading the data once.
 //! The last column is the pass that a run makes: the gradient with every record's part
-//! clipped, and the objective, the mean loss and the weights with it.
+//! clipped, and the objective, the mean loss and the weights with it; then the same where the
+//! records belong to persons of five, with each person's part clipped, over the pass before.
 //!
 //! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one
 //! only our own times are printed.
@@ -9,10 +10,11 @@
 
 use std::hint::black_box;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
 use halflight::adapt::labelled::profiled::{Loss, Profile, Records};
-use halflight::data::{Bounds, Dataset};
+use halflight::data::{Bounds, Dataset, Persons};
 use halflight::numeric::{Matrix, Vector, fused, parallel};
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -21,12 +23,14 @@ use rand_distr::{Distribution, StandardNormal};
 /// (records, features)
 const SHAPES: [(usize, usize); 4] = [(9_000, 385), (75_000, 133), (100_000, 400), (1_000_000, 10)];
 const ROUNDS: usize = 12;
+/// Records of a person.
+const EACH: usize = 5;
 
 fn main() {
     let threads = parallel::threads();
     println!(
-        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10}",
-        "shape", "step", "numpy", "ratio", "reading", "of it", "pass"
+        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>8}",
+        "shape", "step", "numpy", "ratio", "reading", "of it", "pass", "persons"
     );
     for (records, features) in SHAPES {
         let mut generator = ChaCha20Rng::seed_from_u64(1);
@@ -40,9 +44,14 @@ fn main() {
             classes: None,
             bounds,
             clipped: 0,
+            persons: None,
         };
         let labels = vec![0.0; records];
-        let data = Records::new(data.into(), labels.clone());
+        let data = Arc::new(data);
+        let of_five = Persons::of_counts(vec![EACH; records / EACH]);
+        let persons = Dataset { persons: Some(Arc::new(of_five)), ..(*data).clone() };
+        let persons = Records::new(Arc::new(persons), labels.clone());
+        let data = Records::new(data, labels.clone());
         let features_of = &data.data().features;
         let profile = Profile {
             loss: Loss::Squared,
@@ -51,8 +60,11 @@ fn main() {
             penalty: 0.0,
             clip: 1.0,
             pooled: false,
+            gain: None,
         };
         let part = profile.private(&data, records);
+        let clipped = Profile { gain: Some(2.0), ..profile };
+        let by_person = clipped.private(&persons, records / EACH);
         let w = Vector::from_element(features, 0.01);
         let (root, weight) = (0.5_f64, 1.0 / records as f64);
         let slope = |i: usize, score: f64| {
@@ -60,7 +72,8 @@ fn main() {
             2.0 * weight * (root / residual.abs().max(1e-300)).min(1.0) * residual
         };
         // Short turns, and the best of each: the machine may be shared.
-        let (mut step, mut reading, mut pass) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+        let (mut step, mut reading) = (f64::INFINITY, f64::INFINITY);
+        let (mut pass, mut whole) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..ROUNDS {
             let start = Instant::now();
             black_box(fused::gradient(black_box(features_of), &w, threads, slope));
@@ -71,21 +84,25 @@ fn main() {
             let start = Instant::now();
             black_box(part.pass(black_box(&w)));
             pass = pass.min(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            black_box(by_person.pass(black_box(&w)));
+            whole = whole.min(start.elapsed().as_secs_f64());
         }
-        drop(data);
+        drop((data, persons));
         let shape = format!("{records}x{features}");
         let numpy = numpy(&shape, threads);
         let told = |seconds: Option<f64>| {
             seconds.map_or("–".to_owned(), |seconds| format!("{:.3} ms", 1e3 * seconds))
         };
         println!(
-            "{shape:>14} {:>10} {:>10} {:>8} {:>10} {:>7.0}% {:>10}",
+            "{shape:>14} {:>10} {:>10} {:>8} {:>10} {:>7.0}% {:>10} {:>8.2}",
             told(Some(step)),
             told(numpy),
             numpy.map_or("–".to_owned(), |numpy| format!("{:.2}", numpy / step)),
             told(Some(reading)),
             100.0 * reading / step,
-            told(Some(pass))
+            told(Some(pass)),
+            whole / pass
         );
     }
 }

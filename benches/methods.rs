@@ -74,5 +74,6 @@ fn classes(seed: u64, count: usize) -> Dataset {
         classes: Some(Classes { of, names: vec!["no".to_owned(), "yes".to_owned()] }),
         bounds: Bounds { feature_norm: 1.0, label: 1.0 },
         clipped: 0,
+        persons: None,
     }
 }

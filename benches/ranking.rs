@@ -271,5 +271,6 @@ fn dataset(features: Matrix) -> Dataset {
         classes: None,
         bounds: bounds(),
         clipped: 0,
+        persons: None,
     }
 }

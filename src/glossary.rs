@@ -229,6 +229,11 @@ pub const WORDS: &[Word] = &[
         ],
         "Running: some program carries the run out now. Died: its program is gone; it can be resumed or settled. Reserved: a sweep holds it ready. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
     ),
+    word(
+        "person",
+        &["persons", "unit", "person column", "rows of a person"],
+        "Whom a guarantee protects where a column says whose record a row is: a patient, a customer, a plane. All records of one person are then protected together. Their mean counts, so many records of one person weigh no more than one.",
+    ),
     word("preset", &["presets"], "A choice of ε and δ, or of usual settings, to begin with."),
     word(
         "principal angles",

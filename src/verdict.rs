@@ -155,8 +155,9 @@ impl Errors {
                 Task::Regression => compact(about),
                 Task::Classification => format!("{:.1} percentage points", 100.0 * about),
             };
-            sentences
-                .push(format!("{records} records were held out: the error is known to ± {about}."));
+            sentences.push(format!(
+                "{records} records were held out: the error is known to ± {about}{mark}."
+            ));
         }
         Verdict { tone, sentences }
     }
@@ -216,7 +217,7 @@ mod tests {
                 "Half the error of public data alone (RMSE 49 against 100 ◆).",
                 "Less than a third of the error of always answering the mean (RMSE 49 against 160 ◆).",
                 "17 % above what private data without privacy would give (42 ◆).",
-                "400 records were held out: the error is known to ± 3.4.",
+                "400 records were held out: the error is known to ± 3.4 ◆.",
             ]
         );
         assert!(!WINTER.verdict(Standing::Released).text().contains('◆'));

@@ -59,7 +59,7 @@ fn the_program_prints_what_its_schema_says_and_leaves_a_page() {
     assert_eq!(schema::flaw(&described, &told), None);
     assert_eq!(told["sound"], true);
     let audits = told["audits"].as_array().unwrap();
-    assert_eq!(audits.len(), 3);
+    assert_eq!(audits.len(), 4);
     for audited in audits {
         let (shown, claimed) = (&audited["shown"], audited["claimed"].as_f64().unwrap());
         let many = shown["many_runs"].as_f64().unwrap();

@@ -59,6 +59,7 @@ fn grant(name: &str, account: &AccountId, mu: f64, count: u64) -> Grant {
         }],
         allow_large_delta: false,
         noise: NoiseSource::Secret,
+        unit: None,
     }
 }
 

@@ -43,6 +43,13 @@ pub trait Method: Sync {
         true
     }
 
+    /// It adds up persons, each as the mean of its records (see [`crate::data::persons`]): its
+    /// plan and its run go by `most_records` of the problem and by the shares of the records.
+    /// Other methods get every record as if it were somebody, and pay for whole persons.
+    fn adds_up_persons(&self) -> bool {
+        false
+    }
+
     /// Whether a plan may name a model to start from.
     fn starts_from_a_model(&self) -> bool {
         false
@@ -60,8 +67,20 @@ impl dyn Method {
         let spec = self.spec();
         problem.check(spec)?;
         let expected = problem.expected(spec);
-        let (plan, start) = self.plan(settings, problem, target)?;
-        Ok(Prepared { plan, expected, start })
+        let most = problem.shape.most_records;
+        if most == 1 || self.adds_up_persons() {
+            let (plan, start) = self.plan(settings, problem, target)?;
+            return Ok(Prepared { plan, expected, start });
+        }
+        let mut single = problem;
+        single.shape.private_records *= most;
+        single.shape.most_records = 1;
+        let bounds = single.shape.bounds;
+        let (plan, start) = self.plan(settings, single, target)?;
+        let start: Start = Box::new(move |private, noise| {
+            start(private.map(|data| Bounded::within(data.filled_up(most), bounds)), noise)
+        });
+        Ok(Prepared { plan: plan.of_groups(most)?, expected, start })
     }
 }
 

@@ -57,6 +57,7 @@ pub fn labelled(features: Matrix, target: Vec<f64>) -> Dataset {
         classes: None,
         bounds: Bounds { feature_norm: 1.0, label: 1.0 },
         clipped: 0,
+        persons: None,
     }
 }
 
@@ -91,6 +92,7 @@ pub fn shifted(
     let private = draw(private_records, &|_| true);
     let shape = ProblemShape {
         private_records,
+        most_records: 1,
         public_records,
         dimension,
         bounds: public.bounds,

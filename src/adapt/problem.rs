@@ -19,8 +19,10 @@ pub(super) const UNLABELLED: Fault = Fault::new(
 /// What is public about a problem: enough to plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProblemShape {
-    /// n; public under replace-one.
+    /// n: how many are protected, records or persons; public under replace-one.
     pub private_records: usize,
+    /// How many records each of them has at most: 1 where records are protected.
+    pub most_records: usize,
     pub public_records: usize,
     pub dimension: usize,
     pub bounds: Bounds,
@@ -161,12 +163,12 @@ impl Expected {
             let labels = match self.labels {
                 Some(Task::Regression) => data.target.as_ref().map(Vec::len),
                 Some(Task::Classification) => data.classes.as_ref().map(|classes| classes.of.len()),
-                None => Some(self.records),
+                None => Some(data.len()),
             };
-            if data.len() == self.records
+            if data.protected() == self.records
                 && data.dimension() == self.dimension
                 && data.bounds == self.bounds
-                && labels == Some(self.records)
+                && labels == Some(data.len())
             {
                 Ok(())
             } else {

@@ -210,7 +210,7 @@ fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
 /// The bound of one run, and how many canaries it had.
 fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
     let data = &subject.private;
-    let n = data.len();
+    let n = data.protected();
     let mut coins = ChaCha20Rng::seed_from_u64(11);
     let is_in: Vec<bool> = (0..n).map(|_| coins.random_bool(0.5)).collect();
     let sampled = is_sampled(subject);
@@ -218,10 +218,11 @@ fn one_run(subject: &Subject, delta: f64) -> Result<(f64, usize)> {
     let play = |out: &[usize], before: Option<&[Draw]>| {
         let mut data = data.clone();
         if !sampled {
-            for i in out {
-                data.features.column_mut(*i).fill(0.0);
+            let own = |i: &usize| data.persons.as_ref().map_or(*i..*i + 1, |it| it.of(*i));
+            for i in out.iter().flat_map(own).collect::<Vec<_>>() {
+                data.features.column_mut(i).fill(0.0);
                 if let Some(target) = &mut data.target {
-                    target[*i] = 0.0;
+                    target[i] = 0.0;
                 }
             }
         }

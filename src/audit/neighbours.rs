@@ -1,6 +1,8 @@
 //! The records that a hostile neighbour would have.
 
-use crate::data::Dataset;
+use std::sync::Arc;
+
+use crate::data::{Dataset, Persons};
 use crate::numeric::Vector;
 
 /// Kinds of records at one place.
@@ -9,9 +11,44 @@ pub(super) const KINDS: usize = 14;
 /// The kind that is no record: all zeros.
 pub(super) const NULL: usize = 4;
 
-/// `data` with another record at `at`: one of each kind.
+/// `data` with another record at `at`, one of each kind; or with another person there, whose
+/// records are all of one kind, and then of several.
 pub(super) fn variants(data: &Dataset, at: usize) -> Vec<Dataset> {
-    (0..KINDS).map(|kind| with(data, at, kind)).collect()
+    let Some(persons) = &data.persons else {
+        return (0..KINDS).map(|kind| with(data, at, kind)).collect();
+    };
+    let most = persons.iter().map(|own| own.len()).max().unwrap_or(1);
+    let of_kinds = |count: usize, kinds: &dyn Fn(usize) -> usize| {
+        let (mut data, first) = with_count(data, at, count);
+        for k in 0..count {
+            let persons = data.persons.clone();
+            data = with(&data, first + k, kinds(k));
+            data.persons = persons;
+        }
+        data
+    };
+    let pure = (0..KINDS).map(|kind| of_kinds(if kind % 3 == 0 { 1 } else { most }, &|_| kind));
+    let mixed = (0..KINDS).map(|kind| of_kinds(most, &|k| (kind + 3 * k) % KINDS));
+    pure.chain(mixed).collect()
+}
+
+/// `data` with so many records of one person, all of them the first one, and where they stand.
+fn with_count(data: &Dataset, person: usize, count: usize) -> (Dataset, usize) {
+    let Some(persons) = &data.persons else { return (data.clone(), person) };
+    let own = persons.of(person);
+    let first = own.start;
+    let rows: Vec<usize> =
+        (0..first).chain(std::iter::repeat_n(first, count)).chain(own.end..data.len()).collect();
+    let counts = persons.iter().enumerate();
+    let counts = counts.map(|(k, own)| if k == person { count } else { own.len() });
+    let mut changed = data.clone();
+    changed.features = data.features.select_columns(&rows);
+    changed.target = data.target.as_ref().map(|y| rows.iter().map(|row| y[*row]).collect());
+    if let (Some(classes), Some(before)) = (&mut changed.classes, &data.classes) {
+        classes.of = rows.iter().map(|row| before.of[*row]).collect();
+    }
+    changed.persons = Some(Arc::new(Persons::of_counts(counts)));
+    (changed, first)
 }
 
 fn with(data: &Dataset, at: usize, kind: usize) -> Dataset {

@@ -66,7 +66,7 @@ pub(super) fn check(subject: &Subject, rehearsals: u64, findings: &mut Vec<Strin
             }
             seen.choose(event, draw);
             if let QueryKind::SampledSum { rate } = event.mechanism.query.kind {
-                let n = subject.private.len() as f64;
+                let n = subject.private.protected() as f64;
                 let off = draw.members.len() as f64 - n * rate;
                 seen.sizes += off * off / (n * rate * (1.0 - rate)).max(1e-12);
                 seen.samples += 1.0;

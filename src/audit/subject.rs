@@ -1,11 +1,14 @@
 //! Who is audited.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::adapt::labelled::public_shape::public_model;
 use crate::adapt::{self, FieldKind, Method, Problem, ProblemShape, Settings, Value};
 use crate::data::synthetic::{self, DEFAULT_MIXTURE, Part};
-use crate::data::{Bounded, Classes, Dataset, DatasetDefinition, Role, Source, Task};
+use crate::data::{
+    Bounded, Classes, Dataset, DatasetDefinition, Persons, PublicRecords, Role, Source, Task,
+};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Loss, Pay};
@@ -21,6 +24,8 @@ const ROUGH: f64 = 0.5;
 const PUBLIC_RECORDS: usize = 40;
 const PRIVATE_RECORDS: usize = 60;
 const FEATURES: usize = 4;
+/// Of a person, where persons are audited.
+const MOST_RECORDS: usize = 4;
 /// Of the private records, where a score is audited.
 const HELD_OUT: usize = 20;
 /// Steps that an audit takes of methods that let it choose.
@@ -79,7 +84,7 @@ impl Subject {
         name: &str,
         method: &str,
         given: &BTreeMap<String, Value>,
-        (public, mut private): (Dataset, Dataset),
+        (public, mut private): (PublicRecords, Dataset),
         target: Option<Target>,
     ) -> Result<Self> {
         let method = adapt::method(method)?;
@@ -90,7 +95,8 @@ impl Subject {
             private.classes = None;
         }
         let shape = ProblemShape {
-            private_records: private.len(),
+            private_records: private.protected(),
+            most_records: if private.persons.is_some() { MOST_RECORDS } else { 1 },
             public_records: public.len(),
             dimension: public.dimension(),
             bounds: public.bounds,
@@ -98,7 +104,7 @@ impl Subject {
             classes: private.classes.iter().flat_map(|classes| classes.names.clone()).collect(),
             start: None,
         };
-        let problem = Problem { shape, public: public.into(), seed: 0 };
+        let problem = Problem { shape, public, seed: 0 };
         let aim = target.unwrap_or(TARGET);
         let prepared = method.prepare(&settings, problem.clone(), aim)?;
         let calibrated = match target {
@@ -243,17 +249,72 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let mut settings = small(method.spec());
             settings.extend(given);
             let name = if variant.is_empty() { id.to_owned() } else { format!("{id}, {variant}") };
-            all.push(Subject::new(&name, id, &settings, made(method.spec().task)?, target)?);
+            let (public, private) = made(method.spec().task)?;
+            let data = (public.into(), private);
+            all.push(Subject::new(&name, id, &settings, data, target)?);
+        }
+        if OF_PERSONS.contains(&id) {
+            let small = small(method.spec());
+            let (public, private) = made(method.spec().task)?;
+            let private = of_persons(private);
+            let data = (public.clone().into(), private.clone());
+            all.push(Subject::new(&format!("{id}, persons"), id, &small, data, target)?);
+            // Where public records name persons too, some methods clip persons and not records.
+            if CLIPS_PERSONS.contains(&id) {
+                let own = persons_among(public.len());
+                let data = (PublicRecords::from(public).by_person(Some(own)), private);
+                all.push(Subject::new(
+                    &format!("{id}, clipped persons"),
+                    id,
+                    &small,
+                    data,
+                    target,
+                )?);
+            }
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
-            let data = made(method.spec().task)?;
+            let (public, private) = made(method.spec().task)?;
+            let data = (public.into(), private);
             let subject =
                 Subject::new(&format!("{id}, {variant}"), id, &small(method.spec()), data, target)?;
             all.push(subject.scored(asked, end, target)?);
         }
     }
     Ok(all)
+}
+
+/// Methods that are audited on persons, too: those that add persons up, in every way that this is
+/// done, and some that take every record for somebody.
+const OF_PERSONS: [&str; 9] = [
+    "public_shape",
+    "public_shape_classes",
+    "profiled_cnvx_adap",
+    "target_only_logistic",
+    "dp_sgd",
+    "gep",
+    "moment_release",
+    "cnvx_adap",
+    "frank_wolfe",
+];
+
+const CLIPS_PERSONS: [&str; 4] =
+    ["public_shape", "public_shape_classes", "profiled_cnvx_adap", "target_only_logistic"];
+
+/// The same records, which belong to persons with one to so many.
+fn of_persons(data: Dataset) -> Dataset {
+    let persons = persons_among(data.len());
+    Dataset { persons: Some(Arc::new(persons)), ..data }
+}
+
+fn persons_among(records: usize) -> Persons {
+    let mut left = records;
+    let counts = (0..).map_while(|k: usize| {
+        let count = (1 + k % MOST_RECORDS).min(left);
+        left -= count;
+        (count > 0).then_some(count)
+    });
+    Persons::of_counts(counts)
 }
 
 /// The scores that are audited with a method.

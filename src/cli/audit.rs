@@ -132,7 +132,7 @@ impl Audit {
                 let own = plan.settings.iter().filter(|(key, _)| !STEPS.contains(&key.as_str()));
                 settings.extend(own.map(|(key, value)| (key.clone(), value.clone())));
             }
-            let both = (public.records(0, MOST), private.records(0, MOST));
+            let both = (public.records(0, MOST).into(), private.records(0, MOST));
             let target = (!self.no_canaries).then_some(plan.target);
             Subject::new(id, id, &settings, both, target)
         };

@@ -112,7 +112,7 @@ impl Choose {
         let mut datasets = Vec::new();
         for definition in session.datasets.iter().filter(|definition| used(&definition.name)) {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;
-            messages::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
+            messages::tell(format_args!("read {}: {}", definition.name, loaded.size()));
             datasets.push(Arc::new(loaded));
         }
         let control = Control::default();

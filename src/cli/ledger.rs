@@ -212,7 +212,11 @@ fn as_text(account: &Account) -> Result<String> {
     }
     let at = account.budget.map_or(1e-6, |budget| budget.delta);
     let total = account.total(at)?;
-    let (words, adjacency) = (total.words(), account.adjacency().words());
+    let words = total.words();
+    let adjacency = match account.protects() {
+        Some(persons) => format!("{}, for {persons}", account.adjacency().words()),
+        None => account.adjacency().words().to_owned(),
+    };
     lines.push(match (account.budget, total.standing) {
         (Some(budget), Standing::AtMost) => {
             format!("  spent {words} of {} at δ {at:e}, {adjacency}", budget.epsilon)

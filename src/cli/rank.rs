@@ -96,7 +96,7 @@ impl Rank {
             }
             match dataset::load_watched(definition, &workspace, &mut Watched::default()) {
                 Ok(loaded) => {
-                    messages::tell(format_args!("read {}: {} rows", definition.name, loaded.rows));
+                    messages::tell(format_args!("read {}: {}", definition.name, loaded.size()));
                     datasets.push(Arc::new(loaded));
                 }
                 Err(error) if definition.name == private => return Err(error),

@@ -20,6 +20,7 @@ use crate::study::classification::{self, Subject, material};
 use crate::study::correction;
 use crate::study::discrepancy::{self, Convergence, Study};
 use crate::study::labelled::{self, CASES, Case, FURTHER, HEART, Problem};
+use crate::study::persons;
 use crate::study::ranking::{self, utility::Trials};
 use crate::study::rehearsal;
 use crate::study::scores;
@@ -43,6 +44,8 @@ enum Which {
     Discrepancy(Discrepancy),
     /// Private labels correct what public data teach: against linear models and public data alone.
     Correction(Correction),
+    /// What protecting whole persons costs, against group privacy.
+    Persons(Persons),
     /// What rehearsals recommend, and what would have been best.
     Rehearsal(Rehearsal),
     /// Private targets with labels: real datasets, every method, relative to no privacy.
@@ -61,6 +64,7 @@ impl Reproduce {
     pub fn execute(&self) -> Result<()> {
         match &self.study {
             Which::Discrepancy(study) => study.execute(),
+            Which::Persons(study) => study.execute(),
             Which::Rehearsal(study) => study.execute(),
             Which::Labelled(study) => study.execute(),
             Which::Correction(study) => study.execute(),
@@ -271,6 +275,29 @@ impl Correction {
             figures: Vec::new(),
         };
         self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+/// Persons protected instead of records, on datasets that name somebody.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  halflight reproduce persons --only bikeshare --quick")]
+struct Persons {
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl Persons {
+    fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = CASES.iter().filter(|it| persons::has_unit(it)).collect();
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let study = persons::Study::new(problems, manner.quick, manner.seeds());
+        let interrupted = signals::on_first(|| {})?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let (header, tables) = (study.header(&missing), study.tables(&harvest));
+        let findings = Findings { name: "persons", header, tables, figures: Vec::new() };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
 

@@ -11,6 +11,7 @@ use super::reading::Watched;
 use super::steps::Steps;
 use super::{messages, print_json, print_line, signals};
 use crate::data::Role;
+use crate::data::persons::protected_words;
 use crate::engine::resume::{self, Resumable};
 use crate::engine::{Control, Job, Moment, PreparedStore, Summary, job};
 use crate::error::{Error, Result};
@@ -134,7 +135,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;
         let role = if definition.role == Role::Private { "private" } else { "public" };
-        messages::tell(format_args!("read {} ({role}): {} rows", definition.name, loaded.rows));
+        messages::tell(format_args!("read {} ({role}): {}", definition.name, loaded.size()));
         for warning in &loaded.warnings {
             messages::tell(format_args!("note: {warning}"));
         }
@@ -223,10 +224,11 @@ fn finish(options: &Options, results: &[Value]) -> Result<()> {
 
 fn as_text(summary: &Summary, watch: &Watch) -> String {
     let mut lines = vec![format!(
-        "{} · {} · {} private and {} public records, {} steps in {:.2} s",
+        "{} · {} · {} private {} and {} public records, {} steps in {:.2} s",
         summary.plan,
         summary.method,
         summary.private_records,
+        protected_words(summary.unit.as_deref()),
         summary.public_records,
         summary.steps,
         summary.worked.as_secs_f64()
@@ -300,6 +302,7 @@ fn as_json(summary: &Summary, curator: Option<&Watch>) -> Value {
         "target": summary.target,
         "guarantee": summary.guarantee,
         "guarantee_with_start": summary.with_start,
+        "unit": summary.unit,
         "private_records": summary.private_records,
         "public_records": summary.public_records,
         "steps": summary.steps,

@@ -114,6 +114,7 @@ mod tests {
             classes: None,
             bounds: Bounds { feature_norm: 2.0, label: 0.5 },
             clipped: 0,
+            persons: None,
         }
     }
 

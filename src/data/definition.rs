@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Task;
 use super::extraction::Extraction;
 use super::missing::Missing;
+use super::persons::{USUAL_RECORDS, Unit, WithoutUnit};
 use super::preparation::{class_of, declared_classes};
 use super::selection::{is_pattern, matches};
 use crate::error::{Error, Result};
@@ -155,6 +156,16 @@ pub struct DatasetDefinition {
     /// without values fill it up; of more records some are left out by chance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<usize>,
+    /// The columns that say whose record a row is, such as a patient. All records of one person
+    /// are then protected together. Without it the guarantee is for single records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    /// So many records of a person are used at most, taken by chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_records: Option<usize>,
+    /// What becomes of rows in which the unit is missing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub without_unit: WithoutUnit,
     /// A pretrained network that makes features of a column of images or vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Extraction>,
@@ -199,6 +210,9 @@ impl DatasetDefinition {
             filter: None,
             sample: None,
             records: None,
+            unit: None,
+            most_records: None,
+            without_unit: WithoutUnit::default(),
             extract: None,
             columns: Columns::default(),
             categories: BTreeMap::new(),
@@ -220,7 +234,10 @@ impl DatasetDefinition {
 
     /// Everything that can be checked without data.
     pub fn check(&self) -> Result<()> {
-        let checked = self.check_classes().and_then(|()| self.check_records());
+        let checked = self
+            .check_classes()
+            .and_then(|()| self.check_records())
+            .and_then(|()| self.check_unit());
         checked.map_err(|error| error.within(&format!("dataset '{}'", self.name)))
     }
 
@@ -241,6 +258,49 @@ impl DatasetDefinition {
         if records < LEAST_RECORDS {
             return Err(Error::usage(format!("`records` is {records}, and less than {LEAST_RECORDS} cannot be divided into training and hold-out"))
                 .cure("write the number that `halflight data count` proposes"));
+        }
+        Ok(())
+    }
+
+    /// How many records of a person are used at most.
+    pub fn most_records(&self) -> usize {
+        self.most_records.unwrap_or(USUAL_RECORDS)
+    }
+
+    /// Whether a column says whose record a row is.
+    pub fn is_of_unit(&self, column: &str) -> bool {
+        self.unit.as_ref().is_some_and(|unit| unit.columns().iter().any(|it| it == column))
+    }
+
+    fn check_unit(&self) -> Result<()> {
+        let Some(unit) = &self.unit else {
+            if self.most_records.is_some() || self.without_unit != WithoutUnit::default() {
+                return Err(Error::usage(
+                    "`most_records` and `without_unit` speak of persons, and no `unit` is named",
+                )
+                .cure("name the column that says whose record a row is: `unit: \"patient_id\"`"));
+            }
+            return Ok(());
+        };
+        if unit.columns().is_empty() || unit.columns().iter().any(String::is_empty) {
+            return Err(Error::usage("`unit` names no column")
+                .cure("name the column that says whose record a row is: `unit: \"patient_id\"`"));
+        }
+        if self.most_records == Some(0) {
+            return Err(Error::usage("`most_records` is 0, which leaves no record of anybody")
+                .cure(format!("write 1 or more, or leave it out for {USUAL_RECORDS}")));
+        }
+        if let Some(label) = self.label.as_ref().filter(|label| self.is_of_unit(label)) {
+            return Err(Error::usage(format!("'{label}' is the label and the unit"))
+                .cure("the unit says whose record a row is, and cannot be predicted"));
+        }
+        if self.records.is_some() {
+            return Err(Error::usage(
+                "`records` hides how many records there are, and the number of persons is public",
+            )
+            .cure(
+                "leave `records` out: with a `unit` the number of records stays private anyway",
+            ));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::definition::{Columns, DatasetDefinition, Role, Source};
 use super::missing::lacks_value;
+use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
 use super::read::in_turn::{self, in_turn};
 use super::table::{Cell, Column, Table, finite, is_missing};
@@ -215,7 +216,7 @@ impl Found {
         });
         let distinct = values.as_ref().map(Vec::len);
         let counts = Counts { rows: table.rows(), missing, distinct };
-        let problem = counts.problem(table, column).map(|(what, unusable)| Problem {
+        let problem = counts.problem(table, at).map(|(what, unusable)| Problem {
             column: Some(name.clone()),
             what,
             unusable,
@@ -248,7 +249,8 @@ struct Counts {
 
 impl Counts {
     /// What is wrong with a column as a feature, and whether it is useless as it is.
-    fn problem(self, table: &Table, column: &Column) -> Option<(String, bool)> {
+    fn problem(self, table: &Table, at: usize) -> Option<(String, bool)> {
+        let (name, column) = (&table.names[at], &table.columns[at]);
         let Self { rows, missing, distinct } = self;
         let is_text = matches!(column, Column::Text(_));
         match distinct {
@@ -257,6 +259,13 @@ impl Counts {
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
                 Some((what.to_owned(), true))
+            }
+            Some(values) if values > 1 && values < rows && is_of_persons(name, column) => {
+                let what = format!(
+                    "may say whose record a row is ({values} values in {rows} rows): \
+                     `unit: \"{name}\"` protects all rows of one person together"
+                );
+                Some((what, false))
             }
             Some(values) if is_text && values > MOST_VALUES => {
                 let what = format!("text with {values} different values: no category as it is");
@@ -279,6 +288,16 @@ impl Counts {
             _ => None,
         }
     }
+}
+
+/// Names are text or whole numbers.
+fn is_of_persons(name: &str, column: &Column) -> bool {
+    let whole = match column {
+        Column::Numbers(cells) => cells.iter().all(|cell| cell.is_nan() || cell.fract() == 0.0),
+        Column::Text(_) => true,
+        Column::Vectors(_) => false,
+    };
+    whole && seems_to_name_persons(name)
 }
 
 fn has_numbers(column: &Column) -> bool {

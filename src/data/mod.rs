@@ -38,6 +38,7 @@ pub mod leaking;
 pub mod missing;
 pub(crate) mod names;
 pub mod overlap;
+pub mod persons;
 pub mod preparation;
 mod public_records;
 pub mod read;
@@ -46,6 +47,8 @@ pub mod synthetic;
 pub mod table;
 pub mod vectors;
 pub mod write;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +59,7 @@ pub use bounded::Bounded;
 pub use definition::{Columns, DatasetDefinition, Role, Sample, Source, UnknownLabels};
 pub use fingerprint::Fingerprint;
 pub use missing::Missing;
+pub use persons::{Persons, Unit, WithoutUnit};
 pub use preparation::{Preparation, PreparationSettings};
 pub use public_records::PublicRecords;
 pub use read::csv;
@@ -87,6 +91,8 @@ pub struct Dataset {
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
+    /// To whom the records belong, where persons are protected.
+    pub persons: Option<Arc<Persons>>,
 }
 
 /// The class of every record.
@@ -131,6 +137,55 @@ impl Dataset {
         self.features.nrows()
     }
 
+    /// How many are protected: persons, or else records.
+    pub fn protected(&self) -> usize {
+        self.persons.as_ref().map_or(self.len(), |persons| persons.count())
+    }
+
+    /// How many records somebody has at most; 1 where records are protected.
+    pub fn most_records(&self) -> usize {
+        let persons = self.persons.as_ref();
+        persons.map_or(1, |persons| persons.iter().map(|own| own.len()).max().unwrap_or(1))
+    }
+
+    /// The weight of each record in its person's mean: 1 where records are protected.
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        self.persons.as_ref().map(|persons| persons.shares(&self.features))
+    }
+
+    /// With `most` records of every person: empty ones fill them up. So every record has a place
+    /// of its own, whatever the persons are.
+    pub fn filled_up(&self, most: usize) -> Self {
+        let Some(persons) = &self.persons else { return self.clone() };
+        let from: Vec<Option<usize>> = persons
+            .iter()
+            .flat_map(|own| {
+                (0..most).map(move |k| Some(own.start + k).filter(|at| own.contains(at)))
+            })
+            .collect();
+        let mut features = Matrix::zeros(self.dimension(), from.len());
+        for (mut to, from) in features.column_iter_mut().zip(&from) {
+            if let Some(from) = from {
+                to.copy_from(&self.features.column(*from));
+            }
+        }
+        fn among<T: Copy + Default>(values: &[T], from: &[Option<usize>]) -> Vec<T> {
+            from.iter().map(|from| from.map_or_else(T::default, |from| values[from])).collect()
+        }
+        Self {
+            features,
+            target: self.target.as_ref().map(|target| among(target, &from)),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: among(&classes.of, &from),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            persons: None,
+            ..*self
+        }
+    }
+
     /// `count` records from number `first` on; fewer where there are no more.
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
@@ -145,7 +200,35 @@ impl Dataset {
             }),
             name: self.name.clone(),
             feature_names: self.feature_names.clone(),
+            persons: None,
             ..*self
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filled_up_every_person_has_as_many_records() {
+        let data = Dataset {
+            name: "made".to_owned(),
+            features: Matrix::from_row_slice(1, 4, &[1.0, 2.0, 3.0, 4.0]),
+            feature_names: vec!["a".to_owned()],
+            target: Some(vec![0.1, 0.2, 0.3, 0.4]),
+            classes: None,
+            bounds: Bounds { feature_norm: 9.0, label: 1.0 },
+            clipped: 0,
+            persons: Some(Arc::new(Persons::of_counts([1, 3]))),
+        };
+        assert_eq!((data.protected(), data.most_records()), (2, 3));
+        assert_eq!(data.shares().unwrap(), [1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
+        let filled = data.filled_up(3);
+        assert_eq!(filled.features.as_slice(), [1.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
+        assert_eq!(filled.target.unwrap(), [0.1, 0.0, 0.0, 0.2, 0.3, 0.4]);
+        assert!(filled.persons.is_none());
+        // Of a person with more, the first ones stay.
+        assert_eq!(data.filled_up(2).features.as_slice(), [1.0, 0.0, 2.0, 3.0]);
     }
 }

@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Dataset;
+use super::{Dataset, Persons};
 use crate::error::Result;
 
 /// How many notes are kept; the oldest goes first.
@@ -20,6 +20,9 @@ const MOST: usize = 16;
 #[derive(Clone)]
 pub struct PublicRecords {
     data: Arc<Dataset>,
+    /// Whose records they are, where the private ones are protected by person and the public
+    /// ones name persons, too: for guesses of how much a person's records have in common.
+    persons: Option<Arc<Persons>>,
     notes: Arc<Mutex<Vec<Note>>>,
 }
 
@@ -37,6 +40,16 @@ impl PublicRecords {
     /// The records without their notes.
     pub fn shared(&self) -> Arc<Dataset> {
         Arc::clone(&self.data)
+    }
+
+    /// The same records, which stand person by person.
+    pub fn by_person(self, persons: Option<Persons>) -> Self {
+        Self { persons: persons.map(Arc::new), ..self }
+    }
+
+    /// Whose records they are, where that is known.
+    pub fn persons(&self) -> Option<&Persons> {
+        self.persons.as_deref()
     }
 
     /// What `work` makes of the records and of `setting`, which is done once. `what` names it.
@@ -73,7 +86,7 @@ impl PublicRecords {
 
 impl From<Dataset> for PublicRecords {
     fn from(data: Dataset) -> Self {
-        Self { data: Arc::new(data), notes: Arc::default() }
+        Self { data: Arc::new(data), persons: None, notes: Arc::default() }
     }
 }
 

@@ -88,7 +88,8 @@ pub(super) fn feature_columns<'a>(
     for name in definition.categories.keys() {
         meant(table, name)?;
     }
-    let features: Vec<_> = chosen.into_iter().filter(|name| *name != label).collect();
+    let features: Vec<_> =
+        chosen.into_iter().filter(|name| *name != label && !definition.is_of_unit(name)).collect();
     if features.is_empty() {
         return Err(Error::usage(format!("dataset '{}' has no feature", definition.name))
             .at(table.origin.clone())

@@ -87,6 +87,7 @@ pub fn dataset(
         classes: None,
         bounds: Bounds { feature_norm: 1.0, label: 1.0 },
         clipped: 0,
+        persons: None,
     })
 }
 

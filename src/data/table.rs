@@ -11,8 +11,10 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
 use super::align::Compatibility;
+use super::definition::Sample;
 use super::fingerprint::{self, Fingerprint};
 use super::names;
+use super::persons::Persons;
 use super::vectors::{Vector, Vectors};
 use crate::error::{Error, Result};
 
@@ -316,6 +318,8 @@ pub struct Table {
     files: Vec<FileOfRows>,
     /// For every row its place in `files`; empty where there is only one.
     file_of_row: Vec<u32>,
+    /// To whom the rows belong, where persons are protected.
+    pub persons: Option<Persons>,
 }
 
 impl Table {
@@ -375,6 +379,7 @@ impl Table {
             counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
+            persons: None,
         }
     }
 
@@ -439,6 +444,25 @@ impl Table {
             counted: self.counted,
             files: self.files.clone(),
             file_of_row,
+            persons: None,
+        }
+    }
+
+    /// The same rows, which belong to these persons.
+    pub(super) fn of_persons(self, persons: Persons) -> Self {
+        Self { persons: Some(persons), ..self }
+    }
+
+    /// How many are protected: persons, or else rows.
+    pub fn protected(&self) -> usize {
+        self.persons.as_ref().map_or(self.rows(), Persons::count)
+    }
+
+    /// The number of every row, or of one of each person.
+    pub fn one_of_each(&self) -> Vec<usize> {
+        match &self.persons {
+            Some(persons) => persons.one_of_each(0..persons.count()),
+            None => (0..self.rows()).collect(),
         }
     }
 
@@ -512,6 +536,7 @@ impl Table {
             counted: first.counted,
             files,
             file_of_row,
+            persons: None,
         })
     }
 
@@ -621,6 +646,25 @@ impl Table {
         Ok(self.select(&order))
     }
 
+    /// The same of persons, with all rows that are kept of each.
+    pub fn sample_of_persons(&self, sample: Sample) -> Result<Self> {
+        let Some(persons) = &self.persons else { return self.sample(sample.rows, sample.seed) };
+        let count = persons.count();
+        if sample.rows == 0 || sample.rows > count {
+            return Err(Error::usage(format!(
+                "a sample of {} persons is to be taken of {count}",
+                sample.rows
+            ))
+            .at(self.origin.clone())
+            .cure(format!("sample 1 to {count} persons, or leave `sample` out")));
+        }
+        let mut order = shuffled(count, sample.seed);
+        order.truncate(sample.rows);
+        order.sort_unstable();
+        let (rows, persons) = persons.chosen(&order);
+        Ok(self.select(&rows).of_persons(persons))
+    }
+
     /// How many rows are exact copies of an earlier one. Copies of one person's
     /// record multiply what that person risks.
     pub fn duplicated_rows(&self) -> usize {
@@ -688,7 +732,7 @@ fn first_infinite(cells: &[f64]) -> Option<usize> {
 
 /// Fisher–Yates with our own bounded draw, because `rand` does not promise that
 /// its own stays the same from version to version.
-fn shuffled(length: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn shuffled(length: usize, seed: u64) -> Vec<usize> {
     let mut generator = ChaCha20Rng::seed_from_u64(seed);
     let mut order: Vec<usize> = (0..length).collect();
     for last in (1..length).rev() {

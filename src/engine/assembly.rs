@@ -7,12 +7,14 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::leaking;
+use crate::data::persons::{self, WithoutUnit, share_a_person};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{
     Bounded, Columns, Compatibility, Dataset, DatasetDefinition, Missing, Preparation, Table, Task,
+    Unit,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::Scoring;
@@ -54,6 +56,8 @@ pub struct Assembly {
     pub public_holdout: Arc<Dataset>,
     /// Absent where the private records have no label.
     pub private_holdout: Option<Private<Dataset>>,
+    /// What of it a released score looks at: one record of each person.
+    pub private_scored: Option<Private<Dataset>>,
     /// What the model depends on that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -68,6 +72,9 @@ impl std::fmt::Debug for Assembly {
 
 /// A row that stands on both sides would be used without any protection.
 pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+    if let Some(unit) = &private.definition.unit {
+        refuse_shared_persons(private, publics, unit)?;
+    }
     private.private()?.try_map(|rows| {
         let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
         if !rows.provenance().any(|record| taken.contains(&record)) {
@@ -81,6 +88,52 @@ pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -
         .cure("change the row filters so that no row is on both sides"))
     })?;
     Ok(())
+}
+
+/// Somebody whose records are partly public is not protected.
+fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> Result<()> {
+    let name = &private.definition.name;
+    private.private()?.try_map(|rows| {
+        let shared = publics.iter().any(|public| share_a_person(rows, public, unit) == Some(true));
+        if !shared {
+            return Ok(());
+        }
+        Err(Error::refused(format!(
+            "somebody in '{name}' has records among the public rows too ({} is the same)",
+            unit.words()
+        ))
+        .cure(
+            "change the row filters so that nobody is on both sides; where the public rows use \
+             the same names for other people, rename their column",
+        ))
+    })?;
+    Ok(())
+}
+
+/// Said where nobody can tell whether somebody stands on both sides.
+fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> {
+    let Some(unit) = &private.definition.unit else { return Ok(None) };
+    let mut found = None;
+    for public in publics {
+        let table = public.public()?;
+        let numeric = |name: &str| {
+            private.columns.iter().find(|column| column.name == name).map(|column| column.numeric)
+        };
+        let differs = unit.columns().iter().find(|name| {
+            let theirs = table.column(name).ok().map(crate::data::Column::is_mostly_numbers);
+            theirs.is_some() && theirs != numeric(name)
+        });
+        found = found.or_else(|| {
+            differs.map(|column| {
+                format!(
+                    "'{column}' holds numbers in one of '{}' and '{}' and text in the other, so \
+                     nobody can tell whether a person has records in both",
+                    private.definition.name, public.definition.name
+                )
+            })
+        });
+    }
+    Ok(found)
 }
 
 const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will say how good the \
@@ -118,7 +171,8 @@ pub fn assemble(
                 .map_err(|error| error.at(private.definition.name.clone()))?;
         let tests = problem.shape.private_labels && !holdout.is_empty();
         let holdout = tests.then_some(holdout);
-        Ok(PrivateRows { train, holdout, with_label })
+        let by_person = private.definition.unit.is_some();
+        Ok(PrivateRows { train, holdout, with_label, by_person })
     };
     let records = &proposal.records;
     let own = records.private(private.private()?, &proposal.preparation, rows)?;
@@ -130,6 +184,7 @@ pub fn assemble(
         private: own.train,
         public_holdout: Arc::clone(&records.public_holdout),
         private_holdout: own.holdout,
+        private_scored: own.scored,
         preparation: proposal.preparation,
         problem,
         lineage,
@@ -176,6 +231,10 @@ pub fn propose(
         public_records: public.len(),
         dimension: public.dimension(),
         bounds: public.bounds,
+        most_records: match &private.definition.unit {
+            Some(_) => private.definition.most_records(),
+            None => 1,
+        },
         private_labels: labelled,
         classes: records.preparation.class_names().to_vec(),
         start,
@@ -196,6 +255,7 @@ pub fn propose(
     let declared = overlap::declarations(publics.iter().copied());
     warnings.extend(declared.iter().cloned());
     warnings.extend(records.leaking.iter().cloned());
+    warnings.extend(other_names(private, publics)?);
     warnings.extend(clipping(public, &plan.preparation));
     warnings.extend(left_out(private, &records.used));
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));
@@ -277,6 +337,8 @@ impl<'a> Parts<'a> {
         let Self { private, publics, foreign, .. } = self;
         let (own, label) = (&publics[0].definition, private.definition.label.as_ref());
         let mut definition = own.clone();
+        // Who somebody is, is no feature.
+        definition.unit.clone_from(&private.definition.unit);
         if *foreign {
             definition.label.clone_from(&private.definition.label);
             definition.task = private.definition.task;
@@ -293,7 +355,10 @@ impl<'a> Parts<'a> {
         // What of the public records is used, with the label that they have.
         let as_they_are = DatasetDefinition { label: own.label.clone(), ..definition.clone() };
         let used = used_columns(&as_they_are, tables[0])?;
-        let pooled = pool(&tables, &used)?;
+        let names_persons = private.definition.unit.iter().flat_map(Unit::columns);
+        let names_persons = names_persons.filter(|name| tables.iter().all(|it| it.has(name)));
+        let with_persons: Vec<String> = used.iter().chain(names_persons).cloned().collect();
+        let pooled = pool(&tables, &with_persons)?;
         let features = used.iter().filter(|name| as_they_are.label.as_ref() != Some(name));
         let shared_label = label.filter(|_| !foreign);
         let needed: HashSet<_> = features.chain(shared_label).map(String::as_str).collect();
@@ -312,6 +377,12 @@ impl<'a> Parts<'a> {
         let share = plan.holdout.max(LEAST_PUBLIC);
         let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
         let (train, test) = parted.map_err(at)?;
+        let train = match &private.definition.unit {
+            Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {
+                persons::by_person(&train, unit, usize::MAX, WithoutUnit::OwnPerson)?
+            }
+            _ => train,
+        };
         let mut preparation =
             Preparation::fit(&train, &definition, &plan.preparation).map_err(at)?;
         if self.method.takes_wide_features() {
@@ -332,7 +403,8 @@ impl<'a> Parts<'a> {
         self.try_one_row(&preparation)?;
         let leaking = shared_label.map(|label| leaking::of_label(&pooled, &definition, label));
         let leaking = leaking.transpose()?.unwrap_or_default();
-        Ok(PreparedRecords::new(preparation, used, public, holdout).with_leaking(leaking))
+        let records = PreparedRecords::new(preparation, used, public, holdout);
+        Ok(records.with_leaking(leaking).by_person(train.persons))
     }
 
     /// What is wrong with the private file as a whole is wrong with one row of it.
@@ -393,7 +465,8 @@ fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition)
 fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     let definition = &private.definition;
     let lacking = private.columns.iter().filter(|column| {
-        !used.contains(&column.name) && definition.label.as_ref() != Some(&column.name)
+        let spoken_for = definition.label.as_ref() == Some(&column.name);
+        !used.contains(&column.name) && !spoken_for && !definition.is_of_unit(&column.name)
     });
     let lacking: Vec<_> = lacking.collect();
     let first = lacking.first().filter(|_| definition.columns == Columns::All)?;

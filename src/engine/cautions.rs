@@ -51,6 +51,26 @@ fn training(data: &Dataset) -> Vec<String> {
             100.0 * share
         ));
     }
+    if let Some(persons) = &data.persons {
+        let several = persons.iter().filter(|own| own.len() > 1).count();
+        found.push(match several {
+            0 => {
+                "every private person has one record: protecting persons is protecting records here"
+                    .to_owned()
+            }
+            _ => format!(
+                "{} private records of {} persons train; {several} of them have more than one",
+                persons.records(),
+                persons.count()
+            ),
+        });
+        if persons.left_out > 0 {
+            found.push(format!(
+                "{} private rows are not used: their persons have more than `most_records`",
+                persons.left_out
+            ));
+        }
+    }
     let numbers = data.target.as_ref().is_some_and(|labels| same(labels));
     let classes = data.classes.as_ref().is_some_and(|classes| same(&classes.of));
     if numbers || classes {
@@ -90,6 +110,7 @@ mod tests {
             classes: None,
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             clipped,
+            persons: None,
         }
     }
 

@@ -79,6 +79,12 @@ pub fn count(
         ))
         .cure("name a private dataset of the session"));
     }
+    if definition.unit.is_some() {
+        return Err(Error::usage(format!(
+            "'{name}' protects persons, and how many there are is taken as public"
+        ))
+        .cure("leave `unit` out to count records; their number stays private anyway"));
+    }
     definition.records = None;
     let target = Target { epsilon, delta: DELTA };
     let calibrated = calibrate(&[plan()], target)?;

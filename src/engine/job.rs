@@ -72,6 +72,9 @@ pub struct Summary {
     pub directory: PathBuf,
     pub plan: String,
     pub method: &'static str,
+    /// The columns that say whose record a row is, where persons are protected.
+    pub unit: Option<String>,
+    /// Records, or persons.
     pub private_records: usize,
     pub public_records: usize,
     pub outcome: Outcome,
@@ -145,6 +148,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         events: assembly.calibrated.events.clone(),
         allow_large_delta: job.plan.allow_large_delta,
         noise,
+        unit: private(&job.plan, &job.datasets)?.unit(),
     };
     let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {
         let generator = noise.generator()?;
@@ -288,12 +292,14 @@ pub(super) fn perform(
     });
     let Assembly { method, preparation, problem, prepared, calibrated, private, .. } = assembly;
     let (scoring, holdout) = (assembly.scoring, assembly.private_holdout);
+    let scored = assembly.private_scored;
     let judge = Judge {
         preparation: &preparation,
         public: &assembly.public_holdout,
         private: holdout.as_ref(),
         watch: &job.watch,
     };
+    let private_unit = self::private(&job.plan, &job.datasets)?.unit();
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
     let mut steps =
@@ -307,8 +313,8 @@ pub(super) fn perform(
     // What a run that ended early did not draw covers no score; with noise that is no secret
     // there is nothing that may be told.
     let scoring = scoring.filter(|_| opening.noise.is_secret());
-    if let (Some(scoring), Some(holdout), Some(model), Ok(Outcome::Finished)) =
-        (&scoring, &holdout, &model, &ended)
+    if let (Some(scoring), Some(scored), Some(model), Ok(Outcome::Finished)) =
+        (&scoring, &scored, &model, &ended)
     {
         let label = |raw: f64| preparation.label_from_prediction(raw);
         let scene = Scene {
@@ -317,8 +323,8 @@ pub(super) fn perform(
             classes: &problem.shape.classes,
             label: &label,
         };
-        match catch(|| scoring.draw(holdout, model.get(), &scene, &mut spender)) {
-            Ok(scored) => told = Some(scored.into_inner()),
+        match catch(|| scoring.draw(scored, model.get(), &scene, &mut spender)) {
+            Ok(score) => told = Some(score.into_inner()),
             Err(error) => {
                 resumable |= spender.is_broken();
                 ended = Err(error);
@@ -339,6 +345,7 @@ pub(super) fn perform(
         method: job.plan.method.clone(),
         outcome: ending.outcome,
         records: private_records,
+        unit: private_unit.clone(),
         target: job.plan.target,
         guarantee: guarantee.clone(),
         mechanisms,
@@ -370,6 +377,7 @@ pub(super) fn perform(
         directory: directory.path().to_path_buf(),
         plan: job.plan.name.clone(),
         method: method.spec().name,
+        unit: private_unit,
         private_records,
         public_records,
         outcome: ending.outcome,

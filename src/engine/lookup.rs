@@ -399,6 +399,7 @@ mod tests {
             events: vec![event(20.0)],
             allow_large_delta: false,
             noise,
+            unit: None,
         };
         ledger.grant(grant).unwrap();
         ledger.book().unwrap().account(&id).unwrap().clone()

@@ -47,6 +47,7 @@ impl Order<'_> {
             events: calibrated.events.clone(),
             allow_large_delta: false,
             noise: NoiseSource::Secret,
+            unit: self.private.unit(),
         })?;
         let generator = NoiseGenerator::from_os()?;
         let mut spender = Spender::new(ledger, run.clone(), calibrated, generator)?;

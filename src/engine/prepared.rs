@@ -13,7 +13,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::data::{
-    Bounded, Bounds, Dataset, Preparation, PreparationSettings, PublicRecords, Table,
+    Bounded, Bounds, Dataset, Persons, Preparation, PreparationSettings, PublicRecords, Table,
 };
 use crate::error::Result;
 use crate::privacy::Private;
@@ -54,20 +54,30 @@ pub(super) struct PreparedRecords {
 pub(super) struct PrivateRecords {
     pub train: Private<Bounded>,
     pub holdout: Option<Private<Dataset>>,
+    /// What of the held-out records a released score looks at: one record of each person.
+    pub scored: Option<Private<Dataset>>,
 }
 
 impl PrivateRecords {
     /// Further handles on the same records.
     fn share(&self) -> Self {
-        Self { train: self.train.share(), holdout: self.holdout.as_ref().map(Private::share) }
+        let share = |records: &Option<Private<Dataset>>| records.as_ref().map(Private::share);
+        Self {
+            train: self.train.share(),
+            holdout: share(&self.holdout),
+            scored: share(&self.scored),
+        }
     }
 }
 
-/// Which private rows are in training, which are held out, and whether they have labels.
+/// Which private records or persons are in training, which are held out, and whether they have
+/// labels.
 pub(super) struct PrivateRows {
     pub train: Vec<usize>,
     pub holdout: Option<Vec<usize>>,
     pub with_label: bool,
+    /// They are numbers of persons, each of which may have several rows.
+    pub by_person: bool,
 }
 
 impl PreparedRecords {
@@ -80,6 +90,11 @@ impl PreparedRecords {
         let (public, public_holdout) = (public.into(), Arc::new(public_holdout));
         let (leaking, private) = (Vec::new(), Mutex::default());
         Self { preparation, used, public, public_holdout, leaking, private }
+    }
+
+    /// The public records stand person by person.
+    pub fn by_person(self, persons: Option<Persons>) -> Self {
+        Self { public: self.public.by_person(persons), ..self }
     }
 
     pub fn with_leaking(self, leaking: Vec<String>) -> Self {
@@ -97,18 +112,35 @@ impl PreparedRecords {
         if let Some(known) = &*private {
             return Ok(known.share());
         }
-        let PrivateRows { train, holdout, with_label } = rows()?;
+        let PrivateRows { train, holdout, with_label, by_person } = rows()?;
         let bounds = self.public.bounds;
         let train = table.try_map(|table| {
-            let train = preparation.apply_to_private_rows(table, &train, "private", with_label)?;
+            let chosen = table.persons.as_ref().map(|persons| persons.chosen(&train));
+            let rows = chosen.as_ref().map_or(&train, |(rows, _)| rows);
+            let mut train =
+                preparation.apply_to_private_rows(table, rows, "private", with_label)?;
+            train.persons = chosen.map(|(_, persons)| Arc::new(persons));
             Ok(Bounded::within(train, bounds))
         })?;
-        let holdout = holdout.map(|rows| {
-            table.try_map(|table| {
-                preparation.apply_to_private_rows_for_evaluation(table, &rows, "private hold-out")
-            })
-        });
-        let made = PrivateRecords { train, holdout: holdout.transpose()? };
+        let held_out = |rows_of: &(dyn Fn(&Persons, &[usize]) -> Vec<usize> + Sync)| {
+            let prepared = holdout.as_ref().map(|rows| {
+                table.try_map(|table| {
+                    let own = table.persons.as_ref().map(|persons| rows_of(persons, rows));
+                    let rows = own.as_ref().unwrap_or(rows);
+                    preparation.apply_to_private_rows_for_evaluation(
+                        table,
+                        rows,
+                        "private hold-out",
+                    )
+                })
+            });
+            prepared.transpose()
+        };
+        let one = |persons: &Persons, chosen: &[usize]| persons.one_of_each(chosen.iter().copied());
+        let holdout_of_all = held_out(&|persons, chosen| persons.chosen(chosen).0)?;
+        let scored =
+            if by_person { held_out(&one)? } else { holdout_of_all.as_ref().map(Private::share) };
+        let made = PrivateRecords { train, holdout: holdout_of_all, scored };
         Ok(private.insert(made).share())
     }
 }

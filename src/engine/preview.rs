@@ -26,6 +26,8 @@ pub struct Preview {
     pub releases: Plan,
     pub calibrated: Calibrated,
     pub account: AccountId,
+    /// The columns that say whose record a row is, where persons are protected.
+    pub unit: Option<String>,
     pub budget: Option<Budget>,
     /// Whether what is spent is a total.
     pub standing: Standing,
@@ -136,7 +138,11 @@ pub fn preview(
         spent: total.known,
         fits: lookup::how_many_fit(&account, events),
         after: account.spent_with(events, at).ok().flatten(),
-        refusal: account.admit(events, plan.target).err(),
+        refusal: account
+            .check_unit(private.unit().as_deref())
+            .and_then(|()| account.admit(events, plan.target))
+            .err(),
+        unit: private.unit(),
         score: proposal.scoring.map(|scoring| scoring.expected(&proposal.calibrated)),
         calibrated: proposal.calibrated,
         warnings,

@@ -237,6 +237,7 @@ fn privately(
         events: calibrated.events.clone(),
         allow_large_delta: job.allow_large_delta,
         noise: NoiseSource::Secret,
+        unit: private.unit(),
     })?;
     let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();
@@ -393,7 +394,9 @@ fn prepared(
     private: &Loaded,
     publics: &[&Arc<Loaded>],
 ) -> Result<RankingRecords> {
-    let reference = reference(private, publics)?;
+    let mut reference = reference(private, publics)?;
+    // Who somebody is, is no feature.
+    reference.unit.clone_from(&private.definition.unit);
     let task = reference.task;
     let label = reference.label.clone().unwrap_or_default();
     let table = publics.iter().find(|public| public.definition.name == reference.name);
@@ -480,12 +483,20 @@ fn prepared(
     let candidates: Vec<Candidate> = candidates.collect();
     let with_label = private.definition.label.as_deref() == Some(label.as_str());
     let own = preparation.under(&private.definition);
-    let data = private
-        .private()?
-        .try_map(|table| own.apply_private(table, "private", with_label).map(Arc::new))?;
+    let data = private.private()?.try_map(|table| {
+        // Of each person one, so that the ranking protects persons as it protects records.
+        let one_of_each = table.persons.is_some().then(|| table.excerpt(&table.one_of_each()));
+        let table = one_of_each.as_ref().unwrap_or(table);
+        own.apply_private(table, "private", with_label).map(Arc::new)
+    })?;
     let classes = (task == Task::Classification).then(|| preparation.class_names().len());
-    let remark = (stride > 1)
+    let scaled = (stride > 1)
         .then(|| format!("features are scaled by every {stride}th record of the public datasets"));
+    let chosen = private
+        .unit()
+        .map(|unit| format!("of each private person (by '{unit}') one record is looked at"));
+    let remarks: Vec<String> = scaled.into_iter().chain(chosen).collect();
+    let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
     let (bounds, dimension) = (preparation.bounds(), preparation.dimension());
     Ok(RankingRecords { candidates, private: data, bounds, dimension, classes, remark })
 }

@@ -234,7 +234,9 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         .cure("give the private and the public datasets the same label column"));
     };
     let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-    let mut definition = resolved(own, tables[0])?;
+    // Who somebody is, is no feature.
+    let own = DatasetDefinition { unit: private.definition.unit.clone(), ..own.clone() };
+    let mut definition = resolved(&own, tables[0])?;
     let used = used_columns(&definition, tables[0])?;
     // Columns that are no features may still tell groups apart.
     let everywhere = |name: &&String| tables.iter().all(|table| table.has(name));

@@ -108,7 +108,7 @@ fn of_holdout(model: &SavedModel, records: &Records, asked: Evaluation) -> Resul
             .at(model.path.display().to_string())
             .cure("bring them back, or score the model on a dataset: --dataset"));
     }
-    let holdout = assembly.private_holdout.as_ref().ok_or_else(|| {
+    let holdout = assembly.private_scored.as_ref().ok_or_else(|| {
         let what = if plan.holdout == 0.0 {
             "the run held no record out".to_owned()
         } else {
@@ -147,8 +147,8 @@ fn of_dataset(
     let private = dataset::load(definition, records.workspace)?;
     refuse_training_records(&private, folder, records.workspace)?;
     let preparation = model.preparation.under(definition);
-    let rows: Vec<usize> = (0..private.rows).collect();
     let holdout = private.private()?.try_map(|table| {
+        let rows = table.one_of_each();
         preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")
     })?;
     let classes = preparation.class_names();

@@ -145,16 +145,38 @@ impl Gradients {
         coordinates
     }
 
+    /// The mean gradients of the first examples, so many of them to each mean, with their mean
+    /// losses.
+    pub fn means(&self, counts: &[usize]) -> Self {
+        let mut means = Matrix::zeros(self.parameters(), counts.len());
+        let mut losses = vec![0.0; counts.len()];
+        let mut gradient = vec![0.0; self.parameters()];
+        let mut example = 0;
+        for ((mut mean, loss), count) in means.column_iter_mut().zip(&mut losses).zip(counts) {
+            let share = 1.0 / (*count).max(1) as f64;
+            for _ in 0..*count {
+                self.write(example, &mut gradient);
+                mean.iter_mut().zip(&gradient).for_each(|(mean, part)| *mean += share * part);
+                *loss += share * self.losses[example];
+                example += 1;
+            }
+        }
+        Self { losses, layers: vec![Contribution::Formed(means)] }
+    }
+
+    fn write(&self, example: usize, mut rest: &mut [f64]) {
+        for layer in &self.layers {
+            let (own, others) = rest.split_at_mut(layer.parameters());
+            layer.write(example, own);
+            rest = others;
+        }
+    }
+
     /// Every gradient written out, one per column: p × m.
     pub fn columns(&self) -> Matrix {
         let mut columns = Matrix::zeros(self.parameters(), self.examples());
         for (example, mut column) in columns.column_iter_mut().enumerate() {
-            let mut rest = column.as_mut_slice();
-            for layer in &self.layers {
-                let (own, others) = rest.split_at_mut(layer.parameters());
-                layer.write(example, own);
-                rest = others;
-            }
+            self.write(example, column.as_mut_slice());
         }
         columns
     }
@@ -422,6 +444,26 @@ impl Contribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_are_those_of_the_gradients_written_out() {
+        let gradients = Gradients {
+            losses: vec![1.0, 2.0, 4.0],
+            layers: vec![
+                Contribution::Outer {
+                    inputs: Matrix::from_fn(2, 3, |i, j| (i + 2 * j) as f64),
+                    deltas: Matrix::from_fn(3, 3, |i, j| i as f64 - j as f64),
+                    biases: true,
+                },
+                Contribution::Formed(Matrix::from_fn(2, 3, |i, j| (3 * i + j) as f64)),
+            ],
+        };
+        let (columns, means) = (gradients.columns(), gradients.means(&[1, 2]));
+        assert_eq!(means.losses, [1.0, 3.0]);
+        assert_eq!(means.columns().column(0), columns.column(0));
+        let mean = (columns.column(1) + columns.column(2)) / 2.0;
+        assert!((means.columns().column(1) - mean).norm() < 1e-12);
+    }
 
     #[test]
     fn the_leading_eigenpairs_are_those_of_the_gram_matrix_whether_it_is_formed_or_not() {

@@ -204,6 +204,7 @@ mod tests {
             }),
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             clipped: 0,
+            persons: None,
         }
     }
 

@@ -117,6 +117,7 @@ mod tests {
             classes: None,
             bounds: Bounds { feature_norm: 1.0, label: 1.0 },
             clipped: 0,
+            persons: None,
         };
         let whole = all.clone();
         let draw = move |rows: &[usize]| {

@@ -245,6 +245,7 @@ pub(super) mod tests {
             classes: None,
             bounds: BOUNDS,
             clipped: 0,
+            persons: None,
         }
     }
 

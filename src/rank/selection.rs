@@ -169,6 +169,7 @@ mod tests {
             classes: None,
             bounds: BOUNDS,
             clipped: 0,
+            persons: None,
         }
     }
 

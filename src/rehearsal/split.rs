@@ -36,6 +36,7 @@ impl Split {
     pub fn problem(&self) -> Problem {
         let shape = ProblemShape {
             private_records: self.private.len(),
+            most_records: 1,
             public_records: self.public.len(),
             dimension: self.public.dimension(),
             bounds: self.public.bounds,

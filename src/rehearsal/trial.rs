@@ -131,7 +131,8 @@ impl<'a> Trial<'a> {
             adapt::method(self.method).is_ok_and(|method| method.spec().needs_private_labels);
         let labelled = self.private.target.is_some() || self.private.classes.is_some();
         ProblemShape {
-            private_records: self.private.len(),
+            private_records: self.private.protected(),
+            most_records: self.private.most_records(),
             public_records: self.public.len(),
             dimension: self.public.dimension(),
             bounds: self.public.bounds,

@@ -12,8 +12,9 @@ use crate::data::csv::Dialect;
 use crate::data::filter::Filter;
 use crate::data::missing::{self, Missing};
 use crate::data::overlap::Sketch;
+use crate::data::persons;
 use crate::data::read::{self, Progress, Reading, Unwatched};
-use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, csv, synthetic};
+use crate::data::{DatasetDefinition, Fingerprint, Role, Source, Table, Unit, csv, synthetic};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, DatasetRecord};
 use crate::privacy::{Ledger, Private, Secret};
@@ -34,7 +35,8 @@ impl ReadingId {
 pub struct Loaded {
     pub reading: ReadingId,
     pub definition: DatasetDefinition,
-    /// Public under replace-one adjacency: how many there are, or `records` of the definition.
+    /// How many are protected: records (or `records` of the definition), or persons. Public under
+    /// replace-one adjacency.
     pub rows: usize,
     pub columns: Vec<ColumnKind>,
     pub records: LoadedRecords,
@@ -81,6 +83,18 @@ impl Loaded {
             Error::usage(format!("'{}' is public and has no account", self.definition.name))
         })?;
         ledger.register(record)
+    }
+
+    /// The columns that say whose record a row is, as the ledger names them; none where single
+    /// records are protected.
+    pub fn unit(&self) -> Option<String> {
+        self.definition.unit.as_ref().map(Unit::words)
+    }
+
+    /// How much there is, in words: `400 rows`, or `120 persons`.
+    pub fn size(&self) -> String {
+        let what = if self.unit().is_some() && self.record.is_some() { "persons" } else { "rows" };
+        format!("{} {what}", self.rows)
     }
 
     /// What the ledger is told of the number of records, where that is not public.
@@ -134,7 +148,8 @@ pub fn load_watched(
     let mut warnings = whole.remarks.clone();
     let table = chosen_rows(definition, whole, &mut warnings)?;
     let about = definition.units.keys().chain(definition.notes.keys());
-    for column in definition.label.iter().chain(about) {
+    let unit = definition.unit.iter().flat_map(Unit::columns);
+    for column in definition.label.iter().chain(about).chain(unit) {
         table.column(column)?;
     }
     let fingerprint = table.view.to_string();
@@ -148,6 +163,24 @@ pub fn load_watched(
     }
     let content = table.content;
     let private = definition.role == Role::Private;
+    if let (false, Some(unit)) = (private, &definition.unit) {
+        warnings.push(format!(
+            "`unit` says whom a guarantee protects, and '{}' is public: here it only keeps '{}' out \
+             of the features",
+            definition.name,
+            unit.words()
+        ));
+    }
+    let mut names = table.names.iter();
+    if let (true, None, Some(name)) =
+        (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))
+    {
+        warnings.push(format!(
+            "'{name}' sounds as if it said whose record a row is. The guarantee is for single \
+             rows: somebody with k rows has k times the ε. `unit: \"{name}\"` protects all rows of \
+             one person together"
+        ));
+    }
     // A public dataset is compared with private ones if at all; only where a network replaces
     // what stands in the file it is too late then.
     let found = (private || definition.extract.is_some()).then(|| workspace.secret());
@@ -169,8 +202,18 @@ pub fn load_watched(
         }
         _ => table,
     };
+    let table = match definition.unit.as_ref().filter(|_| private) {
+        Some(unit) => {
+            persons::by_person(&table, unit, definition.most_records(), definition.without_unit)?
+        }
+        None => table,
+    };
+    let table = match definition.sample {
+        Some(sample) if table.persons.is_some() => table.sample_of_persons(sample)?,
+        _ => table,
+    };
     let columns = column_kinds(&table);
-    let rows = table.rows();
+    let rows = table.protected();
     let mut definition = definition.clone();
     let mut parts_on_record = Vec::new();
     let (records, record) = match definition.role {
@@ -230,7 +273,9 @@ fn chosen_rows(
             Role::Private => filter.apply_to_private(&table)?,
         };
     }
-    if let Some(sample) = definition.sample {
+    // Of persons it is taken when it is known whose the rows are.
+    let of_persons = definition.unit.is_some() && definition.role == Role::Private;
+    if let Some(sample) = definition.sample.filter(|_| !of_persons) {
         table = table.sample(sample.rows, sample.seed)?;
     }
     let mut table = table.renamed(&definition.rename)?;

@@ -34,8 +34,11 @@ pub struct Ancestor {
     /// Random name of its private dataset.
     pub account: AccountId,
     pub method: String,
-    /// Its private training records.
+    /// Its private training records, or persons.
     pub records: usize,
+    /// The columns that say whose record a row is, where persons are protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// Of its own draws.
     pub guarantee: Guarantee,
     pub mechanisms: Vec<Event>,
@@ -213,6 +216,7 @@ fn ancestor(certificate: Certificate, path: &Path) -> Result<Ancestor> {
         account: certificate.account,
         method: certificate.method,
         records: certificate.records,
+        person: certificate.person,
         guarantee: own,
         mechanisms: certificate.mechanisms,
         peeked: certificate.peeked,

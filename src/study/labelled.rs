@@ -319,7 +319,7 @@ impl Problem {
         self.split_by(self.preparation()?, seed)
     }
 
-    fn preparation(&self) -> Result<Preparation> {
+    pub(super) fn preparation(&self) -> Result<Preparation> {
         Preparation::fit(&self.source, &self.definition, &PreparationSettings::default())
     }
 

@@ -7,6 +7,7 @@
 //! | [`classification`] | PILLAR and GEP on images and features |
 //! | [`correction`] | public shape, private correction, against what else there is |
 //! | [`labelled`] | labelled adaptation on real datasets |
+//! | [`persons`] | what protecting whole persons costs |
 //! | [`ranking`] | rankings of image sets: which comes first, how sure, how private |
 //! | [`rehearsal`] | what rehearsals on public data advise, and what would have been best |
 //! | [`table`] | what came out: mean ± sd, against what was wanted; as text, Markdown, JSON |
@@ -20,6 +21,7 @@ pub mod correction;
 pub mod discrepancy;
 pub mod grid;
 pub mod labelled;
+pub mod persons;
 pub mod ranking;
 pub mod rehearsal;
 pub mod scores;

@@ -67,6 +67,10 @@ impl Method for DpSgd {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,

@@ -150,6 +150,10 @@ impl Method for Gep {
         )
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,
@@ -514,7 +518,7 @@ impl GradientSource for Embedded {
         let noisy = private.release_sampled_sum(
             spender,
             self.release,
-            Examples::len,
+            Examples::protected,
             |records, sample, sum| {
                 // That shapes fit was checked at the start; chunks that do not add nothing.
                 let _ = objective.over_sample(model, records, sample.members(), |g, count| {

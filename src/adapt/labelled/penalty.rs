@@ -70,14 +70,21 @@ impl PenaltySource {
         self,
         shape: &ProblemShape,
         centre: &Vector,
-    ) -> Option<(PlannedRelease, ReleasedPenalty)> {
-        let Self::Released { radius, share } = self else { return None };
+    ) -> Result<Option<(PlannedRelease, ReleasedPenalty)>> {
+        let Self::Released { radius, share } = self else { return Ok(None) };
+        if shape.most_records > 1 {
+            return Err(Error::usage(
+                "a released penalty is for single records, and this private dataset protects \
+                 persons with several",
+            )
+            .cure("set `penalty_from: \"declared\"`"));
+        }
         let sensitivity = sensitivity(shape, centre, radius);
         let release = Release::new(DISCREPANCY, Laplace { sensitivity, numbers: 1 });
         let what = format!("the labelled discrepancy within {radius} of the public solution, once");
         let share = Allotment::Share(share);
         let announced = release.announced(what, 1, share, Adjacency::ReplaceOne);
-        Some((announced, ReleasedPenalty { release, radius }))
+        Ok(Some((announced, ReleasedPenalty { release, radius })))
     }
 
     /// What of the budget is left for the method's other releases.

@@ -131,6 +131,10 @@ impl Method for ProfiledCnvxAdap {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = ProfiledCnvxAdapSettings::of(settings)?;
         let (shape, public) = (&problem.shape, &problem.public);
@@ -145,12 +149,23 @@ impl Method for ProfiledCnvxAdap {
         let batches = Batches::of(shape, settings.batch)?;
         let (mut plan, gradient) = batches.plan(&profile, shape, steps, penalty.remaining_share());
         plan.warnings.splice(0..0, few_public_records(shape));
-        let (announced, penalty) = penalty.release(shape, &centre).unzip();
+        let (announced, penalty) = penalty.release(shape, &centre)?.unzip();
         plan.releases.extend(announced);
         let start: Start = Box::new(move |private, noise| {
-            let sigma = gradient.scale(noise)?;
             let shape = problem.shape.clone();
-            let public = problem.public.shared();
+            let records = |data: Arc<Dataset>| -> Records {
+                // That there are labels was checked.
+                let labels = data.target.clone().unwrap_or_default();
+                Records::new(data, labels)
+            };
+            let (public, persons) = (problem.public.shared(), problem.public.persons());
+            let profile = profile.for_persons(
+                &records(Arc::clone(&public)),
+                persons,
+                shape.most_records,
+                &centre,
+            );
+            let sigma = gradient.scale(noise)? / profile.factor();
             let twice = vec![2.0 / public.len() as f64; public.len()];
             let curvature = weighted_outer_sum(&public.features, &twice);
             let damping = settings.damping;
@@ -159,11 +174,6 @@ impl Method for ProfiledCnvxAdap {
                 pull: settings.pull * usual_pull(sigma, noise, residual),
                 damping,
                 step_size: settings.step_size,
-            };
-            let records = |data: Arc<Dataset>| -> Records {
-                // That there are labels was checked.
-                let labels = data.target.clone().unwrap_or_default();
-                Records::new(data, labels)
             };
             Ok(Box::new(Adaptation {
                 steps,
@@ -263,6 +273,7 @@ fn profile(shape: &ProblemShape, residual: f64, settings: ProfiledCnvxAdapSettin
         penalty,
         clip: 2.0 * root * shape.bounds.feature_norm,
         pooled: settings.weighting == Weighting::Pooled,
+        gain: None,
     }
 }
 
@@ -291,7 +302,7 @@ mod tests {
 
     fn profile(alpha: f64, kappa: f64, penalty: f64, norm: f64) -> Profile {
         let clip = 2.0 * kappa.sqrt() * norm;
-        Profile { loss: Loss::Squared, alpha, kappa, penalty, clip, pooled: false }
+        Profile { loss: Loss::Squared, alpha, kappa, penalty, clip, pooled: false, gain: None }
     }
 
     fn records(data: &Dataset) -> Records {
@@ -324,6 +335,7 @@ mod tests {
     fn shape_of(records: usize, dimension: usize, norm: f64) -> ProblemShape {
         ProblemShape {
             private_records: records,
+            most_records: 1,
             public_records: 100,
             dimension,
             bounds: Bounds { feature_norm: norm, label: 1.0 },

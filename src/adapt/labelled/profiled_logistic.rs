@@ -115,6 +115,10 @@ impl Method for ProfiledLogistic {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,
@@ -138,8 +142,11 @@ impl Method for ProfiledLogistic {
                         .cure("raise the ridge, or drop columns that say the same")
                 })?;
             let curvature = logistic::hessian(&public.features, &centre);
+            let public = Records::new(public, labels);
+            let persons = problem.public.persons();
+            let profile = profile.for_persons(&public, persons, shape.most_records, &centre);
             let motion = Motion {
-                pull: settings.pull * gradient.scale(noise)?,
+                pull: settings.pull * gradient.scale(noise)? / profile.factor(),
                 damping: settings.damping,
                 step_size: settings.step_size,
             };
@@ -150,7 +157,7 @@ impl Method for ProfiledLogistic {
                 shape,
                 profile,
                 penalty: None,
-                public: Records::new(public, labels),
+                public,
                 private: private.map_usable(|data| {
                     let signs = signs(data).map_err(|_| UNLABELLED)?;
                     Ok(Records::new(data.shared(), signs))
@@ -171,6 +178,7 @@ fn profile(shape: &ProblemShape, settings: ProfiledLogisticSettings) -> Profile 
         penalty: settings.public_penalty,
         clip: settings.clip * shape.bounds.feature_norm,
         pooled: settings.weighting == Weighting::Pooled,
+        gain: None,
     }
 }
 

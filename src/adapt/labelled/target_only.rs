@@ -106,6 +106,10 @@ impl Method for TargetOnly {
         self.0
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,
@@ -130,6 +134,7 @@ impl Method for TargetOnly {
             penalty: 0.0,
             clip: settings.clip,
             pooled: true,
+            gain: None,
         };
         let batches = Batches::of(shape, settings.batch)?;
         let (plan, gradient) = batches.plan(&profile, shape, settings.steps, 1.0);
@@ -142,16 +147,20 @@ impl Method for TargetOnly {
             };
             let records =
                 |data: Arc<Dataset>| labels(&data).map(|labels| Records::new(data, labels));
+            let public = records(problem.public.shared())?;
+            let start = Vector::zeros(shape.dimension);
+            let persons = problem.public.persons();
+            let profile = profile.for_persons(&public, persons, shape.most_records, &start);
             Ok(Box::new(Adaptation {
                 steps: settings.steps,
                 average: settings.average,
                 profile,
                 penalty: None,
-                public: records(problem.public.shared())?,
+                public,
                 private: private
                     .map_usable(|data| records(data.shared()).map_err(|_| UNLABELLED))?,
                 gradient,
-                descent: Descent::plain(Vector::zeros(shape.dimension), settings.step_size),
+                descent: Descent::plain(start, settings.step_size),
                 shape,
                 model: None,
             }))

@@ -120,7 +120,7 @@ impl FormSearch {
 pub(super) fn sensitivity(shape: &ProblemShape) -> f64 {
     let square = shape.bounds.feature_norm.powi(2);
     let m = shape.public_records;
-    let steps = shape.private_records + 3 * shape.dimension + m + 32;
+    let steps = shape.private_records * shape.most_records + 3 * shape.dimension + m + 32;
     let magnified = (2.0 * m as f64 / JITTER).sqrt();
     frobenius_sensitivity(shape) + 4.0 * summation_error(steps) * magnified * square
 }

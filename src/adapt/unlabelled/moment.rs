@@ -2,9 +2,12 @@
 //!
 //! *Sensitivity.* ‖xxᵀ − x′x′ᵀ‖²_F = ‖x‖⁴ + ‖x′‖⁴ − 2(x·x′)² ≤ 2r⁴, so replacing a record
 //! moves M₀ = (1/n)Σ xxᵀ by at most √2·r²/n in Frobenius norm, attained by orthogonal
-//! records of norm r. It is computed once: n never enters a loop.
+//! records of norm r. It is computed once: n never enters a loop. Where persons are protected, n
+//! counts them, and xxᵀ stands for the mean over a person's records: of two such means ‖M‖_F ≤ r²
+//! and ⟨M, M′⟩ ≥ 0 hold as well.
 
 use crate::adapt::ProblemShape;
+use crate::data::Dataset;
 use crate::faults::{Fault, planted};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
@@ -16,7 +19,7 @@ use crate::numeric::{Matrix, Vector};
 pub(super) fn frobenius_sensitivity(shape: &ProblemShape) -> f64 {
     let n = shape.private_records;
     let square = shape.bounds.feature_norm.powi(2);
-    let rounding = summation_error(n + shape.dimension + 16) * square;
+    let rounding = summation_error(n * shape.most_records + shape.dimension + 16) * square;
     let orthogonal = if planted(Fault::WrongNorm) { 1.0 } else { std::f64::consts::SQRT_2 };
     orthogonal * square / n as f64 + 2.0 * rounding
 }
@@ -28,11 +31,28 @@ const LEAST_SHRINKING: f64 = 1e-100;
 /// the declared bounds. A record that is not made of numbers, or of absurdly large ones,
 /// counts for nothing.
 pub fn bounded_moment(features: &Matrix, norm: f64) -> Matrix {
-    let n = features.ncols() as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
+    weighted_moment(features, norm, &vec![1.0; features.ncols()], features.ncols())
+}
+
+/// The same of persons, whose moments are the means of their records'.
+pub fn moment_of(data: &Dataset, norm: f64) -> Matrix {
+    match data.shares() {
+        Some(shares) => weighted_moment(&data.features, norm, &shares, data.protected()),
+        None => bounded_moment(&data.features, norm),
+    }
+}
+
+fn weighted_moment(features: &Matrix, norm: f64, shares: &[f64], count: usize) -> Matrix {
+    let n = count as f64 * if planted(Fault::WrongCountOfRecords) { 0.5 } else { 1.0 };
     let weights: Vec<f64> = features
         .column_iter()
         .map(|example| shrink_factor(example.norm(), norm))
-        .map(|shrunk| if shrunk < LEAST_SHRINKING { 0.0 } else { shrunk.powi(2) / n })
+        .zip(shares)
+        .map(
+            |(shrunk, share)| {
+                if shrunk < LEAST_SHRINKING { 0.0 } else { share * shrunk.powi(2) / n }
+            },
+        )
         .collect();
     weighted_outer_sum(features, &weights)
 }
@@ -50,7 +70,6 @@ mod tests {
 
     use super::*;
     use crate::adapt::example;
-    use crate::data::Dataset;
     use crate::numeric::golden;
     use crate::numeric::symmetric::{pack, unpack};
 

@@ -19,7 +19,7 @@ use super::discrepancy::largest_square_of;
 use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
-use super::moment::{bounded_moment, difference, frobenius_sensitivity};
+use super::moment::{difference, frobenius_sensitivity, moment_of};
 use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, no_model};
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::adapt::spec::{Setting, automatic, choices, real, settings, whole};
@@ -132,6 +132,10 @@ impl Method for MomentRelease {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         settings: &Settings,
@@ -169,7 +173,7 @@ impl Method for MomentRelease {
                 matching: Matching { public, regularisation },
                 kernel,
                 joint,
-                moment: private.map(|data| bounded_moment(&data.features, norm)),
+                moment: private.map(|data| moment_of(data, norm)),
                 search: None,
                 index: 0,
             }))

@@ -35,6 +35,7 @@ impl Setup {
         let (judges, private) = (target.records(0, JUDGES), target.records(JUDGES, n));
         let shape = ProblemShape {
             private_records: n,
+            most_records: 1,
             public_records: 1000,
             dimension,
             bounds: public.bounds,

@@ -322,6 +322,7 @@ impl Preparation {
             classes: None,
             bounds: self.bounds(),
             clipped: clipped.iter().filter(|&&clipped| clipped).count(),
+            persons: None,
         };
         Ok((dataset, clipped))
     }

@@ -255,7 +255,7 @@ impl ChoiceJob {
             // Several candidates are kept at once, so each is prepared by itself.
             let assembly = assemble(&self.session, &resolved, &loaded, &PreparedStore::default())
                 .map_err(at)?;
-            let holdout = assembly.private_holdout.as_ref().map(Private::share);
+            let holdout = assembly.private_scored.as_ref().map(Private::share);
             let holdout = holdout.ok_or_else(|| {
                 at(if plan.holdout == 0.0 {
                     Error::usage("no record is held out to choose by")
@@ -346,7 +346,10 @@ impl ChoiceJob {
             trains_in_secret,
             apart,
             warnings: prepared.warnings(),
-            refusal: account.admit(&prepared.all.events, self.target).err(),
+            refusal: account
+                .check_unit(private.unit().as_deref())
+                .and_then(|()| account.admit(&prepared.all.events, self.target))
+                .err(),
         })
     }
 
@@ -372,6 +375,7 @@ impl ChoiceJob {
                 events: prepared.all.events.clone(),
                 allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
                 noise: NoiseSource::Secret,
+                unit: private.unit(),
             })?;
             standing.line = ledger.granted(&run);
             Ok((generator, standing))
@@ -426,6 +430,7 @@ impl ChoiceJob {
             method: kept[of_plan].plan.method.clone(),
             outcome: ending.outcome,
             records: kept[of_plan].records,
+            unit: private.unit(),
             target: self.target,
             guarantee: guarantee.clone(),
             mechanisms,

@@ -84,8 +84,11 @@ impl Order<'_> {
         let wish = self.session.budgets.get(&self.base.private);
         account.budget = account.budget.or(wish.copied());
         let tasks = entries(planned);
-        let grants: Vec<Grant> =
-            tasks.iter().zip(planned).map(|(task, it)| grant(task, it, &account)).collect();
+        let grants: Vec<Grant> = tasks
+            .iter()
+            .zip(planned)
+            .map(|(task, it)| Ok(grant(task, it, &account, self.private()?.unit())))
+            .collect::<Result<_>>()?;
         account.admit_all(&grants)
     }
 
@@ -123,8 +126,11 @@ impl Order<'_> {
         let account =
             book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;
         let tasks = &sweep.manifest.tasks;
-        let grants: Vec<Grant> =
-            tasks.iter().zip(planned).map(|(task, it)| grant(task, it, account)).collect();
+        let grants: Vec<Grant> = tasks
+            .iter()
+            .zip(planned)
+            .map(|(task, it)| Ok(grant(task, it, account, self.private()?.unit())))
+            .collect::<Result<_>>()?;
         let standing = certificate::Standing::of(account);
         ledger.grant_carried(&grants)?;
         for (index, (grant, origin)) in grants.into_iter().zip(origins).enumerate() {
@@ -156,7 +162,7 @@ fn entries(planned: &[Planned]) -> Vec<TaskEntry> {
     planned.iter().map(entry).collect()
 }
 
-fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
+fn grant(task: &TaskEntry, planned: &Planned, account: &Account, unit: Option<String>) -> Grant {
     let plan = &planned.variant.plan;
     Grant {
         run: task.run.clone(),
@@ -166,6 +172,7 @@ fn grant(task: &TaskEntry, planned: &Planned, account: &Account) -> Grant {
         events: planned.calibrated.events.clone(),
         allow_large_delta: plan.allow_large_delta,
         noise: NoiseSource::Secret,
+        unit,
     }
 }
 

@@ -16,9 +16,12 @@ mod long;
 mod short;
 mod tiny;
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use super::parallel::{even, share_out};
+use super::projection::shrink_factor;
 use super::{Matrix, Vector, four_lanes};
 
 /// Numbers in a part of the examples at least; under it, starting a thread costs more.
@@ -98,6 +101,52 @@ pub fn with_slopes<S: Slopes>(
     (total, made)
 }
 
+/// The same where each of these groups of examples, which follow each other, has a sum of its own
+/// that is shortened to `longest` before it is added. One that is not made of numbers adds nothing.
+pub fn by_group<S: Slopes>(
+    features: &Matrix,
+    w: &Vector,
+    threads: usize,
+    slopes: impl Fn() -> S + Sync,
+    (groups, longest): (&[Range<usize>], f64),
+) -> (Vector, Vec<S>) {
+    let (dimension, count) = features.shape();
+    let mut total = Vector::zeros(dimension);
+    if dimension == 0 || count == 0 || groups.is_empty() {
+        return (total, Vec::new());
+    }
+    let arch = if dimension < LEAST_FOR_EIGHT { four_lanes() } else { pulp::Arch::new() };
+    let parts = even(dimension * count / LEAST_SHARE);
+    let shares = groups.chunks(groups.len().div_ceil(parts));
+    let mut done: Vec<(Vector, S)> =
+        shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
+    let jobs: Vec<_> = shares.zip(&mut done).collect();
+    let all = features.as_slice();
+    share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
+        let mut own = Vector::zeros(dimension);
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            own.fill(0.0);
+            arch.dispatch(Pass {
+                examples: &all[group.start * dimension..group.end * dimension],
+                first: group.start,
+                w: w.as_slice(),
+                sum: own.as_mut_slice(),
+                slopes: &mut *slopes,
+            });
+            let norm = own.norm();
+            if norm.is_finite() {
+                sum.axpy(shrink_factor(norm, longest), &own, 1.0);
+            }
+        }
+    });
+    let mut made = Vec::with_capacity(done.len());
+    for (sum, slopes) in done {
+        total += sum;
+        made.push(slopes);
+    }
+    (total, made)
+}
+
 /// One part of the examples, for the widest instructions of the machine.
 struct Pass<'a, S> {
     examples: &'a [f64],
@@ -165,6 +214,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn sums_of_groups_are_shortened_each_by_itself_on_any_number_of_threads() {
+        let features = Matrix::from_fn(5, 1200, |i, j| ((i + 3 * j) as f64 * 0.37).sin());
+        let w = Vector::from_fn(5, |i, _| 0.3 * i as f64 - 0.5);
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for k in 0..300 {
+            let end = start + k % 9;
+            groups.push(start..end);
+            start = end;
+        }
+        let slope = |_: usize, score: f64| 1.0 + score;
+        let by = |threads| by_group(&features, &w, threads, || Each(&slope), (&groups, 0.8)).0;
+        let mut slow = Vector::zeros(5);
+        for group in &groups {
+            let mut own = Vector::zeros(5);
+            for i in group.clone() {
+                let x = features.column(i);
+                own += (1.0 + x.dot(&w)) * x;
+            }
+            let norm = own.norm();
+            slow += if norm > 0.8 { own * (0.8 / norm) } else { own };
+        }
+        assert!((by(1) - &slow).norm() < 1e-11 * slow.norm());
+        assert_eq!(by(1), by(3));
+    }
 
     proptest! {
         #[test]

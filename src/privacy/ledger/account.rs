@@ -1,8 +1,11 @@
 //! What is known of one private dataset: its runs, its budget, what all of it adds up to.
 
+use std::collections::BTreeSet;
+
 use super::book::Book;
 use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
+use crate::data::persons::protected_words;
 use crate::error::Result;
 use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted};
 
@@ -129,6 +132,19 @@ impl Account {
         self.runs.iter().flat_map(|run| counted(&run.charged_events())).collect()
     }
 
+    /// What the runs that have spent protect: persons by these columns, or single records.
+    pub fn units(&self) -> BTreeSet<Option<&str>> {
+        let spent = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        spent.map(|run| run.grant.unit.as_deref()).collect()
+    }
+
+    /// Whom the totals are for, where it is not single records: `persons (by 'patient_id')`.
+    pub fn protects(&self) -> Option<String> {
+        let units = self.units();
+        let only = units.first().copied().flatten().filter(|_| units.len() == 1);
+        only.map(|unit| protected_words(Some(unit)))
+    }
+
     /// Everything charged so far.
     pub fn composition(&self) -> Result<Composition> {
         Composition::of(&self.charged_events())
@@ -180,6 +196,13 @@ impl Account {
     /// What must be said beside every total: a sum of ε alone would look as if the rest had
     /// been free.
     pub fn beside_the_total(&self) -> Option<String> {
+        if self.units().len() > 1 {
+            return Some(
+                "some of its runs protect persons and some single records, and turned out to have \
+                 the same records: the total holds for single records alone"
+                    .to_owned(),
+            );
+        }
         let last = self.unprotected.last()?;
         let choices = match self.unprotected.len() {
             1 => "one choice".to_owned(),

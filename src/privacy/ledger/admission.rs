@@ -54,9 +54,37 @@ impl Account {
         .cure(cure))
     }
 
+    /// Guarantees for persons and for single records do not add up: how many records of a person
+    /// earlier runs have used is known to nobody.
+    pub fn check_unit(&self, unit: Option<&str>) -> Result<()> {
+        let words = |unit: Option<&str>| {
+            unit.map_or("single records".to_owned(), |unit| format!("persons, by '{unit}'"))
+        };
+        let known = self.units();
+        let Some(other) = known.into_iter().find(|known| *known != unit) else { return Ok(()) };
+        let cure = match (other, unit) {
+            (Some(other), _) => {
+                format!("protect the same: `unit: \"{other}\"` on the private dataset")
+            }
+            (None, _) => "protect persons from the first run on: earlier runs cannot be turned \
+                          into guarantees for persons. Leave `unit` out to go on with single \
+                          records, and then say so wherever the model goes"
+                .to_owned(),
+        };
+        Err(Error::refused(format!(
+            "this run protects {}, and what account {} has spent protects {}: the two do not add \
+             up",
+            words(unit),
+            self.id.0,
+            words(other)
+        ))
+        .cure(cure))
+    }
+
     /// Would all of these runs together? None of them is chosen by what another puts out, but
     /// they add up as if they were: this is how they will count.
     pub fn admit_all(&self, grants: &[Grant]) -> Result<()> {
+        grants.iter().try_for_each(|grant| self.check_unit(grant.unit.as_deref()))?;
         if let [only] = grants {
             return self.admit(&only.events, only.target);
         }
@@ -249,6 +277,25 @@ mod tests {
         put(&mut book, damage(2)).unwrap();
         let error = book.accounts[0].admit(&[event(0.01, 1)], target).unwrap_err();
         assert_eq!(error.action(), Some(&Action::Accept { account: "a".to_owned() }));
+    }
+
+    #[test]
+    fn guarantees_for_persons_and_for_records_do_not_add_up() {
+        let mut book = one_account(1.0, 1e-5);
+        book.accounts[0].check_unit(Some("patient")).unwrap();
+        put(&mut book, grant("r1", "a", vec![event(0.05, 1)])).unwrap();
+        book.accounts[0].check_unit(None).unwrap();
+        let error = book.accounts[0].check_unit(Some("patient")).unwrap_err();
+        assert!(error.to_string().contains("protects persons, by 'patient'"), "{error}");
+        book.accounts[0].runs[0].grant.unit = Some("patient".to_owned());
+        book.accounts[0].check_unit(Some("patient")).unwrap();
+        for other in [None, Some("ward")] {
+            let error = book.accounts[0].check_unit(other).unwrap_err();
+            assert!(error.cure_text().unwrap().contains("`unit: \"patient\"`"), "{error}");
+        }
+        // What has drawn nothing binds nobody.
+        book.accounts[0].runs[0].charged = vec![0];
+        book.accounts[0].check_unit(None).unwrap();
     }
 
     #[test]

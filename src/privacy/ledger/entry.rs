@@ -135,6 +135,10 @@ pub struct Grant {
     /// Where the noise comes from.
     #[serde(default, skip_serializing_if = "NoiseSource::is_secret")]
     pub noise: NoiseSource,
+    /// The columns that say whose record a row is, where persons are protected; single records
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 impl Grant {

@@ -198,7 +198,7 @@ impl Ledger {
         let run = grant.run.clone();
         let book = self.reading.book();
         let account = book.known(&grant.account)?;
-        account.admit(&grant.events, grant.target)?;
+        account.admit_all(std::slice::from_ref(&grant))?;
         grant.account = account.id.clone();
         let entry = Entry::Grant(grant);
         book.check(&entry)?;

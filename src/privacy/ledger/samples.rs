@@ -34,6 +34,7 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         events,
         allow_large_delta: false,
         noise: NoiseSource::Secret,
+        unit: None,
     })
 }
 

@@ -51,6 +51,8 @@ struct Certified {
     allow_large_delta: bool,
     #[serde(default)]
     noise: NoiseSource,
+    #[serde(default)]
+    person: Option<String>,
 }
 
 /// The line that a certificate was written under; older ones do not name it.
@@ -161,6 +163,7 @@ impl Trace {
                 events: it.mechanisms,
                 allow_large_delta: it.allow_large_delta,
                 noise: NoiseSource::of_seed(it.noise.seed().or_else(|| stated_seed(&it.statement))),
+                unit: it.person,
             };
             Proof { grant, dataset: begun.map(|begun| begun.private) }
         });

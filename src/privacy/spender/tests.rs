@@ -266,6 +266,7 @@ fn granted_to_draw(directory: &Path, calibrated: Calibrated) -> (Ledger, RunId, 
         events: calibrated.events.clone(),
         allow_large_delta: false,
         noise: NoiseSource::Seeded(1),
+        unit: None,
     };
     ledger.grant(grant).unwrap();
     (ledger, run, calibrated)

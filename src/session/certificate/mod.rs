@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::lineage::{self, Ancestor, Lineage};
 use crate::adapt;
+use crate::data::persons::protected_words;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::privacy::accountant::round_up;
@@ -36,8 +37,10 @@ pub struct Facts {
     pub account: AccountId,
     pub method: String,
     pub outcome: Outcome,
-    /// Private training records.
+    /// Private training records, or persons.
     pub records: usize,
+    /// The columns that say whose record a row is, where persons are protected.
+    pub unit: Option<String>,
     pub target: Target,
     /// Of what this run drew.
     pub guarantee: Guarantee,
@@ -169,9 +172,12 @@ pub struct Certificate {
     pub method: String,
     pub outcome: Outcome,
     pub records: usize,
-    /// What is protected: one record.
+    /// What is protected: one record, or one person.
     #[serde(default = "unit")]
     pub unit: Cow<'static, str>,
+    /// The columns that say whose record a row is, where persons are protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// What was asked for.
     pub target: Target,
     /// What the noise guarantees on which the outputs depend: that of this run, and that of
@@ -269,8 +275,8 @@ impl Certificate {
         let Scope { guarantee, runs, also } = Scope::of(&facts)?;
         let insecure = facts.noise.seed();
         let statement = match insecure {
-            Some(seed) => void(seed, facts.records),
-            None => statement(&guarantee, facts.records, &runs),
+            Some(seed) => void(seed, &facts),
+            None => statement(&guarantee, &facts, &runs),
         };
         let not_covered = not_covered(&facts, &guarantee);
         let assumption = assumption(&facts)?;
@@ -280,7 +286,7 @@ impl Certificate {
         };
         let reading = match insecure {
             Some(_) => NOTHING_HOLDS.to_owned(),
-            None => reading(&guarantee),
+            None => reading(&guarantee, &facts),
         };
         Ok(Self {
             format: FORMAT,
@@ -303,7 +309,8 @@ impl Certificate {
             rehearsed: facts.rehearsed,
             score: facts.told,
             chosen: facts.chosen.map(|it| it.chosen),
-            unit: unit(),
+            unit: if facts.unit.is_some() { "person".into() } else { unit() },
+            person: facts.unit,
             of_this_run: (insecure.is_none() && guarantee != facts.guarantee)
                 .then_some(facts.guarantee),
             guarantee: insecure.is_none().then_some(guarantee),
@@ -357,6 +364,14 @@ impl Scope {
         let drawn = |runs: &[&Ancestor]| -> Vec<Vec<Event>> {
             runs.iter().map(|run| run.mechanisms.clone()).collect()
         };
+        if let Some(run) = own.iter().find(|run| run.person != facts.unit) {
+            return Err(Error::refused(format!(
+                "the starting model's run {} does not protect the same as this one: one protects \
+                 persons, the other single records",
+                run.run.0
+            ))
+            .cure("start from a model that was trained with the same `unit`"));
+        }
         let delta = facts.guarantee.delta.max(facts.target.delta);
         let guarantee = if own.is_empty() {
             facts.guarantee.clone()
@@ -394,10 +409,12 @@ fn foreign(
     let everything = everything.chain(own.iter().map(Vec::as_slice));
     let both = lineage::together(everything.chain([facts.mechanisms.as_slice()]), delta)?;
     let names: Vec<&str> = runs.iter().map(|it| it.run.0.as_str()).collect();
-    let records = runs.iter().map(|it| it.records).max().unwrap_or(0);
+    let largest = runs.iter().max_by_key(|it| it.records);
+    let records = largest.map_or(0, |it| it.records);
+    let kind = protected_words(largest.and_then(|it| it.person.as_deref()));
     Ok(format!(
-        "Training started from a model that had learned from other private data: {records} records \
-         of account {}, in {}. Those records are protected by (ε, δ)-differential privacy with \
+        "Training started from a model that had learned from other private data: {records} {kind} \
+         of account {}, in {}. Those {kind} are protected by (ε, δ)-differential privacy with \
          ε = {} and δ = {:e} ({}). Whoever has a record in both datasets, or if both are the same \
          people's data, must add the two up: ε = {} and δ = {:e} ({}).",
         account.0,
@@ -424,8 +441,9 @@ fn taken_as_public(facts: &Facts) -> Vec<String> {
     let mut list = vec![
         public.records.map_or_else(
             || {
+                let what = protected_words(facts.unit.as_deref());
                 format!(
-                    "that there are private records, how many of them train and how many are held \
+                    "that there are private {what}, how many of them train and how many are held \
                      out{part}"
                 )
             },
@@ -468,36 +486,60 @@ fn number_is_hidden(records: usize, adjacency: Adjacency) -> String {
 const NOTHING_HOLDS: &str = "No bound holds for any test of who was among the records.";
 
 /// Whoever knows the seed can take the noise away again.
-fn void(seed: u64, records: usize) -> String {
+fn void(seed: u64, facts: &Facts) -> String {
+    let whose = facts.whose();
     format!(
         "NO GUARANTEE. The noise of this run came from the seed {seed}, which was given on the \
          command line to find faults (--insecure-noise-seed): whoever knows or guesses it can \
-         take the noise away. The outputs are as good as exact numbers about {records} private \
-         training records. Do not pass them on. The ledger charges the run all the same."
+         take the noise away. The outputs are as good as exact numbers about {whose}. Do not pass them on. The ledger charges the run all the same."
     )
 }
 
-fn statement(guarantee: &Guarantee, records: usize, earlier: &[RunId]) -> String {
-    let exchange = match guarantee.adjacency {
-        Adjacency::ReplaceOne => "one of them had been any other record instead",
-        Adjacency::ZeroOut => "one of them had been left blank instead",
+impl Facts {
+    /// What trained.
+    fn whose(&self) -> String {
+        let count = self.records;
+        match &self.unit {
+            None => format!("{count} private training records"),
+            Some(_) => {
+                let persons = protected_words(self.unit.as_deref());
+                format!("all private training records of {count} {persons}")
+            }
+        }
+    }
+}
+
+fn statement(guarantee: &Guarantee, facts: &Facts, earlier: &[RunId]) -> String {
+    let whose = facts.whose();
+    let (exchange, one) = match (guarantee.adjacency, &facts.unit) {
+        (Adjacency::ReplaceOne, None) => {
+            ("one of them had been any other record instead", "record is")
+        }
+        (Adjacency::ZeroOut, None) => ("one of them had been left blank instead", "record is"),
+        (Adjacency::ReplaceOne, Some(_)) => (
+            "all records of one person had been those of any other person instead",
+            "person's records are",
+        ),
+        (Adjacency::ZeroOut, Some(_)) => {
+            ("all records of one person had been left blank instead", "person's records are")
+        }
     };
     if guarantee.epsilon == 0.0 {
         return format!(
-            "This run drew nothing from its {records} private training records: its outputs \
-             would have been the same if {exchange}."
+            "This run drew nothing from {whose}: its outputs would have been the same if \
+             {exchange}."
         );
     }
     let Guarantee { epsilon, delta, .. } = guarantee;
     let (who, outputs) = if earlier.is_empty() {
-        (format!("This run used {records} private training records."), "its outputs".to_owned())
+        (format!("This run used {whose}."), "its outputs".to_owned())
     } else {
         let names: Vec<&str> = earlier.iter().map(|run| run.0.as_str()).collect();
         let names = names.join(" and ");
         (
             format!(
-                "This run used {records} private training records, and its model started from \
-                 that of {names}, which used the same private data."
+                "This run used {whose}, and its model started from that of {names}, which used the \
+                 same private data."
             ),
             format!("its outputs together with those of {names}"),
         )
@@ -507,7 +549,7 @@ fn statement(guarantee: &Guarantee, records: usize, earlier: &[RunId]) -> String
          been different ({}), the probability of any set of {outputs} would have been at most \
          e^{} = {} times as large, plus {delta:e}; and the same holds the other way round. This \
          is (ε, δ)-differential privacy with ε = {} and δ = {delta:e}. It holds whatever that \
-         record is and whatever else anybody knows.",
+         {one} and whatever else anybody knows.",
         guarantee.adjacency.words(),
         round_up(*epsilon, 4),
         factor(*epsilon),
@@ -522,12 +564,19 @@ fn factor(epsilon: f64) -> String {
     if factor < 1e4 { round_up(factor, 3) } else { "more than 10000".to_owned() }
 }
 
-fn reading(guarantee: &Guarantee) -> String {
+fn reading(guarantee: &Guarantee, facts: &Facts) -> String {
     let power = round_up(100.0 * power(guarantee.epsilon, guarantee.delta), 1);
+    let (others, one, it) = match facts.unit {
+        None => ("all other records", "a certain record was among the data", "the record"),
+        Some(_) => {
+            ("the records of everybody else", "a certain person was among them", "the person")
+        }
+    };
+    let its = if facts.unit.is_some() { "they were" } else { "it is" };
     format!(
-        "Somebody who knows all other records and sees the outputs tests whether a certain \
-         record was among the data. A test that raises a false alarm in 5 of 100 cases finds the \
-         record, where it is there, in at most {power} of 100 cases."
+        "Somebody who knows {others} and sees the outputs tests whether {one}. A test that raises \
+         a false alarm in 5 of 100 cases finds {it}, where {its} there, in at most {power} of 100 \
+         cases."
     )
 }
 
@@ -541,9 +590,15 @@ fn power(epsilon: f64, delta: f64) -> f64 {
 
 fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
     let mut list = vec![
-        "a person with several records: k records of one person are protected at k·ε only, \
-         with a larger δ"
-            .to_owned(),
+        match &facts.unit {
+            None => "a person with several records: k records of one person are protected at k·ε \
+                     only, with a larger δ"
+                .to_owned(),
+            Some(unit) => format!(
+                "a person who appears under several values of '{unit}': under k values they are \
+                 protected at k·ε only, with a larger δ"
+            ),
+        },
         "what other runs and releases on the same data add: they compose, and the ledger of the \
          workspace has the sum"
             .to_owned(),
@@ -579,7 +634,7 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
     let limit = 1.0 / facts.records.max(1) as f64;
     if guarantee.delta >= limit {
         list.push(format!(
-            "every single record: δ = {:e} is not below 1/n = {limit:.1e}, so publishing a few \
+            "everybody for certain: δ = {:e} is not below 1/n = {limit:.1e}, so publishing a few \
              records outright would satisfy the statement too; it was allowed by name \
              (allow_large_delta)",
             guarantee.delta
@@ -640,6 +695,7 @@ mod tests {
             peeked: false,
             allow_large_delta: false,
             noise: NoiseSource::Secret,
+            unit: None,
             lineage: None,
             taken_as_public: TakenAsPublic::default(),
             standing: Standing::default(),
@@ -680,6 +736,31 @@ mod tests {
         assert!(certified(blank).statement.contains("left blank"));
         assert!(certified(facts(40.0, 1e-6)).statement.contains("more than 10000"));
         assert!(certified(facts(0.0, 0.0)).statement.contains("drew nothing"));
+    }
+
+    #[test]
+    fn a_certificate_for_persons_speaks_of_persons() {
+        let of = |adjacency| Facts {
+            unit: Some("patient".to_owned()),
+            guarantee: Guarantee { adjacency, ..facts(1.0, 1e-6).guarantee },
+            ..facts(1.0, 1e-6)
+        };
+        let certificate = certified(of(Adjacency::ReplaceOne));
+        assert_eq!(
+            (&*certificate.unit, certificate.person.as_deref()),
+            ("person", Some("patient"))
+        );
+        for part in ["1000 persons (by 'patient')", "all records of one person", "person's records"]
+        {
+            assert!(certificate.statement.contains(part), "{part}: {}", certificate.statement);
+        }
+        assert!(certificate.reading.contains("a certain person"), "{}", certificate.reading);
+        assert!(!certificate.not_covered.iter().any(|it| it.contains("several records")));
+        assert!(certificate.not_covered[0].contains("several values of 'patient'"));
+        assert_eq!(certificate.registry["privacy_loss"]["privacy_unit"], "person");
+        assert!(certified(of(Adjacency::ZeroOut)).statement.contains("left blank"));
+        let plain = certified(facts(1.0, 1e-6));
+        assert_eq!((&*plain.unit, plain.person), ("record", None));
     }
 
     #[test]

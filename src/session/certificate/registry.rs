@@ -8,9 +8,23 @@ use super::Facts;
 use crate::privacy::{Adjacency, Guarantee};
 
 pub(super) fn entry(facts: &Facts, guarantee: &Guarantee) -> Value {
-    let (bound, metric) = match guarantee.adjacency {
-        Adjacency::ReplaceOne => ("bounded", "one record replaced by any other"),
-        Adjacency::ZeroOut => ("bounded", "one record replaced by a blank one"),
+    let metric = match (guarantee.adjacency, &facts.unit) {
+        (Adjacency::ReplaceOne, None) => "one record replaced by any other",
+        (Adjacency::ZeroOut, None) => "one record replaced by a blank one",
+        (Adjacency::ReplaceOne, Some(_)) => "all records of one person replaced by any others",
+        (Adjacency::ZeroOut, Some(_)) => "all records of one person replaced by blank ones",
+    };
+    let (unit, described, unprotected) = match &facts.unit {
+        None => (
+            "record",
+            "one row of the private dataset".to_owned(),
+            "number of records, columns, classes, declared bounds",
+        ),
+        Some(unit) => (
+            "person",
+            format!("all rows of the private dataset with the same '{unit}'"),
+            "number of persons, columns, classes, declared bounds",
+        ),
     };
     json!({
         "deployment": {
@@ -20,12 +34,12 @@ pub(super) fn entry(facts: &Facts, guarantee: &Guarantee) -> Value {
         "dp_flavor": {
             "name": if guarantee.delta == 0.0 { "pure DP" } else { "approximate DP" },
             "input_metric": metric,
-            "bound_on_dataset_size": bound,
-            "unprotected_quantities": "number of records, columns, classes, declared bounds",
+            "bound_on_dataset_size": "bounded",
+            "unprotected_quantities": unprotected,
         },
         "privacy_loss": {
-            "privacy_unit": "record",
-            "privacy_unit_description": "one row of the private dataset",
+            "privacy_unit": unit,
+            "privacy_unit_description": described,
             "privacy_parameters": {"epsilon": guarantee.epsilon, "delta": guarantee.delta},
         },
         "model": {

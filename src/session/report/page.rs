@@ -165,7 +165,11 @@ fn tiles(report: &Report, only: &Reported) -> String {
             tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
             tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
         }
-        tile(grouped(certificate.records), "private training records", "");
+        let what = match certificate.person {
+            None => "private training records",
+            Some(_) => "private persons in training",
+        };
+        tile(grouped(certificate.records), what, "");
     }
     if let Some(error) = error(only, Series::PublicError, report) {
         tile(error, "error on public records held out", "");
@@ -461,12 +465,19 @@ fn datasets(report: &Report) -> String {
 }
 
 fn description(dataset: &DatasetDefinition) -> Vec<String> {
+    let drawn = if dataset.unit.is_some() { "persons at random" } else { "at random" };
     let rows = match (&dataset.filter, &dataset.sample) {
         (None, None) if dataset.records.is_some() => "their number is hidden".to_owned(),
         (None, None) => "all".to_owned(),
         (Some(filter), None) => filter.clone(),
-        (None, Some(sample)) => format!("{} at random", sample.rows),
-        (Some(filter), Some(sample)) => format!("{} at random of {filter}", sample.rows),
+        (None, Some(sample)) => format!("{} {drawn}", sample.rows),
+        (Some(filter), Some(sample)) => format!("{} {drawn} of {filter}", sample.rows),
+    };
+    let rows = match &dataset.unit {
+        Some(unit) => {
+            format!("{rows}; up to {} of each '{}'", dataset.most_records(), unit.words())
+        }
+        None => rows,
     };
     let features = match &dataset.columns {
         Columns::All => "every other column".to_owned(),

@@ -63,6 +63,7 @@ fn run(place: &Path, number: u32, epsilon: f64) -> PathBuf {
         peeked: number == 1,
         allow_large_delta: false,
         noise: NoiseSource::Secret,
+        unit: None,
         lineage: None,
         taken_as_public: TakenAsPublic::default(),
         standing: Standing::default(),

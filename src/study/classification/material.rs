@@ -222,6 +222,7 @@ fn labelled(name: &str, features: Matrix, labels: &Table, norm: f64) -> Result<D
         classes: Some(Classes { of, names }),
         bounds: Bounds { feature_norm: norm, label: 1.0 },
         clipped: 0,
+        persons: None,
     })
 }
 

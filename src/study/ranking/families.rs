@@ -196,6 +196,7 @@ fn dataset(name: &str, kind: &str, features: Matrix, of: Vec<u32>) -> Dataset {
         target: None,
         bounds: Bounds { feature_norm: (PIXELS as f64).sqrt(), label: 1.0 },
         clipped: 0,
+        persons: None,
     }
 }
 

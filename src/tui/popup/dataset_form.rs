@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::data::selection::is_pattern;
-use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task};
+use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit};
 use crate::error::{Error, Result};
 use crate::tui::canvas::{Canvas, bold};
 use crate::tui::notice::one_line;
@@ -34,6 +34,8 @@ const FILTER: usize = 3;
 const SAMPLE: usize = 4;
 const COLUMNS: usize = 5;
 const CATEGORIES: usize = 6;
+const UNIT: usize = 7;
+const MOST_RECORDS: usize = 8;
 
 const fn line(label: &'static str, kind: Kind, help: &'static str) -> FormLine {
     FormLine { label, help, kind }
@@ -55,20 +57,31 @@ pub struct DatasetForm {
     role: Role,
     task: Task,
     missing: Missing,
-    texts: [TextField; 7],
+    texts: [TextField; 9],
     /// Which line.
     pub focus: usize,
     pub problem: Option<String>,
 }
 
 impl DatasetForm {
-    pub const LINES: [FormLine; 10] = [
+    pub const LINES: [FormLine; 12] = [
         line(
             "role",
             Kind::Role,
             "Space changes it. private: protected by a budget; public: free to use",
         ),
         line("name", Kind::Text(NAME), "how the session calls it"),
+        line(
+            "person column",
+            Kind::Text(UNIT),
+            "whose record a row is: patient_id, or ward + bed. All rows of one person are then \
+             protected together. Empty: every row is protected on its own",
+        ),
+        line(
+            "rows of a person",
+            Kind::Text(MOST_RECORDS),
+            "so many are used at most, taken by chance. Empty: 32",
+        ),
         line("label column", Kind::Text(LABEL), "the column to predict; empty: unlabelled"),
         line("task", Kind::Task, "Space changes it. What the label is: a number or a class"),
         line(
@@ -121,6 +134,8 @@ impl DatasetForm {
             sample.unwrap_or_default(),
             columns,
             categories.collect::<Vec<_>>().join(", "),
+            definition.unit.as_ref().map(Unit::words).unwrap_or_default(),
+            definition.most_records.map(|most| most.to_string()).unwrap_or_default(),
         ];
         Self {
             replaces: (!is_new).then(|| definition.name.clone()),
@@ -245,7 +260,15 @@ impl DatasetForm {
             return Err(Error::usage("a regression has no classes")
                 .cure("make the task a classification, or leave the classes empty"));
         }
-        Ok(DatasetDefinition {
+        let unit = text(UNIT).and_then(|text| Unit::parse(&text));
+        unit.iter().flat_map(Unit::columns).try_for_each(|name| self.check_column(name))?;
+        let most_records = text(MOST_RECORDS).map(|text| {
+            text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                Error::usage(format!("'{text}' is no number of rows"))
+                    .cure("write how many rows of one person are used at most, such as 32")
+            })
+        });
+        let definition = DatasetDefinition {
             name,
             role: self.role,
             label,
@@ -257,8 +280,12 @@ impl DatasetForm {
             columns,
             categories,
             fingerprint: None,
+            unit,
+            most_records: most_records.transpose()?,
             ..self.original.clone()
-        })
+        };
+        definition.check()?;
+        Ok(definition)
     }
 
     pub fn draw(&self, canvas: &mut Canvas, body: Rect) {
@@ -278,7 +305,7 @@ impl DatasetForm {
                 break;
             }
             let [name, value] =
-                row.layout(&Layout::horizontal([Constraint::Length(16), Constraint::Fill(1)]));
+                row.layout(&Layout::horizontal([Constraint::Length(18), Constraint::Fill(1)]));
             let focused = self.focus == index;
             let style = if focused { bold(theme.text) } else { theme.muted };
             canvas.render(Line::styled(line.label, style), name);
@@ -362,6 +389,8 @@ mod tests {
             sample: Some(Sample { rows: 500, seed: 7 }),
             missing: Missing::PublicMean,
             columns: Columns::Except(vec!["day".to_owned()]),
+            unit: Some(Unit::Columns(vec!["day".to_owned(), "hr".to_owned()])),
+            most_records: Some(5),
             ..winter()
         });
         for dataset in all {
@@ -373,7 +402,7 @@ mod tests {
     #[test]
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0]) {
+        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0]) {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
             }
@@ -381,7 +410,7 @@ mod tests {
             press(&mut form, KeyCode::Down);
         }
         assert_eq!((form.focus, form.definition().unwrap()), (0, winter()));
-        form.focus = 6;
+        form.focus = 8;
         form.paste("20 1");
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));
         press(&mut form, KeyCode::Char('x'));

@@ -15,6 +15,10 @@
 //! computed in floating point under either neighbour, which is counted. A gradient itself is
 //! computed in blocks whose kernels round it the same whatever else is in the batch.
 //!
+//! *Persons.* Where persons are protected, a sample takes each person with probability q, with all
+//! of its records. What a person adds is the mean of its records' gradients, clipped once. So a
+//! person moves the sum by no more than a record does otherwise.
+//!
 //! | module | holds |
 //! |---|---|
 //! | this | records, clipped sums, their sensitivity |
@@ -30,7 +34,7 @@ pub mod training;
 
 use std::sync::Arc;
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Persons};
 use crate::error::{Error, Result};
 use crate::model::layer::Layer;
 use crate::model::{Classifier, Gradients, Labels};
@@ -54,6 +58,8 @@ const BLANK: u32 = u32::MAX;
 pub struct Examples {
     features: Features,
     classes: Vec<u32>,
+    /// To whom they belong, where persons are protected.
+    persons: Option<Arc<Persons>>,
 }
 
 #[derive(Debug, Clone)]
@@ -97,12 +103,34 @@ impl Examples {
 
     /// Examples whose classes, if they have any, do not count.
     pub fn unlabelled(data: Arc<Dataset>) -> Self {
-        Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new() }
+        let persons = data.persons.clone();
+        Self { features: Features::Prepared { data, scale: 1.0 }, classes: Vec::new(), persons }
     }
 
     /// Examples that are nobody else's.
     pub fn own(features: Matrix, classes: Vec<u32>) -> Self {
-        Self { features: Features::Own(features), classes }
+        Self { features: Features::Own(features), classes, persons: None }
+    }
+
+    /// The same records as other features.
+    pub fn with_features(&self, features: Matrix) -> Self {
+        let (classes, persons) = (self.classes.clone(), self.persons.clone());
+        Self { features: Features::Own(features), classes, persons }
+    }
+
+    /// How many are protected: persons, or else records.
+    pub fn protected(&self) -> usize {
+        self.persons.as_ref().map_or(self.len(), |persons| persons.count())
+    }
+
+    /// The records of each of these persons that are not blank; of a record itself.
+    fn of(&self, members: &[usize]) -> Vec<Vec<usize>> {
+        let own = |member: usize| match &self.persons {
+            Some(persons) => persons.of(member),
+            None => member..member + 1,
+        };
+        let kept = |member: &usize| own(*member).filter(|at| self.classes[*at] != BLANK).collect();
+        members.iter().map(kept).filter(|own: &Vec<usize>| !own.is_empty()).collect()
     }
 
     pub fn len(&self) -> usize {
@@ -246,7 +274,8 @@ impl Objective {
         }
     }
 
-    /// `sum` over the chunks of a sample, each with its gradients. Blank records have none; those
+    /// `sum` over the chunks of a sample, each with its gradients, or the mean ones of its persons.
+    /// Blank records have none; those
     /// of the blank examples that fill a chunk up are behind the `count` of the sample.
     pub fn over_sample(
         self,
@@ -255,12 +284,18 @@ impl Objective {
         members: &[usize],
         mut sum: impl FnMut(&Gradients, usize),
     ) -> Result<()> {
-        let members: Vec<usize> =
-            members.iter().copied().filter(|at| records.classes[*at] != BLANK).collect();
+        let members = records.of(members);
         let numbers = model.architecture().layers().iter().map(Layer::gradient_numbers);
-        let chunk = CHUNK_NUMBERS / numbers.sum::<usize>().max(1);
+        let formed = if records.persons.is_some() { self.parameters(model) } else { 0 };
+        let chunk = CHUNK_NUMBERS / (formed + numbers.sum::<usize>()).max(1);
         for chunk in members.chunks(chunk.clamp(EIGHT, CHUNK) / EIGHT * EIGHT) {
-            sum(&self.gradients_of(model, records.batch(chunk))?, chunk.len());
+            let gradients = self.gradients_of(model, records.batch(&chunk.concat()))?;
+            if records.persons.is_some() {
+                let counts: Vec<usize> = chunk.iter().map(Vec::len).collect();
+                sum(&gradients.means(&counts), chunk.len());
+            } else {
+                sum(&gradients, chunk.len());
+            }
         }
         Ok(())
     }

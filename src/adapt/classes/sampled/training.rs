@@ -69,7 +69,7 @@ impl GradientSource for Clipped {
         let noisy = private.release_sampled_sum(
             spender,
             release,
-            Examples::len,
+            Examples::protected,
             |records, sample, sum| {
                 objective.add_clipped(model, records, sample.members(), clip, sum);
             },
@@ -257,7 +257,7 @@ pub fn seen(design: &Design, records: Examples) -> Result<Examples> {
     match &design.frozen {
         None => Ok(records),
         Some(frozen) if frozen.architecture().inputs() == records.dimension() => {
-            Ok(Examples::own(frozen.scores(&records.features()), records.classes().to_vec()))
+            Ok(records.with_features(frozen.scores(&records.features())))
         }
         Some(frozen) => Err(Error::failed(format!(
             "records of {} features do not fit layers for {}",

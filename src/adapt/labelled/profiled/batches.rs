@@ -64,7 +64,8 @@ impl Batches {
                 (announced, Gradient::All(release))
             }
             Self::Poisson(batch) => {
-                let sensitivity = profile.influence(batch) * (1.0 + rounding(records, numbers));
+                let summed = records * shape.most_records;
+                let sensitivity = profile.influence(batch) * (1.0 + rounding(summed, numbers));
                 let rate = batch as f64 / records as f64;
                 let release = Release::new(GRADIENT, SampledSum { sensitivity, numbers, rate });
                 let what = what(format!(" over a Poisson sample of about {batch} records"));
@@ -143,6 +144,7 @@ mod tests {
         penalty: 0.0,
         clip: 0.3,
         pooled: false,
+        gain: None,
     };
 
     fn sensitivity(plan: &Plan) -> f64 {

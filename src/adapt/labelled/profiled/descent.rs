@@ -151,7 +151,7 @@ impl Run for Adaptation {
             let private = profile.private(records, count);
             let here = private.pass(&at);
             let exact = Exact {
-                gap: (&seen + &here.gradient).norm(),
+                gap: (&seen + &here.gradient / profile.factor()).norm(),
                 value: here.value,
                 loss: here.mean_loss,
                 weight: here.weight,
@@ -172,17 +172,17 @@ impl Run for Adaptation {
                 let noisy = private.release_sampled_sum(
                     spender,
                     release,
-                    Records::len,
+                    Records::protected,
                     |records, sample, sum| {
                         let members = records.chosen(sample.members());
                         let pass = profile.private(&members, batch).pass(&at);
-                        sum.add_fused(pass.gradient.as_slice(), members.len());
+                        sum.add_fused(pass.gradient.as_slice(), sample.members().len());
                     },
                 )?;
                 (noisy, private.curator(watch, |records| pass(records).1))
             }
         };
-        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy));
+        let total = noisy.map(|noisy| &seen + Vector::from_vec(noisy) / profile.factor());
 
         let told = |series, value| Measure::released(series, total.and(value));
         let mut measures = vec![

@@ -13,6 +13,13 @@
 //! loss C = 2√κ₁·r clips nothing within the bounds, since
 //! φ′(a)·2|res|·‖x‖ = 2·min(|res|, √κ₁)·‖x‖; for logistic loss C is a choice.
 //!
+//! *Persons.* Where persons are protected, n counts them, and a record's weight cᵢ is its person's
+//! divided by the number of the person's records. A person's part of the gradient is then a mean
+//! of vectors no longer than c·C. Where public records name persons, they tell how long such a
+//! mean usually is: much shorter, where slopes of one person's records cancel. Then no record is
+//! clipped; the mean is made longer by a public factor, clipped to c·C, and what was released is
+//! made shorter by the same factor.
+//!
 //! | module | holds |
 //! |---|---|
 //! | this | the objective of one side, its gradient, its weights |
@@ -22,15 +29,21 @@
 pub(super) mod batches;
 pub(super) mod descent;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::adapt::{ProblemShape, effective_sample_of};
-use crate::data::Dataset;
+use crate::data::{Dataset, Persons};
 use crate::model::logistic;
 use crate::numeric::fused::{self, Slopes};
 use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::{Vector, parallel};
+
+/// Slopes of persons are clipped at so many times their public root mean square, and not at less
+/// than a part of a record's.
+const PERSONS_ROOM: f64 = 0.8;
+const MOST_GAIN: f64 = 50.0;
 
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +85,9 @@ pub struct Profile {
     pub clip: f64,
     /// Public records keep their largest weight whatever their loss: α-pooling.
     pub pooled: bool,
+    /// By what the slope of a person is longer when it is clipped, where persons are clipped and
+    /// not their records.
+    pub gain: Option<f64>,
 }
 
 /// The records of one dataset with their labels and norms.
@@ -82,24 +98,30 @@ pub struct Records {
     labels: Vec<f64>,
     /// ‖xᵢ‖, so that clipping needs no pass of its own.
     norms: Vec<f64>,
+    /// The weight of each in its person's mean; 1 where records are protected.
+    shares: Vec<f64>,
 }
 
 impl Records {
     pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
-        Self { data, labels, norms }
+        let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
+        Self { data, labels, norms, shares }
     }
 
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    pub(in crate::adapt) fn len(&self) -> usize {
-        self.labels.len()
+    /// How many are protected: persons, or else records.
+    pub(in crate::adapt) fn protected(&self) -> usize {
+        self.data.protected()
     }
 
-    /// Those of a sample.
+    /// Those of a sample of records, or of persons.
     pub fn chosen(&self, members: &[usize]) -> Self {
+        let own = self.data.persons.as_ref().map(|persons| persons.chosen(members)).unzip();
+        let members = own.0.as_deref().unwrap_or(members);
         let data = Dataset {
             name: self.data.name.clone(),
             features: self.data.features.select_columns(members),
@@ -108,11 +130,13 @@ impl Records {
             classes: None,
             bounds: self.data.bounds,
             clipped: 0,
+            persons: own.1.map(Arc::new),
         };
         Self {
             data: Arc::new(data),
             labels: members.iter().map(|i| self.labels[*i]).collect(),
             norms: members.iter().map(|i| self.norms[*i]).collect(),
+            shares: members.iter().map(|i| self.shares[*i]).collect(),
         }
     }
 }
@@ -127,12 +151,46 @@ impl Profile {
     /// n floating-point vectors is not the true sum, under either neighbour.
     pub fn sensitivity(&self, shape: &ProblemShape) -> f64 {
         let n = shape.private_records;
-        let rounding = n as f64 * summation_error(n + shape.dimension + 16);
+        let summed = n * shape.most_records + shape.dimension + 16;
+        let rounding = n as f64 * summation_error(summed);
         2.0 * self.influence(n) * (1.0 + rounding)
+    }
+
+    /// By what released slopes are longer than they are.
+    pub fn factor(&self) -> f64 {
+        self.gain.unwrap_or(1.0)
+    }
+
+    /// The same profile for persons, if the public records at this point tell how long the mean
+    /// slopes of persons are.
+    pub fn for_persons(
+        self,
+        public: &Records,
+        persons: Option<&Persons>,
+        most: usize,
+        at: &Vector,
+    ) -> Self {
+        let Some(persons) = persons.filter(|_| most > 1) else { return self };
+        let square = |own: Range<usize>| {
+            let own: Vec<usize> = own.take(most).collect();
+            let mut sum = Vector::zeros(at.len());
+            for record in &own {
+                let (x, y) = (public.data.features.column(*record), public.labels[*record]);
+                let score = x.dot(at);
+                let kept = profiled(self.loss.value(score, y), self.kappa).1;
+                sum.axpy(kept * self.loss.slope(score, y) / own.len() as f64, &x, 1.0);
+            }
+            sum.norm_squared()
+        };
+        let squares: f64 = persons.iter().filter(|own| !own.is_empty()).map(square).sum();
+        let length = PERSONS_ROOM * (squares / persons.count() as f64).sqrt();
+        let gain = (self.clip / length).min(MOST_GAIN);
+        if gain > 1.0 { Self { gain: Some(gain), ..self } } else { self }
     }
 
     pub fn public<'a>(&self, records: &'a Records) -> Part<'a> {
         Part {
+            gain: None,
             records,
             loss: self.loss,
             weight: self.alpha / records.labels.len() as f64,
@@ -151,6 +209,7 @@ impl Profile {
             penalty: 0.0,
             kappa: self.kappa,
             influence: self.influence(count),
+            gain: self.gain.filter(|_| records.data.persons.is_some()),
         }
     }
 }
@@ -174,8 +233,10 @@ pub struct Part<'a> {
     pub weight: f64,
     penalty: f64,
     kappa: f64,
-    /// No record moves the gradient by more.
+    /// No record, or no person, moves the gradient by more.
     pub influence: f64,
+    /// Persons are clipped, at slopes that are so much longer.
+    gain: Option<f64>,
 }
 
 /// What one pass over the records tells of the objective at a point.
@@ -212,14 +273,14 @@ impl Slopes for Sums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn slopes(&mut self, first: usize, scores: &mut [f64]) {
-        let Records { labels, norms, .. } = self.part.records;
-        let (labels, norms) = (&labels[first..], &norms[first..]);
-        let blocks = scores.chunks_mut(BLOCK).zip(labels.chunks(BLOCK)).zip(norms.chunks(BLOCK));
-        for ((scores, labels), norms) in blocks {
+        let Records { labels, norms, shares, .. } = self.part.records;
+        let (labels, norms, shares) = (&labels[first..], &norms[first..], &shares[first..]);
+        let facts = labels.chunks(BLOCK).zip(norms.chunks(BLOCK)).zip(shares.chunks(BLOCK));
+        for (scores, ((labels, norms), shares)) in scores.chunks_mut(BLOCK).zip(facts) {
             // Asked once per block, not once per record.
             match self.part.loss {
-                Loss::Squared => self.block(Loss::Squared, scores, labels, norms),
-                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms),
+                Loss::Squared => self.block(Loss::Squared, scores, labels, norms, shares),
+                Loss::Logistic => self.block(Loss::Logistic, scores, labels, norms, shares),
             }
         }
     }
@@ -228,17 +289,27 @@ impl Slopes for Sums<'_, '_> {
 impl Sums<'_, '_> {
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn block(&mut self, loss: Loss, scores: &mut [f64], labels: &[f64], norms: &[f64]) {
-        let Part { weight, penalty, kappa, influence, .. } = *self.part;
+    fn block(
+        &mut self,
+        loss: Loss,
+        scores: &mut [f64],
+        labels: &[f64],
+        norms: &[f64],
+        weights: &[f64],
+    ) {
+        let Part { weight, penalty, kappa, influence, gain, .. } = *self.part;
+        // Where persons are clipped, their records are not.
+        let (factor, influence) = gain.map_or((1.0, influence), |gain| (gain, f64::INFINITY));
         let [mut values, mut losses, mut shares, mut squares] = [[0.0; BLOCK]; 4];
         let told = losses.iter_mut().zip(&mut values).zip(shares.iter_mut().zip(&mut squares));
-        let records = scores.iter_mut().zip(labels).zip(norms);
-        for (((score, y), norm), ((suffered, value), (share, square))) in records.zip(told) {
-            *suffered = loss.value(*score, *y);
-            let (profiled, kept) = profiled(*suffered + penalty, kappa);
-            (*value, *share, *square) = (profiled, kept, kept * kept);
-            let slope = weight * kept * loss.slope(*score, *y);
-            let shrink = shrink_factor(slope.abs() * norm, influence);
+        let records = scores.iter_mut().zip(labels).zip(norms.iter().zip(weights));
+        for (((score, y), (norm, own)), ((suffered, value), (share, square))) in records.zip(told) {
+            let loss_of_it = loss.value(*score, *y);
+            let (profiled, kept) = profiled(loss_of_it + penalty, kappa);
+            (*suffered, *value) = (own * loss_of_it, own * profiled);
+            (*share, *square) = (own * kept, own * kept * kept);
+            let slope = factor * weight * kept * loss.slope(*score, *y);
+            let shrink = own * shrink_factor(slope.abs() * norm, influence);
             *score = if shrink > 0.0 { shrink * slope } else { 0.0 };
         }
         add(&mut self.profiled, &values);
@@ -265,14 +336,22 @@ impl Part<'_> {
         let sums =
             || Sums { part: self, profiled: zero, loss: zero, kept: zero, kept_squares: zero };
         let features = &self.records.data.features;
-        let (gradient, parts) = fused::with_slopes(features, w, parallel::threads(), sums);
+        let threads = parallel::threads();
+        let persons = self.records.data.persons.as_ref().filter(|_| self.gain.is_some());
+        let (gradient, parts) = match persons {
+            None => fused::with_slopes(features, w, threads, sums),
+            Some(persons) => {
+                let own: Vec<Range<usize>> = persons.iter().collect();
+                fused::by_group(features, w, threads, sums, (&own, self.influence))
+            }
+        };
         let total =
             |of: &dyn Fn(&Sums<'_, '_>) -> [f64; LANES]| parts.iter().flat_map(of).sum::<f64>();
         let kept = total(&|sums| sums.kept);
         Pass {
             gradient,
             value: self.weight * total(&|sums| sums.profiled),
-            mean_loss: total(&|sums| sums.loss) / self.records.len() as f64,
+            mean_loss: total(&|sums| sums.loss) / self.records.protected() as f64,
             weight: self.weight * kept,
             effective_sample: effective_sample_of(kept, total(&|sums| sums.kept_squares)),
         }

@@ -42,6 +42,8 @@ pub struct Ground {
     pub labels: Labels,
     /// Mean square of what the base leaves in regions that it was not taught by.
     pub rest: f64,
+    /// Which public records these are.
+    pub compared: Vec<u32>,
 }
 
 /// What a tier is shown as, and the part in the correction that is expected of it.
@@ -157,7 +159,7 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         correction: vec![0.0; first * outputs],
     };
     let seen = shape.see_blocks(&some, &unseen);
-    Ground { shape, tiers, seen, labels, rest }
+    Ground { shape, tiers, seen, labels, rest, compared }
 }
 
 impl Ground {

@@ -92,6 +92,10 @@ impl Method for PublicShape {
         self.0
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn takes_wide_features(&self) -> bool {
         true
     }
@@ -113,7 +117,12 @@ impl Method for PublicShape {
         };
         let count = features::count(&public.features, &public.feature_names, answer.outputs());
         let adjacency = settings.neighbours.adjacency();
-        let query = Question::new(answer, count, adjacency);
+        let of_persons = problem.shape.most_records > 1 && public.persons().is_some();
+        let query = if of_persons {
+            Question::sharp(answer, count)
+        } else {
+            Question::new(answer, count, adjacency)
+        };
         let rounds = settings.rounds;
         let (plan, release) = plan(&query, &problem.shape, rounds, adjacency);
         let start: Start = Box::new(move |private, noise| {
@@ -137,9 +146,9 @@ impl Neighbours {
     }
 }
 
-/// Of means over so many records.
-fn statistics(query: &Question, adjacency: Adjacency, records: usize) -> Release<Gaussian> {
-    let sensitivity = query.sensitivity(adjacency, records);
+/// Of means over the records or persons of this shape.
+fn statistics(query: &Question, adjacency: Adjacency, shape: &ProblemShape) -> Release<Gaussian> {
+    let sensitivity = query.sensitivity(adjacency, (shape.private_records, shape.most_records));
     Release::new(STATISTICS, Gaussian { sensitivity, numbers: query.numbers() })
 }
 
@@ -152,7 +161,7 @@ fn plan(
     // The noise is compared with slopes, which are no longer than 1: the second moment, most of
     // the numbers, is taken from public records where noise hides it.
     let slopes = query.numbers() as f64 / (query.features * query.answer.outputs()) as f64;
-    let release = statistics(query, adjacency, shape.private_records);
+    let release = statistics(query, adjacency, shape);
     let what = format!(
         "means of the model's errors times each of {} features, and of products of two features: \
          {} numbers in each of {rounds} rounds",

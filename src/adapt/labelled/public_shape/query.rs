@@ -20,13 +20,27 @@
 //! fraction is largest at A = (√5 − 1)/2, where it is 0.0902: so for κ² ≤ 22 s = 2, as if the
 //! matrix were not released. Attained by two records with the same unit vector and ρ = ±1.
 //!
+//! *Persons*: v of a person is the mean of its records' v. Each record's v lies in a set of which
+//! any two members are no further apart than s, and so do their means.
+//!
+//! *Sharp*: where public records name persons, they tell how long the mean of a person's ρx
+//! usually is: much shorter than 1, where errors of one person's records cancel. Then the mean is
+//! divided by that length and clipped to 1 by itself: v = (s, κM, λq) with ‖s‖ ≤ 1, M the mean of
+//! ω·xxᵀ, ‖M‖_F ≤ m (¼ of two classes, else 1), q in \[0, 1\]. ⟨M, M′⟩ ≥ 0, so ‖v − v′‖² ≤
+//! 4 + 2κ²m² + λ²; to a null person ‖v‖² ≤ 1 + κ²m² + λ². κ and λ are smaller than else: they cost
+//! more here, and it is the slope that has gained.
+//!
 //! *Zero-out*: the null record has x = 0 and ρ = 0, and ‖v‖² ≤ ρ² + κ²ω² + λ²ρ⁴: 1 + κ² + λ² of
 //! a regression; of two classes the larger of 1 and the local maximum of A² + κ²A²(1 − A)², at
 //! A = (3 − √(1 − 8/κ²))/4.
 
+use std::sync::Arc;
+
 use super::labels::Labels;
+use crate::data::Persons;
 use crate::model::shape::{Answer, Seen};
 use crate::numeric::Matrix;
+use crate::numeric::projection::shrink_factor;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{pack, packed_length, unpack, weighted_outer_sum};
 use crate::privacy::Adjacency;
@@ -41,6 +55,33 @@ pub struct Question {
     pub moment: f64,
     /// λ
     pub square: f64,
+    /// The slopes of persons are clipped by themselves.
+    pub sharp: bool,
+}
+
+/// The private records as the questions see them.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub seen: Seen,
+    pub labels: Labels,
+    /// To whom they belong, where persons are protected.
+    pub persons: Option<Arc<Persons>>,
+}
+
+impl Asked {
+    /// The weight of each record in the release: those of a person add up to one in so many
+    /// persons.
+    fn shares(&self) -> Vec<f64> {
+        let records = self.seen.features.ncols();
+        match &self.persons {
+            None => vec![1.0 / records as f64; records],
+            Some(persons) => {
+                let each = 1.0 / persons.count() as f64;
+                let shares = persons.shares(&self.seen.features);
+                shares.into_iter().map(|share| each * share).collect()
+            }
+        }
+    }
 }
 
 /// What one release says: means over the private records.
@@ -65,7 +106,17 @@ impl Question {
             (Answer::TwoClasses, _) => (4.0, 0.0),
             (Answer::Classes(_), _) => (std::f64::consts::FRAC_1_SQRT_2, 0.0),
         };
-        Self { answer, features, moment, square }
+        Self { answer, features, moment, square, sharp: false }
+    }
+
+    /// For persons whose slopes are clipped by themselves.
+    pub fn sharp(answer: Answer, features: usize) -> Self {
+        let (moment, square) = match answer {
+            Answer::Number => (0.7, 0.4),
+            Answer::TwoClasses => (2.5, 0.0),
+            Answer::Classes(_) => (0.5, 0.0),
+        };
+        Self { answer, features, moment, square, sharp: true }
     }
 
     /// Numbers of one release.
@@ -78,6 +129,15 @@ impl Question {
     /// How far one of `records` can move the release, in exact arithmetic and times their number.
     pub fn unit_sensitivity(&self, adjacency: Adjacency) -> f64 {
         let (kappa, lambda) = (self.moment.powi(2), self.square.powi(2));
+        if self.sharp {
+            let longest = if self.answer == Answer::TwoClasses { 0.25_f64 } else { 1.0 };
+            let moment = kappa * longest.powi(2);
+            let square = match adjacency {
+                Adjacency::ReplaceOne => 4.0 + 2.0 * moment + lambda,
+                Adjacency::ZeroOut => 1.0 + moment + lambda,
+            };
+            return square.sqrt();
+        }
         let square = match (adjacency, self.answer) {
             (Adjacency::ReplaceOne, Answer::TwoClasses) => 4.0,
             (Adjacency::ReplaceOne, _) if kappa <= 0.5 => 4.0,
@@ -96,18 +156,20 @@ impl Question {
         self.unit_sensitivity(Adjacency::ZeroOut)
     }
 
-    /// The same of the release as it is computed: the sums of floating-point products are not
+    /// The same of the release as it is computed, of so many records or persons, each with so many
+    /// records: the sums of floating-point products are not
     /// the true ones, under either neighbour.
-    pub fn sensitivity(&self, adjacency: Adjacency, records: usize) -> f64 {
-        let rounding = summation_error(records + self.features + 64) * self.longest();
-        self.unit_sensitivity(adjacency) / records as f64 * (1.0 + 1e-9) + 2.0 * rounding
+    pub fn sensitivity(&self, adjacency: Adjacency, shape: (usize, usize)) -> f64 {
+        let (protected, most_records) = shape;
+        let summed = protected * most_records + self.features + 64;
+        let rounding = summation_error(summed) * self.longest();
+        self.unit_sensitivity(adjacency) / protected as f64 * (1.0 + 1e-9) + 2.0 * rounding
     }
 
-    /// The release of these records without noise. `clip` is the unit of ρ.
-    pub fn ask(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Vec<f64> {
+    /// The rests of records under a correction, each in its bounds. `clip` is the unit of ρ.
+    pub fn rests(&self, seen: &Seen, labels: &Labels, correction: &[f64], clip: f64) -> Matrix {
         let outputs = self.answer.outputs();
         let records = seen.features.ncols();
-        let share = 1.0 / records as f64;
         let correction = nalgebra::DMatrixView::from_slice(correction, outputs, self.features);
         let scores = &seen.base + correction * &seen.features;
         let mut rests = Matrix::zeros(outputs, records);
@@ -131,31 +193,50 @@ impl Question {
                 }
             }
         }
-        let slope = share * &rests * seen.features.transpose();
+        rests
+    }
+
+    /// The release of these records without noise. `clip` is the unit of ρ, and `length` that of
+    /// a person's slope.
+    pub fn ask(&self, asked: &Asked, correction: &[f64], clip: f64, length: f64) -> Vec<f64> {
+        let Asked { seen, labels, persons } = asked;
+        let mut rests = self.rests(seen, labels, correction, clip);
+        let shares = asked.shares();
         let weights: Vec<f64> = match self.answer {
             Answer::TwoClasses => {
-                rests.iter().map(|rest| share * rest.abs() * (1.0 - rest.abs())).collect()
+                let weights = rests.iter().zip(&shares);
+                weights.map(|(rest, share)| share * rest.abs() * (1.0 - rest.abs())).collect()
             }
-            _ => vec![share; records],
+            _ => shares.clone(),
+        };
+        let square: f64 =
+            rests.column_iter().zip(&shares).map(|(rest, share)| share * rest.norm_squared()).sum();
+        for (mut rest, share) in rests.column_iter_mut().zip(&shares) {
+            rest *= *share;
+        }
+        let slope = match persons.as_ref().filter(|_| self.sharp) {
+            Some(persons) => clipped_by_person(&rests, &seen.features, persons, length),
+            None => &rests * seen.features.transpose(),
         };
         let mut released = slope.as_slice().to_vec();
         let moment = weighted_outer_sum(&seen.features, &weights);
         released.extend(pack(&moment).into_iter().map(|entry| self.moment * entry));
         if self.square > 0.0 {
-            let sum: f64 = rests.iter().map(|rest| rest * rest).sum();
-            released.push(self.square * share * sum);
+            released.push(self.square * square);
         }
         released
     }
 
     /// What a release says, in the units of the rests.
-    pub fn read(&self, released: &[f64], clip: f64) -> Statistics {
+    pub fn read(&self, released: &[f64], clip: f64, length: f64) -> Statistics {
         let outputs = self.answer.outputs();
         let unit = self.unit(clip);
         let (slope, rest) = released.split_at(self.features * outputs);
         let (moment, square) = rest.split_at(packed_length(self.features));
         Statistics {
-            slope: unit * Matrix::from_column_slice(outputs, self.features, slope).transpose(),
+            slope: unit
+                * length
+                * Matrix::from_column_slice(outputs, self.features, slope).transpose(),
             moment: unpack(moment, self.features) / self.moment,
             square: square.first().map(|square| square / self.square * unit.powi(2)),
         }
@@ -169,6 +250,24 @@ impl Question {
             Answer::Classes(_) => LONGEST_OF_CLASSES,
         }
     }
+}
+
+/// The sum of the persons' slopes, each no longer than its part: slopes as long as `length` are of
+/// length 1 over the number of persons.
+fn clipped_by_person(rests: &Matrix, features: &Matrix, persons: &Persons, length: f64) -> Matrix {
+    let longest = 1.0 / persons.count() as f64;
+    let mut sum = Matrix::zeros(rests.nrows(), features.nrows());
+    let mut slope = sum.clone();
+    for own in persons.iter().filter(|own| !own.is_empty()) {
+        let (rests, features) =
+            (rests.columns(own.start, own.len()), features.columns(own.start, own.len()));
+        slope.gemm(1.0 / length, &rests, &features.transpose(), 0.0);
+        let norm = slope.norm();
+        if norm.is_finite() {
+            sum += shrink_factor(norm, longest) * &slope;
+        }
+    }
+    sum
 }
 
 /// Something else than a number counts for nothing.
@@ -219,9 +318,10 @@ mod tests {
         let outputs = query.answer.outputs();
         let features = Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]);
         let base = Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]);
-        let seen = Seen { features, base };
+        let labels = labels(query.answer, records);
+        let asked = Asked { seen: Seen { features, base }, labels, persons: None };
         let none = vec![0.0; FEATURES * outputs];
-        Vector::from_vec(query.ask(&seen, &labels(query.answer, records), &none, 0.5))
+        Vector::from_vec(query.ask(&asked, &none, 0.5, 1.0))
     }
 
     fn moved(query: &Question, ours: &Record, theirs: &Record) -> f64 {
@@ -267,7 +367,7 @@ mod tests {
         for answer in ANSWERS {
             for adjacency in BOTH {
                 let query = Question::new(answer, FEATURES, adjacency);
-                let bound = query.sensitivity(adjacency, RECORDS);
+                let bound = query.sensitivity(adjacency, (RECORDS, 1));
                 let mut generator = generator(5);
                 let mut most: f64 = 0.0;
                 let other = |generator: &mut ChaCha20Rng| match adjacency {
@@ -306,7 +406,7 @@ mod tests {
         };
         // Opposite rests; features at the angle whose cosine is 1/(2κ²) = ½.
         let query = Question::new(Answer::Number, FEATURES, Adjacency::ReplaceOne);
-        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let angle = 60_f64.to_radians();
         let ours = record([1.0, 0.0, 0.0], 0.0, 0.7);
         let theirs = record([angle.cos(), angle.sin(), 0.0], 0.0, -0.7);
@@ -315,11 +415,114 @@ mod tests {
         assert!((query.unit_sensitivity(Adjacency::ReplaceOne).powi(2) - 4.5).abs() < 1e-12);
         // Two classes: both certain, both wrong, the same features.
         let query = Question::new(Answer::TwoClasses, FEATURES, Adjacency::ReplaceOne);
-        let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+        let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
         let (ours, theirs) =
             (record([0.6, 0.8, 0.0], -40.0, 1.0), record([0.6, 0.8, 0.0], 40.0, -1.0));
         let found = moved(&query, &ours, &theirs);
         assert!(found <= bound && found > bound * (1.0 - 1e-6), "{found} {bound}");
+    }
+
+    /// What is released of persons, of whom the one in the middle has these records.
+    fn released_of(query: &Question, person: &[Record]) -> Vector {
+        let (mut records, mut counts) = (Vec::new(), Vec::new());
+        for k in 0..RECORDS {
+            let own = Record {
+                x: Vector::from_fn(FEATURES, |i, _| 0.1 * ((i + k) as f64).cos()),
+                scores: vec![0.1, 0.2, -0.3],
+                label: (k as f64).sin(),
+            };
+            let own = if k == 4 { person.to_vec() } else { vec![own; 1 + k % 3] };
+            counts.push(own.len());
+            records.extend(own);
+        }
+        let outputs = query.answer.outputs();
+        let asked = Asked {
+            seen: Seen {
+                features: Matrix::from_fn(FEATURES, records.len(), |i, j| records[j].x[i]),
+                base: Matrix::from_fn(outputs, records.len(), |i, j| records[j].scores[i]),
+            },
+            labels: labels(query.answer, &records),
+            persons: Some(Arc::new(Persons::of_counts(counts))),
+        };
+        let none = vec![0.0; FEATURES * outputs];
+        Vector::from_vec(query.ask(&asked, &none, 0.5, 0.05))
+    }
+
+    const MOST: usize = 4;
+
+    #[test]
+    fn a_search_among_persons_attains_the_sensitivity_and_never_passes_it() {
+        for sharp in [false, true] {
+            for answer in ANSWERS {
+                for adjacency in BOTH {
+                    let query = if sharp {
+                        Question::sharp(answer, FEATURES)
+                    } else {
+                        Question::new(answer, FEATURES, adjacency)
+                    };
+                    let bound = query.sensitivity(adjacency, (RECORDS, MOST));
+                    let mut generator = generator(7);
+                    let mut most: f64 = 0.0;
+                    let person = |generator: &mut ChaCha20Rng| -> Vec<Record> {
+                        (0..generator.random_range(1..=MOST)).map(|_| random(generator)).collect()
+                    };
+                    for start in 0..60 {
+                        let other = |generator: &mut ChaCha20Rng| match adjacency {
+                            Adjacency::ReplaceOne => person(generator),
+                            Adjacency::ZeroOut => vec![null()],
+                        };
+                        // Some begin at the extreme pair of the proof: opposite slopes made of
+                        // records whose features have next to nothing in common.
+                        let mut pair = if start < 4 && sharp {
+                            extreme(adjacency)
+                        } else {
+                            (person(&mut generator), other(&mut generator))
+                        };
+                        let moved = |pair: &(Vec<Record>, Vec<Record>)| {
+                            (released_of(&query, &pair.0) - released_of(&query, &pair.1)).norm()
+                        };
+                        let mut best = moved(&pair);
+                        for k in 0..300 {
+                            let step = 0.5 * 0.98_f64.powi(k);
+                            let next = |person: &[Record], generator: &mut ChaCha20Rng| {
+                                person.iter().map(|it| near(it, generator, step)).collect()
+                            };
+                            let ours = next(&pair.0, &mut generator);
+                            let theirs = match adjacency {
+                                Adjacency::ReplaceOne => next(&pair.1, &mut generator),
+                                Adjacency::ZeroOut => vec![null()],
+                            };
+                            let tried = (ours, theirs);
+                            let found = moved(&tried);
+                            assert!(found <= bound, "{sharp} {answer:?} {adjacency:?}: {found}");
+                            if found > best {
+                                (pair, best) = (tried, found);
+                            }
+                        }
+                        most = most.max(best);
+                    }
+                    let share = most / bound;
+                    assert!(share > 0.9, "{sharp} {answer:?} {adjacency:?}: {share}");
+                }
+            }
+        }
+    }
+
+    /// Two persons of two records each.
+    fn extreme(adjacency: Adjacency) -> (Vec<Record>, Vec<Record>) {
+        let record = |x: [f64; 3], rest: f64| Record {
+            x: Vector::from_row_slice(&x).normalize(),
+            scores: vec![-rest, rest, 0.0],
+            label: 0.0,
+        };
+        let ours = vec![record([1.0, 0.0, 0.0], 9.0)];
+        let theirs = match adjacency {
+            Adjacency::ReplaceOne => {
+                vec![record([-0.1, 1.0, 0.0], 0.5), record([0.1, 1.0, 0.0], -0.5)]
+            }
+            Adjacency::ZeroOut => vec![null()],
+        };
+        (ours, theirs)
     }
 
     #[test]
@@ -342,7 +545,7 @@ mod tests {
         let mut generator = generator(9);
         for answer in ANSWERS {
             let query = Question::new(answer, FEATURES, Adjacency::ReplaceOne);
-            let bound = query.sensitivity(Adjacency::ReplaceOne, RECORDS);
+            let bound = query.sensitivity(Adjacency::ReplaceOne, (RECORDS, 1));
             for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 0.0] {
                 for label in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
                     let mut wild = random(&mut generator);
@@ -377,7 +580,8 @@ mod tests {
             assert!((found - wanted.as_f64().unwrap()).abs() < 1e-12, "{kappa}: {found}");
         }
         let clip = golden.number("regression.s2").sqrt() * 2.0;
-        let exact = query.read(&query.ask(&seen, &labels, &[0.0; 11], clip), clip);
+        let asked = Asked { seen, labels, persons: None };
+        let exact = query.read(&query.ask(&asked, &[0.0; 11], clip, 1.0), clip, 1.0);
         // The reference adds its fixed noise in the same place.
         let noise = golden.vector("regression.noise_fixed.gb");
         let sigma = golden.number("regression.one_round.sb");

@@ -21,6 +21,13 @@ const NARROWING: f64 = 0.4;
 const REACH: f64 = 1.0;
 /// No clip is a smaller part of the public rests' root mean square.
 const LEAST_CLIP: f64 = 0.1;
+/// Slopes of persons are clipped at so many times their public root mean square, and not at less
+/// than a part of the longest. Noise falls with the clip as fast as what it leaves of the slopes:
+/// below 1, little is won or lost.
+const ROOM: f64 = 0.8;
+/// A mean of clipped slopes is taken for no clearer than this, squared.
+const MOST_SEEN: f64 = 0.9;
+const LEAST_LENGTH: f64 = 0.02;
 
 #[derive(Debug, Clone)]
 pub struct Rounds {
@@ -35,6 +42,12 @@ pub struct Rounds {
     moments: Matrix,
     /// The unit of the rests.
     pub clip: f64,
+    /// The unit of a person's slope, where those are clipped by themselves.
+    pub length: f64,
+    /// What its clip leaves of a slope, as far as public persons tell.
+    left: f64,
+    /// The compared public records of each person, then.
+    persons: Vec<Vec<usize>>,
     /// What a private rest's square is taken to be.
     square: f64,
     /// One column per score.
@@ -44,24 +57,59 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    pub fn new(ground: Ground, query: Question, sigma: f64, records: usize) -> Self {
+    /// `persons` has the compared public records of each person, where slopes of persons are
+    /// clipped by themselves.
+    pub fn new(
+        ground: Ground,
+        query: Question,
+        sigma: f64,
+        records: usize,
+        persons: Vec<Vec<usize>>,
+    ) -> Self {
         let (features, outputs) = (query.features, query.answer.outputs());
         let clip = match query.answer {
             Answer::Number => FIRST * deviations(sigma) * ground.rest.sqrt().max(f64::MIN_POSITIVE),
             _ => 1.0,
         };
-        Self {
+        let rounds = Self {
             query,
             sigma,
             records,
             asked: Vec::new(),
             moments: Matrix::zeros(features, features),
             clip,
+            length: 1.0,
+            left: 1.0,
+            persons,
             square: ground.rest,
             correction: Matrix::zeros(features, outputs),
             sizes: vec![0.0; ground.tiers.len()],
             ground,
+        };
+        let (length, left) = rounds.usual_length();
+        Self { length, left, ..rounds }
+    }
+
+    /// How long a person's slope may be, by public persons under the public model, and what is
+    /// left of slopes that are clipped there.
+    fn usual_length(&self) -> (f64, f64) {
+        if !self.query.sharp || self.persons.is_empty() {
+            return (1.0, 1.0);
         }
+        let Ground { seen, labels, .. } = &self.ground;
+        let none = vec![0.0; self.query.features * self.query.answer.outputs()];
+        let rests = self.query.rests(seen, labels, &none, self.clip);
+        let square = |own: &Vec<usize>| {
+            let slope = rests.select_columns(own) * seen.features.select_columns(own).transpose();
+            (slope / own.len() as f64).norm_squared()
+        };
+        let squares: Vec<f64> = self.persons.iter().map(square).collect();
+        let all: f64 = squares.iter().sum();
+        let length = (ROOM * (all / squares.len() as f64).sqrt()).clamp(LEAST_LENGTH, 1.0);
+        // What the clip leaves of a slope along itself.
+        let left = |square: &f64| square * shrink_factor(square.sqrt(), length);
+        let kept = squares.iter().map(left).sum::<f64>() / all.max(f64::MIN_POSITIVE);
+        (length, kept.clamp(ROOM * ROOM, 1.0))
     }
 
     /// Takes in the mean square of the clipped rests, and chooses the next clip. Of clipped rests
@@ -79,6 +127,19 @@ impl Rounds {
         let deviation = trust * clip / scale + (1.0 - trust) * rest;
         self.clip = (deviations(self.sigma) * deviation).max(LEAST_CLIP * rest);
         kept
+    }
+
+    /// What the clip has left of persons' slopes, whose released mean is `slope`, in its units.
+    /// Around a mean m, slopes with a mean square of τ² are clipped by √(m² + τ²), not by τ: of a
+    /// mean that is seen as c that leaves √(1 − c²) of what it would leave otherwise.
+    fn kept_of_persons(&self, slope: &Matrix) -> f64 {
+        if !self.query.sharp {
+            return 1.0;
+        }
+        let (numbers, noise) = (slope.len() as f64, self.sigma.powi(2));
+        // No more of it than is clearly above the noise.
+        let seen = slope.norm_squared() - noise * (numbers + 2.0 * (2.0 * numbers).sqrt());
+        self.left * (1.0 - seen.clamp(0.0, MOST_SEEN)).sqrt()
     }
 
     /// The correction as the query and the model take it: for every feature its scores.
@@ -117,15 +178,17 @@ impl Rounds {
 
     /// Takes in what a round has released.
     pub fn hear(&mut self, released: &[f64]) {
-        let statistics = self.query.read(released, self.clip);
-        let unit = self.query.unit(self.clip);
+        let statistics = self.query.read(released, self.clip, self.length);
+        let unit = self.query.unit(self.clip) * self.length;
         self.moments += &statistics.moment;
-        let kept = statistics.square.map_or(1.0, |square| self.clipped(square));
+        let kept = self.kept_of_persons(&(&statistics.slope / unit))
+            * statistics.square.map_or(1.0, |square| self.clipped(square));
         self.asked.push(Round {
             slope: statistics.slope / kept,
             at: self.correction.clone(),
             noise: self.sigma * unit / kept,
         });
+        (self.length, self.left) = self.usual_length();
         let asked = self.asked.len() as f64;
         let noise = self.sigma / self.query.moment / asked.sqrt();
         let public = self.ground.moment(self.flat().as_slice());

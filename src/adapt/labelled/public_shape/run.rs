@@ -2,14 +2,13 @@
 
 use super::features::Ground;
 use super::labels::Labels;
-use super::query::Question;
+use super::query::{Asked, Question};
 use super::rounds::Rounds;
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::{Measure, Problem, Run, Series, Step};
 use crate::data::Bounded;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::shape::Seen;
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender, Watch};
 
 pub(super) struct Adaptation {
@@ -30,7 +29,7 @@ struct Lesson {
 }
 
 struct State {
-    private: Private<(Seen, Labels)>,
+    private: Private<Asked>,
     rounds: Rounds,
     model: Option<Released<Model>>,
 }
@@ -51,22 +50,26 @@ impl Adaptation {
         &self,
         ground: &Ground,
         private: &Private<Bounded>,
-        records: usize,
+        problem: &Problem,
     ) -> Result<State> {
+        let records = problem.shape.private_records;
         let ground = ground.clone().weighed(self.sigma / (self.rounds as f64).sqrt());
         let shape = &ground.shape;
         let private = private.map_usable(|data| {
             let labels = Labels::of(data).map_err(|_| UNLABELLED)?;
-            Ok((shape.see(&data.features), labels))
+            let (seen, persons) = (shape.see(&data.features), data.persons.clone());
+            Ok(Asked { seen, labels, persons })
         })?;
-        let rounds = Rounds::new(ground, self.query, self.sigma, records);
+        let persons =
+            if self.query.sharp { persons_among(&ground.compared, problem) } else { Vec::new() };
+        let rounds = Rounds::new(ground, self.query, self.sigma, records, persons);
         Ok(State { private, rounds, model: None })
     }
 
     fn learn(&mut self) -> Result<Step> {
         if let Some(Lesson { problem, private }) = self.lesson.take() {
             let ground = super::ground(&problem)?;
-            self.state = Some(self.prepare(&ground, &private, problem.shape.private_records)?);
+            self.state = Some(self.prepare(&ground, &private, &problem)?);
         }
         let ground = &self.state.as_ref().ok_or_else(nothing)?.rounds.ground;
         let loss = ground.labels.mean_loss(&ground.shape.corrected(&ground.seen));
@@ -78,11 +81,12 @@ impl Adaptation {
     fn ask(&mut self, spender: &mut Spender, watch: &Watch) -> Result<Step> {
         let query = self.query;
         let state = self.state.as_mut().ok_or_else(nothing)?;
-        let (correction, clip) = (state.rounds.flat(), state.rounds.clip);
+        let (clip, length) = (state.rounds.clip, state.rounds.length);
+        let correction = state.rounds.flat();
         let reach = Reach::Ball(query.longest());
         let released =
-            state.private.release_gaussian(spender, self.release, &reach, |(seen, labels)| {
-                query.ask(seen, labels, correction.as_slice(), clip)
+            state.private.release_gaussian(spender, self.release, &reach, |private| {
+                query.ask(private, correction.as_slice(), clip, length)
             })?;
         state.rounds.hear(released.get());
         let shape = state.rounds.shape();
@@ -91,7 +95,7 @@ impl Adaptation {
         let mut measures = vec![Measure::released(Series::PublicLoss, released.and(public_loss))];
         let told = |(series, size)| Measure::released(series, released.and(size));
         measures.extend(state.rounds.sizes().into_iter().map(told));
-        let exact = |(seen, labels): &(Seen, Labels)| labels.mean_loss(&shape.corrected(seen));
+        let exact = |private: &Asked| private.labels.mean_loss(&shape.corrected(&private.seen));
         if let Some(exact) = state.private.curator(watch, exact) {
             measures.push(Measure::curator(Series::PrivateLoss, exact));
         }
@@ -100,6 +104,17 @@ impl Adaptation {
         let (index, total) = (self.index, self.rounds + 1);
         Ok(Step { index, total, phase: "correct", measures, done: index == total })
     }
+}
+
+/// The places among the compared public records of each public person's: as many of them as a
+/// private person may have.
+fn persons_among(compared: &[u32], problem: &Problem) -> Vec<Vec<usize>> {
+    let Some(persons) = problem.public.persons() else { return Vec::new() };
+    let place = |record: usize| compared.partition_point(|other| (*other as usize) < record);
+    let own = |own: std::ops::Range<usize>| -> Vec<usize> {
+        (place(own.start)..place(own.end)).take(problem.shape.most_records).collect()
+    };
+    persons.iter().map(own).filter(|own| !own.is_empty()).collect()
 }
 
 fn nothing() -> Error {

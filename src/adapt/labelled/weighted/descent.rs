@@ -403,6 +403,7 @@ mod tests {
                 descent.weights.v[3] = v;
                 let shape = ProblemShape {
                     private_records: 2,
+                    most_records: 1,
                     public_records: 3,
                     dimension: 2,
                     bounds: Bounds { feature_norm: 1.0, label: 1.0 },

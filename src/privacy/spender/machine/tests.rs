@@ -123,6 +123,7 @@ impl World {
             events: plan.events.clone(),
             allow_large_delta: false,
             noise: NoiseSource::Secret,
+            unit: None,
         }
     }
 

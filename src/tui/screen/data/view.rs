@@ -149,12 +149,24 @@ fn details(
             },
         ),
         ("filter", definition.filter.clone().unwrap_or_else(|| "none: all rows".to_owned())),
+        (
+            "protected",
+            match &definition.unit {
+                Some(unit) if definition.role == Role::Private => format!(
+                    "persons by '{}', {} rows of each at most",
+                    unit.words(),
+                    definition.most_records()
+                ),
+                _ => String::new(),
+            },
+        ),
         ("features", features),
         (
             "categories",
             if categories.is_empty() { "text columns".to_owned() } else { categories.join(", ") },
         ),
     ];
+    facts.retain(|(_, value)| !value.is_empty());
     let mut lines = Vec::new();
     match context.datasets.get(&definition.name) {
         Some(DatasetStatus::Ready { loaded, account }) => {

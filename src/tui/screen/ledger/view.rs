@@ -204,6 +204,10 @@ fn totals<'a>(
         }
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
+    let total = match account.protects() {
+        Some(persons) => format!("{total} It is for {persons}."),
+        None => total,
+    };
     let fits = match digest.largest {
         Some(left) if left > 0.0 => {
             format!("One more run of up to ε {} at δ {delta:e} fits.", round_down(left))

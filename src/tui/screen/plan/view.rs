@@ -395,10 +395,15 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         facts.push(("noise to signal", format!("{} to 1 in each draw", compact(ratio))));
     }
     facts.push(("steps", preview.releases.steps.to_string()));
-    facts.push((
-        "records",
-        format!("{} private, {} public to train on", shape.private_records, shape.public_records),
-    ));
+    let (private, public) = (shape.private_records, shape.public_records);
+    match &preview.unit {
+        None => facts.push(("records", format!("{private} private, {public} public to train on"))),
+        Some(unit) => {
+            let most = shape.most_records;
+            facts.push(("persons", format!("{private} by '{unit}', {most} rows of each at most")));
+            facts.push(("records", format!("{public} public to train on")));
+        }
+    }
     facts.push(("features", shape.dimension.to_string()));
     facts.push(("time", time_estimate(context, preview)));
     lines.extend(canvas.pairs(&facts, room));

@@ -1,0 +1,387 @@
+//! Whom a guarantee protects: single records, or the persons to whom they belong.
+//!
+//! A definition may name the columns that say whose record a row is: a patient, a customer, a
+//! plane. We call whoever it is a *person*. The rows of such a table stand person by person, in
+//! the order in which the file first has them. Of each person at most `most_records` rows are
+//! kept, and they stand in random order; which rows that are depends on how many rows the person
+//! has and on the person's place, on nothing else.
+//!
+//! *Neighbours.* A file is a list of persons, each with a list of rows. All rows of one person are
+//! replaced by those of another, or by none that can be used; everybody else's rows stay as they
+//! are. What is kept of one person depends on that
+//! person's rows alone, so neighbouring files become tables that differ in one person. How many
+//! persons there are is public, like the number of records elsewhere. How many rows is not.
+//!
+//! *Contributions.* A method that adds up what records contribute adds up what persons contribute
+//! instead: the mean of their records' contributions ([`Persons::shares`]). If every record's
+//! contribution lies in a convex set, so does every mean of them. So whatever was proved for one
+//! record among n holds for one person among n. Records that cannot be used do not count in the
+//! mean.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{Cell, Table, is_missing, shuffled};
+use crate::error::{Error, Result};
+use crate::numeric::Matrix;
+
+/// How many records of a person are kept where nobody says it. No private record has a say in
+/// it. A person's mean hardly changes with more, and every row of the table takes memory.
+pub const USUAL_RECORDS: usize = 32;
+
+/// The columns that say whose record a row is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Unit {
+    Column(String),
+    /// Rows that agree in all of them belong together.
+    Columns(Vec<String>),
+}
+
+impl Unit {
+    pub fn columns(&self) -> &[String] {
+        match self {
+            Self::Column(column) => std::slice::from_ref(column),
+            Self::Columns(columns) => columns,
+        }
+    }
+
+    /// As texts and the ledger name it.
+    pub fn words(&self) -> String {
+        self.columns().join(" + ")
+    }
+
+    /// `a`, or `a + b`.
+    pub fn parse(words: &str) -> Option<Self> {
+        let columns: Vec<String> =
+            words.split(" + ").map(|column| column.trim().to_owned()).collect();
+        match columns.as_slice() {
+            [one] if one.is_empty() => None,
+            [one] => Some(Self::Column(one.clone())),
+            _ => Some(Self::Columns(columns)),
+        }
+    }
+}
+
+/// What is protected: `records`, or `persons (by 'patient_id')`.
+pub fn protected_words(unit: Option<&str>) -> String {
+    unit.map_or_else(|| "records".to_owned(), |unit| format!("persons (by '{unit}')"))
+}
+
+/// What becomes of rows in which the unit is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum WithoutUnit {
+    /// They are not used.
+    #[default]
+    LeaveOut,
+    /// Each is a person of its own.
+    OwnPerson,
+}
+
+/// What columns are often called that say whose record a row is.
+const PERSONS: [&str; 21] = [
+    "id",
+    "uid",
+    "pid",
+    "patient",
+    "subject",
+    "person",
+    "participant",
+    "customer",
+    "client",
+    "user",
+    "member",
+    "household",
+    "account",
+    "employee",
+    "mrn",
+    "ssn",
+    "nhs",
+    "reviewer",
+    "tailnum",
+    "passenger",
+    "donor",
+];
+
+/// Whether a column's name sounds like it. The cells have no say: what follows is shown to all.
+pub fn seems_to_name_persons(column: &str) -> bool {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    for letter in column.chars() {
+        let begins = letter.is_uppercase() && before.is_lowercase();
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    words.iter().any(|word| PERSONS.contains(&word.as_str()))
+}
+
+/// Where the records of each person stand: one person's after the other's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Persons {
+    /// Where each begins, and the end.
+    starts: Vec<u32>,
+    /// Rows that are not used, because their persons have too many; for the curator.
+    pub left_out: usize,
+}
+
+impl Persons {
+    /// So many records of each.
+    pub fn of_counts(counts: impl IntoIterator<Item = usize>) -> Self {
+        let mut starts = vec![0];
+        let mut end = 0;
+        for count in counts {
+            end += count as u32;
+            starts.push(end);
+        }
+        Self { starts, left_out: 0 }
+    }
+
+    pub fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Of all persons together.
+    pub fn records(&self) -> usize {
+        self.starts[self.count()] as usize
+    }
+
+    /// The records of one.
+    pub fn of(&self, person: usize) -> Range<usize> {
+        self.starts[person] as usize..self.starts[person + 1] as usize
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+
+    /// All records of these persons, and where they stand then.
+    pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
+        let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
+        let counts = persons.iter().map(|person| self.of(*person).len());
+        (rows, Self { left_out: self.left_out, ..Self::of_counts(counts) })
+    }
+
+    /// One record of each of these persons. Records of a person stand in random order.
+    pub fn one_of_each(&self, persons: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        persons
+            .into_iter()
+            .map(|person| self.of(person))
+            .filter(|it| !it.is_empty())
+            .map(|it| it.start)
+            .collect()
+    }
+
+    /// The weight of each record in its person's mean. Records of zeros, which cannot be used,
+    /// have none.
+    pub fn shares(&self, features: &Matrix) -> Vec<f64> {
+        let mut shares: Vec<f64> = features
+            .column_iter()
+            .map(|record| f64::from(u8::from(record.iter().any(|x| *x != 0.0))))
+            .collect();
+        for range in self.iter() {
+            let usable: f64 = shares[range.clone()].iter().sum();
+            shares[range].iter_mut().for_each(|share| *share /= usable.max(1.0));
+        }
+        shares
+    }
+}
+
+/// Puts the rows of a table person by person.
+pub fn by_person(
+    table: &Table,
+    unit: &Unit,
+    most_records: usize,
+    without: WithoutUnit,
+) -> Result<Table> {
+    let columns =
+        unit.columns().iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
+    let mut places: HashMap<Vec<Cell>, usize> = HashMap::new();
+    let mut rows_of: Vec<Vec<usize>> = Vec::new();
+    for row in 0..table.rows() {
+        let key: Vec<Cell> = columns.iter().map(|column| column.cell(row)).collect();
+        let missing = key.iter().any(|cell| matches!(cell, Cell::Text(text) if is_missing(text)));
+        match (missing, without) {
+            (true, WithoutUnit::LeaveOut) => {}
+            (true, WithoutUnit::OwnPerson) => rows_of.push(vec![row]),
+            (false, _) => {
+                let place = *places.entry(key).or_insert(rows_of.len());
+                if place == rows_of.len() {
+                    rows_of.push(Vec::new());
+                }
+                rows_of[place].push(row);
+            }
+        }
+    }
+    if rows_of.is_empty() {
+        return Err(Error::failed(format!("no row has a value in '{}'", unit.words()))
+            .at(table.origin.clone())
+            .cure("name a column that says whose record each row is"));
+    }
+    let mut counts = Vec::with_capacity(rows_of.len());
+    let mut rows = Vec::with_capacity(table.rows());
+    for (person, own) in rows_of.iter().enumerate() {
+        let order = shuffled(own.len(), person as u64);
+        let kept = order.iter().take(most_records).map(|at| own[*at]);
+        let before = rows.len();
+        rows.extend(kept);
+        counts.push(rows.len() - before);
+    }
+    let all: usize = rows_of.iter().map(Vec::len).sum();
+    let persons = Persons { left_out: all - rows.len(), ..Persons::of_counts(counts) };
+    Ok(table.excerpt(&rows).of_persons(persons))
+}
+
+/// Columns of a unit that hold numbers in one table and text in the other.
+fn of_other_kinds<'a>(one: &Table, other: &Table, unit: &'a Unit) -> Option<&'a String> {
+    unit.columns().iter().find(|name| {
+        let kind = |table: &Table| table.column(name).ok().map(super::Column::is_mostly_numbers);
+        matches!((kind(one), kind(other)), (Some(one), Some(other)) if one != other)
+    })
+}
+
+/// Whether some person stands in both tables; `None` where this cannot be told, because one of
+/// them lacks a column or has other kinds of values there.
+pub fn share_a_person(one: &Table, other: &Table, unit: &Unit) -> Option<bool> {
+    let of = |table: &Table| -> Option<Vec<Vec<String>>> {
+        let columns: Option<Vec<_>> =
+            unit.columns().iter().map(|name| table.column(name).ok()).collect();
+        let columns = columns?;
+        let key = |row: usize| columns.iter().map(|column| column.cell(row).to_string()).collect();
+        Some((0..table.rows()).map(key).collect())
+    };
+    if of_other_kinds(one, other, unit).is_some() {
+        return None;
+    }
+    let whole = |key: &Vec<String>| !key.iter().any(|cell| is_missing(cell));
+    let known: std::collections::HashSet<Vec<String>> =
+        of(one)?.into_iter().filter(whole).collect();
+    Some(of(other)?.iter().any(|key| known.contains(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::Column;
+
+    fn table(who: &[&str], x: &[f64]) -> Table {
+        let who = Column::Text(who.iter().map(|it| (*it).to_owned()).collect());
+        let names = ["who", "x"].map(str::to_owned).to_vec();
+        let columns = vec![who, Column::Numbers(x.to_vec())];
+        Table::of_rows("t.csv", names, columns).unwrap()
+    }
+
+    fn column() -> Unit {
+        Unit::Column("who".to_owned())
+    }
+
+    /// The numbers of each person, in order of size.
+    fn grouped(table: &Table) -> Vec<Vec<f64>> {
+        let Column::Numbers(x) = table.column("x").unwrap() else { panic!() };
+        let persons = table.persons.as_ref().unwrap();
+        let of = |range: Range<usize>| {
+            let mut own = x[range].to_vec();
+            own.sort_by(f64::total_cmp);
+            own
+        };
+        persons.iter().map(of).collect()
+    }
+
+    #[test]
+    fn rows_stand_person_by_person_and_not_more_than_so_many() {
+        let rows = table(&["b", "a", "b", "", "a", "b"], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let all = by_person(&rows, &column(), 9, WithoutUnit::LeaveOut).unwrap();
+        assert_eq!(grouped(&all), [vec![1.0, 3.0, 6.0], vec![2.0, 5.0]]);
+        let all = by_person(&rows, &column(), 9, WithoutUnit::OwnPerson).unwrap();
+        assert_eq!(grouped(&all), [vec![1.0, 3.0, 6.0], vec![2.0, 5.0], vec![4.0]]);
+        let two = by_person(&rows, &column(), 2, WithoutUnit::LeaveOut).unwrap();
+        let persons = two.persons.as_ref().unwrap();
+        assert_eq!((persons.count(), persons.records(), two.rows()), (2, 4, 4));
+        assert_eq!(persons.one_of_each(0..2), [0, 2]);
+        assert_eq!(persons.chosen(&[1]), (vec![2, 3], Persons::of_counts([2])));
+        let nobody = table(&["", "?"], &[1.0, 2.0]);
+        assert!(by_person(&nobody, &column(), 2, WithoutUnit::LeaveOut).is_err());
+    }
+
+    #[test]
+    fn one_and_1_0_are_the_same_person() {
+        let rows = table(&["1", "1.0", "01", "a"], &[1.0, 2.0, 3.0, 4.0]);
+        let all = by_person(&rows, &column(), 9, WithoutUnit::LeaveOut).unwrap();
+        assert_eq!(grouped(&all), [vec![1.0, 2.0, 3.0], vec![4.0]]);
+    }
+
+    #[test]
+    fn persons_on_both_sides_are_found_and_other_kinds_of_names_are_not_compared() {
+        let (one, other) = (table(&["a", "b", ""], &[0.0; 3]), table(&["c", "", "d"], &[0.0; 3]));
+        assert_eq!(share_a_person(&one, &other, &column()), Some(false));
+        assert_eq!(share_a_person(&one, &table(&["x", "b"], &[0.0; 2]), &column()), Some(true));
+        assert_eq!(share_a_person(&one, &table(&["1", "2"], &[0.0; 2]), &column()), None);
+        let elsewhere = Unit::Column("patient".to_owned());
+        assert_eq!(share_a_person(&one, &other, &elsewhere), None);
+    }
+
+    #[test]
+    fn names_of_persons_are_told_from_other_names() {
+        for name in ["patient_id", "PatientID", "customerId", "user", "Account No", "MRN", "id"] {
+            assert!(seems_to_name_persons(name), "{name}");
+        }
+        for name in ["age", "identity", "humidity", "userland", "paid", "label", "x1", ""] {
+            assert!(!seems_to_name_persons(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_unit_is_one_column_or_several_in_a_session_and_in_words() {
+        let read = |text: &str| ron::from_str::<Unit>(text).unwrap();
+        assert_eq!(read("\"who\""), column());
+        let both = Unit::Columns(vec!["ward".to_owned(), "bed".to_owned()]);
+        assert_eq!(read("[\"ward\", \"bed\"]"), both);
+        assert_eq!(both.words(), "ward + bed");
+        assert_eq!(Unit::parse("ward + bed"), Some(both));
+        assert_eq!((Unit::parse("who"), Unit::parse("")), (Some(column()), None));
+    }
+
+    proptest! {
+        /// What is kept of everybody else stays as it is, to the row.
+        #[test]
+        fn another_person_in_the_place_of_one_changes_nobody_else(
+            who in proptest::collection::vec(0..6_u8, 1..40),
+            others in proptest::collection::vec(any::<bool>(), 40),
+        ) {
+            let names: Vec<String> = who.iter().map(|it| format!("p{it}")).collect();
+            let x: Vec<f64> = (0..who.len()).map(|i| i as f64).collect();
+            let victim = names[0].clone();
+            let neighbour: Vec<f64> = names.iter().zip(&x).zip(&others)
+                .map(|((name, x), other)| if *name == victim && *other { -x - 1.0 } else { *x })
+                .collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let of = |x: &[f64]| grouped(
+                &by_person(&table(&names, x), &column(), 3, WithoutUnit::LeaveOut).unwrap());
+            prop_assert_eq!(&of(&x)[1..], &of(&neighbour)[1..]);
+        }
+
+        #[test]
+        fn shares_of_a_person_add_up_to_one_or_nothing(
+            usable in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let features =
+                Matrix::from_fn(2, 12, |_, j| if usable[j] { 1.0 + j as f64 } else { 0.0 });
+            let persons = Persons::of_counts([3, 0, 5, 1, 3]);
+            let shares = persons.shares(&features);
+            for range in persons.iter() {
+                let sum: f64 = shares[range.clone()].iter().sum();
+                let any = usable[range].iter().any(|usable| *usable);
+                prop_assert!((sum - f64::from(u8::from(any))).abs() < 1e-12);
+            }
+        }
+    }
+}

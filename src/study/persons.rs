@@ -1,0 +1,238 @@
+//! The study of persons: what protecting all records of a person costs, by a form of the method
+//! that adds persons up and by group privacy.
+//!
+//! Half of the target's persons play the private ones, the rest judge. Errors are in excess of
+//! those of the same method without noise, relative to what public data alone would be in excess:
+//! 1 is as good as no private data at all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::grid::{Grid, Harvest, Place};
+use super::labelled::Problem;
+use super::table::{Cell, Content, Row, Table, Wanted};
+use crate::adapt::Value;
+use crate::adapt::labelled::public_shape;
+use crate::data::persons::{WithoutUnit, by_person};
+use crate::data::table::shuffled;
+use crate::data::{Dataset, Preparation, Unit};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::privacy::Target;
+use crate::privacy::accountant::gaussian;
+use crate::rehearsal::{Noise, Split, Trial};
+
+/// A dataset's unit, and how many records of it are used at most.
+struct Case {
+    dataset: &'static str,
+    /// Its columns.
+    unit: &'static str,
+    most: usize,
+}
+
+const CASES: [Case; 3] = [
+    Case { dataset: "bikeshare", unit: "day", most: 5 },
+    Case { dataset: "bikeshare", unit: "day", most: 24 },
+    Case { dataset: "airline", unit: "month + day", most: 5 },
+];
+
+const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
+
+/// How persons are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Persons are added up.
+    Person,
+    /// Records are protected, at the ε of which k times is the person's, and a δ to match.
+    Times,
+    /// Records are protected so that k of them together have the person's ε and δ exactly.
+    Group,
+}
+
+const FORMS: [(Form, &str); 3] = [
+    (Form::Person, "persons added up"),
+    (Form::Group, "k records as a group"),
+    (Form::Times, "k times ε by hand"),
+];
+
+/// The excess of group privacy is to be so many times that of persons added up.
+const WANTED: f64 = 2.0;
+
+/// Whether a dataset says whose its records are.
+pub fn has_unit(case: &super::labelled::Case) -> bool {
+    CASES.iter().any(|it| it.dataset == case.name)
+}
+
+#[derive(Debug)]
+pub struct Study {
+    problems: Vec<Problem>,
+    epsilons: Vec<f64>,
+    seeds: Vec<u64>,
+}
+
+/// Excess errors of one split: by form, then by ε.
+#[derive(Debug, Clone)]
+pub struct Measured(Vec<Vec<f64>>);
+
+impl Study {
+    pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
+        let epsilons = if quick { vec![1.0, 4.0] } else { vec![0.5, 1.0, 2.0, 4.0] };
+        Self { problems, epsilons, seeds: (0..seeds).collect() }
+    }
+
+    fn cases(&self) -> Vec<(&Case, &Problem)> {
+        let of = |case: &'static Case| {
+            Some((case, self.problems.iter().find(|it| it.case.name == case.dataset)?))
+        };
+        CASES.iter().filter_map(of).collect()
+    }
+
+    pub fn grid(&self) -> Grid {
+        let name = |case: &Case| {
+            format!("{} by {}, at most {} records", case.dataset, case.unit, case.most)
+        };
+        Grid {
+            rows: self.cases().iter().map(|(case, _)| name(case)).collect(),
+            columns: METHODS.map(str::to_owned).to_vec(),
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    pub fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+        let (case, problem) = self.cases()[place.row];
+        let method = METHODS[place.column];
+        let wide = method == "public_shape";
+        let preparation = if wide { problem.wide_preparation()? } else { problem.preparation()? };
+        let split = case.split(problem, preparation, place.repetition)?;
+        let (delta, seed) = (problem.case.delta, place.seed());
+        let error = |private: &Dataset, noise: Noise, seed: u64| -> Result<f64> {
+            let mut settings = BTreeMap::new();
+            if let (false, Noise::None(_)) = (wide, noise) {
+                // A low threshold is there for the sake of the noise.
+                settings.insert("kappa_scale".to_owned(), Value::Number(1.5));
+            }
+            let trial = Trial { settings, private, ..split.trial(method, noise, seed) };
+            split.loss(&trial.run_sealed()?.model)
+        };
+        let plenty = Target { epsilon: 100.0, delta };
+        let least = error(&split.private, Noise::None(plenty), seed)?;
+        let public = match wide {
+            true => Model::Shape(public_shape::ground(&split.problem())?.shape.clone()),
+            false => Split::exact(problem.case.task, &split.public)?,
+        };
+        let public = split.loss(&public)? - least;
+        let records = Dataset { persons: None, ..split.private.clone() };
+        let mut measured = Vec::new();
+        for (form, _) in FORMS {
+            let mut errors = Vec::new();
+            for (at, epsilon) in self.epsilons.iter().enumerate() {
+                let target = Target { epsilon: *epsilon, delta };
+                let (private, target) = match form {
+                    Form::Person => (&split.private, target),
+                    Form::Times => (&records, times(target, case.most)),
+                    Form::Group => (&records, group(target, case.most)),
+                };
+                let found = error(private, Noise::For(target), seed.wrapping_add(at as u64))?;
+                errors.push((found - least) / public);
+            }
+            measured.push(errors);
+        }
+        Ok(Some(Measured(measured)))
+    }
+
+    pub fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+        let columns: Vec<String> = self.epsilons.iter().map(|e| format!("ε={e}")).collect();
+        let grid = self.grid();
+        let mut tables = Vec::new();
+        for (row, name) in grid.rows.iter().enumerate() {
+            for (column, method) in grid.columns.iter().enumerate() {
+                let of_form = |form: usize| Row {
+                    label: FORMS[form].1.to_owned(),
+                    cells: (0..columns.len())
+                        .map(|k| {
+                            let all = harvest.of(row, column);
+                            Cell::of(all.map(|measured| measured.0[form][k]).collect())
+                        })
+                        .collect(),
+                };
+                let mut table = Table {
+                    title: format!("{name} · {method}"),
+                    content: Content::Measurements,
+                    columns: columns.clone(),
+                    rows: (0..FORMS.len()).map(of_form).collect(),
+                };
+                let by_hand: Vec<Option<f64>> =
+                    table.rows[2].cells.iter().map(Cell::mean).collect();
+                table.want(FORMS[0].1, |k| by_hand[k].map(|it| Wanted::AtMost(it / WANTED)));
+                tables.push(table);
+            }
+        }
+        tables
+    }
+
+    pub fn header(&self, missing: &[&str]) -> Vec<String> {
+        let mut header = vec![
+            "Persons instead of records: squared error on the records of other persons, in excess \
+             of the same method without noise. 1 is the excess of public data alone, so as good \
+             as no private data at all."
+                .to_owned(),
+            "Goal: at most half the excess that k times ε has, worked out by hand.".to_owned(),
+        ];
+        header.extend(super::not_found(missing));
+        header
+    }
+}
+
+impl Case {
+    fn split(&self, problem: &Problem, preparation: Preparation, seed: u64) -> Result<Split> {
+        let unit = Unit::parse(self.unit).ok_or_else(|| Error::failed("a unit has no column"))?;
+        let table = by_person(&problem.target, &unit, self.most, WithoutUnit::OwnPerson)?;
+        let persons =
+            table.persons.clone().ok_or_else(|| Error::failed("the table names no persons"))?;
+        let mut order = shuffled(persons.count(), seed);
+        let judging = order.split_off(persons.count() / 2);
+        order.sort_unstable();
+        let (rows, own) = persons.chosen(&order);
+        let mut private = preparation.apply(&table.select(&rows), "private", true)?;
+        private.persons = Some(Arc::new(own));
+        let source = by_person(&problem.source, &unit, usize::MAX, WithoutUnit::OwnPerson)?;
+        let public = preparation.apply(&source, "public", true)?;
+        let judges = table.select(&persons.chosen(&judging).0);
+        Ok(Split {
+            public: crate::data::PublicRecords::from(public).by_person(source.persons),
+            private,
+            judges: preparation.apply_for_evaluation(&judges, "judges")?,
+            preparation,
+        })
+    }
+}
+
+/// If every record has this guarantee, k of them together have the one that is asked for:
+/// k·ε and δ·(e^{kε} − 1)/(e^ε − 1).
+fn times(target: Target, k: usize) -> Target {
+    let epsilon = target.epsilon / k as f64;
+    let delta = target.delta * epsilon.exp_m1() / target.epsilon.exp_m1();
+    Target { epsilon, delta }
+}
+
+/// The same of Gaussian noise, exactly: k records move it k times as far.
+fn group(target: Target, k: usize) -> Target {
+    let Target { epsilon, delta } = target;
+    Target { epsilon: gaussian::epsilon(gaussian::mu(epsilon, delta) / k as f64, delta), delta }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand_a_record_gets_less_than_the_exact_curve_leaves_it() {
+        for (epsilon, k) in [(0.5, 5), (1.0, 24), (4.0, 24)] {
+            let target = Target { epsilon, delta: 1e-5 };
+            let (by_hand, exact) = (times(target, k), group(target, k));
+            let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
+            assert!(mu(by_hand) < mu(exact), "{epsilon} {k}");
+            assert!((mu(exact) * k as f64 / mu(target) - 1.0).abs() < 1e-6);
+        }
+    }
+}

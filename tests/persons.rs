@@ -1,0 +1,256 @@
+//! Whole programs: all records of a person protected together.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+const PERSONS: usize = 137;
+
+fn halflight(here: &Path, arguments: &[&str]) -> Output {
+    program::halflight().args(arguments).current_dir(here).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    let all = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+fn done(here: &Path, arguments: &[&str]) -> String {
+    let output = halflight(here, arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+fn refused(here: &Path, arguments: &[&str]) -> String {
+    let output = halflight(here, arguments);
+    assert!(!output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+/// Visits of persons from `first` on, each with one to seven; how many there are.
+fn visits(path: &Path, first: usize, persons: usize, seed: u64) -> usize {
+    let mut state = seed;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut rows = Vec::new();
+    for person in first..first + persons {
+        let age = 40.0 + 40.0 * next();
+        for _ in 0..1 + person % 7 {
+            let dose = 4.0 * next();
+            let days = age / 20.0 + dose + next();
+            rows.push(format!("p{person},{age:.3},{dose:.4},{days:.3},{}\n", u8::from(days > 5.0)));
+        }
+    }
+    // Visits of one person do not stand together.
+    let count = rows.len();
+    let mut file = "patient_id,age,dose,days,long\n".to_owned();
+    for k in 0..count {
+        file += &rows[k * 7919 % count];
+    }
+    fs::write(path, file).unwrap();
+    count
+}
+
+fn session(here: &Path, unit: &str, label: &str, method: &str, more: &str) {
+    let mut text = String::new();
+    let task = if label == "long" { ", task: classification, classes: [\"0\", \"1\"]" } else { "" };
+    let columns = "columns: only([\"age\", \"dose\"])";
+    writeln!(
+        text,
+        "(version: 1, datasets: [
+            (name: \"ours\", role: private, source: file(\"ours.csv\"), label: \"{label}\"{task},
+             {columns}{unit}),
+            (name: \"open\", role: public, source: file(\"open.csv\"), label: \"{label}\"{task},
+             {columns}),
+            (name: \"other\", role: public, source: file(\"other.csv\"), label: \"{label}\"{task},
+             {columns}),
+        ],
+        budgets: {{\"ours\": (epsilon: 30.0, delta: 1e-3)}},
+        plans: [(name: \"stay\", method: \"{method}\", private: \"ours\", public: [\"open\"],
+            target: (epsilon: 1.0, delta: 1e-4){more})])"
+    )
+    .unwrap();
+    fs::write(here.join("s.ron"), text).unwrap();
+}
+
+const BY_PATIENT: &str = ", unit: \"patient_id\", most_records: 5";
+
+fn place() -> (tempfile::TempDir, usize) {
+    let here = tempfile::tempdir().unwrap();
+    let rows = visits(&here.path().join("ours.csv"), 0, PERSONS, 1);
+    visits(&here.path().join("open.csv"), 1000, 90, 2);
+    visits(&here.path().join("other.csv"), 2000, 60, 3);
+    (here, rows)
+}
+
+fn certificates(here: &Path) -> Vec<Value> {
+    let runs = fs::read_dir(here.join(".halflight/runs")).unwrap();
+    let read = |run: fs::DirEntry| {
+        let text = fs::read(run.path().join("certificate.json")).ok()?;
+        serde_json::from_slice(&text).ok()
+    };
+    runs.filter_map(|run| read(run.unwrap())).collect()
+}
+
+/// All files below a folder that are handed on, as text.
+fn written(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text += &written(&path);
+        } else if !path.ends_with("curator.jsonl") {
+            text += &String::from_utf8_lossy(&fs::read(&path).unwrap());
+        }
+    }
+    text
+}
+
+#[test]
+fn every_method_protects_persons_and_says_so() {
+    let (place, rows) = place();
+    let here = place.path();
+    let methods = [
+        ("public_shape", "days"),
+        ("profiled_cnvx_adap", "days"),
+        ("target_only", "days"),
+        ("cnvx_adap", "days"),
+        ("moment_release", "days"),
+        ("frank_wolfe", "days"),
+        ("mirror_descent", "days"),
+        ("public_shape_classes", "long"),
+        ("profiled_logistic", "long"),
+        ("ncnvx_adap", "long"),
+        ("dp_sgd", "long"),
+        ("gep", "long"),
+        ("pillar", "long"),
+        ("pretraining", "long"),
+    ];
+    for (method, label) in methods {
+        session(here, BY_PATIENT, label, method, "");
+        let shown = done(here, &["run", "s.ron", "--sealed"]);
+        assert!(shown.contains("private persons (by 'patient_id')"), "{method}: {shown}");
+    }
+    let all = certificates(here);
+    assert_eq!(all.len(), methods.len());
+    for certificate in &all {
+        assert_eq!(certificate["unit"], "person");
+        assert_eq!(certificate["person"], "patient_id");
+        // A fifth of the persons are held out.
+        assert_eq!(certificate["records"].as_u64().unwrap() as usize, PERSONS - PERSONS / 5);
+        let statement = certificate["statement"].as_str().unwrap();
+        assert!(statement.contains("all records of one person"), "{statement}");
+        assert!(certificate["guarantee"]["epsilon"].as_f64().unwrap() <= 1.0);
+    }
+    // How many records there are, and who anybody is, stands nowhere.
+    let shown = written(&here.join(".halflight")) + &done(here, &["ledger"]);
+    let rows = rows.to_string();
+    let mut words = shown.split(|it: char| !it.is_ascii_alphanumeric() && it != '.' && it != '-');
+    assert!(!words.any(|word| word == rows), "{rows} rows are told");
+    for person in ["p0,", "p17\"", "p136"] {
+        assert!(!shown.contains(person), "{person} is told");
+    }
+    for entry in fs::read_dir(here.join(".halflight/runs")).unwrap() {
+        let certificate = entry.unwrap().path().join("certificate.json");
+        done(here, &["verify", certificate.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn persons_and_records_are_not_added_up_on_one_account() {
+    let (place, _) = place();
+    let here = place.path();
+    session(here, BY_PATIENT, "days", "target_only", "");
+    done(here, &["run", "s.ron"]);
+    session(here, "", "days", "target_only", "");
+    let told = refused(here, &["run", "s.ron"]);
+    assert!(told.contains("do not add up") && told.contains("`unit: \"patient_id\"`"), "{told}");
+    // Fewer records of the same persons are the same promise.
+    let fewer = ", unit: \"patient_id\", most_records: 2";
+    session(here, fewer, "days", "target_only", "");
+    done(here, &["run", "s.ron"]);
+    // And the other way round.
+    fs::remove_dir_all(here.join(".halflight")).unwrap();
+    session(here, "", "days", "target_only", "");
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("sounds as if it said whose record"), "{told}");
+    session(here, BY_PATIENT, "days", "target_only", "");
+    let told = refused(here, &["run", "s.ron"]);
+    assert!(told.contains("protects persons, by 'patient_id'"), "{told}");
+}
+
+#[test]
+fn scores_rankings_and_choices_are_for_persons_too() {
+    let (place, _) = place();
+    let here = place.path();
+    let scored = ", holdout: 0.4, evaluation: ()";
+    session(here, BY_PATIENT, "days", "target_only", scored);
+    let told = done(here, &["run", "s.ron"]);
+    // One record of each of the persons that are held out.
+    assert!(told.contains("55 private records that training did not see"), "{told}");
+    done(here, &["rank", "s.ron", "--private", "1", "--delta", "1e-4"]);
+    let told = done(here, &["choose", "s.ron", "--epsilon", "1", "--delta", "1e-4"]);
+    assert!(told.contains('ε'), "{told}");
+    let ledger = fs::read_to_string(here.join(".halflight/ledger.jsonl")).unwrap();
+    let grants = ledger.lines().filter(|line| line.contains("\"kind\":\"grant\"")).count();
+    let of_persons = ledger.matches("\"unit\":\"patient_id\"").count();
+    assert_eq!((grants, of_persons), (3, 3));
+    let told = refused(here, &["data", "count", "s.ron", "--dataset", "ours", "--epsilon", "1"]);
+    assert!(told.contains("protects persons"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_protected_by_person_is_refused_in_words() {
+    let (place, _) = place();
+    let here = place.path();
+    let mut cases = vec![
+        (", unit: \"patient\"", "there is no column 'patient'"),
+        (", unit: \"days\"", "is the label and the unit"),
+        (", unit: \"patient_id\", most_records: 0", "leaves no record of anybody"),
+        (", unit: \"patient_id\", records: 100", "the number of persons is public"),
+        (", most_records: 3", "no `unit` is named"),
+        (", unit: []", "`unit` names no column"),
+    ];
+    for (unit, wanted) in cases.drain(..) {
+        session(here, unit, "days", "target_only", "");
+        let told = refused(here, &["run", "s.ron"]);
+        assert!(told.contains(wanted), "{unit}: {told}");
+        assert!(told.contains("what to do"), "{unit}: {told}");
+    }
+    // Somebody stands on both sides.
+    let ours = fs::read_to_string(here.join("ours.csv")).unwrap();
+    let open = fs::read_to_string(here.join("open.csv")).unwrap();
+    fs::write(here.join("open.csv"), open.clone() + "p3,50,1.5,4.1,0\n").unwrap();
+    session(here, BY_PATIENT, "days", "target_only", "");
+    let told = refused(here, &["run", "s.ron"]);
+    assert!(told.contains("has records among the public rows too"), "{told}");
+    assert!(!told.contains("p3"), "{told}");
+    fs::write(here.join("open.csv"), &open).unwrap();
+    // Rows without a name are left out, or stand for somebody each.
+    let nameless = (0..40).fold(ours, |file, k| file + &format!(",{},1.5,4.{k},0\n", 40 + k));
+    fs::write(here.join("ours.csv"), &nameless).unwrap();
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains(&format!("read ours (private): {PERSONS} persons")), "{told}");
+    let own = ", unit: \"patient_id\", without_unit: own_person";
+    session(here, own, "days", "target_only", "");
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains(&format!("{} persons", PERSONS + 40)), "{told}");
+}
+
+#[test]
+fn inspection_proposes_who_a_record_belongs_to() {
+    let (place, _) = place();
+    let told = done(place.path(), &["data", "inspect", "ours.csv"]);
+    assert!(told.contains("may say whose record a row is"), "{told}");
+    assert!(told.contains("`unit: \"patient_id\"`"), "{told}");
+}
