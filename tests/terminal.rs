@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/chance.rs"]
+mod chance;
 #[path = "support/program.rs"]
 mod program;
 mod support;
@@ -406,7 +408,7 @@ fn demo_run_under_way_in(directory: &std::path::Path, arguments: &[&str]) -> Scr
 
 #[test]
 fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
-    for signal in ["TERM", "HUP", "INT"] {
+    for signal in ["TERM", "HUP", "INT", "QUIT"] {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().to_path_buf();
         let mut screen = demo_run_under_way(&workspace);
@@ -418,6 +420,66 @@ fn every_signal_that_asks_to_end_restores_the_terminal_and_settles_the_run() {
         let ledger = std::fs::read_to_string(&ledgers[0]).unwrap();
         assert!(ledger.contains("settle") && ledger.contains("stopped"), "{ledger}");
     }
+}
+
+/// Random keys, sizes and pauses of one program, and the signal that ends it.
+fn play_at_random(dice: &mut chance::Dice, actions: usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = demo_run_under_way(directory.path());
+    let pid = screen.child.process_id().unwrap().to_string();
+    let send = |signal: &str| {
+        let mut kill = Command::new("kill");
+        kill.args([signal, &pid]).stderr(std::process::Stdio::null()).status().unwrap();
+    };
+    let special =
+        ["\r", "\x1b", "\t", "\x7f", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x0c", "\x13"];
+    let mut pressed = Vec::new();
+    for _ in 0..actions {
+        let key = match dice.below(10) {
+            0..4 => special[dice.below(special.len())].to_owned(),
+            4..8 => char::from(b' ' + dice.below(95) as u8).to_string(),
+            8 => {
+                let (columns, rows) = [(1, 1), (60, 16), (80, 24)][dice.below(3)];
+                let [columns, rows] = [columns + dice.below(40), rows + dice.below(10)];
+                screen.resize(columns as u16, rows as u16);
+                continue;
+            }
+            _ => {
+                send("-STOP");
+                send("-CONT");
+                continue;
+            }
+        };
+        pressed.push(key.clone());
+        if !screen.may_press(&key) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(dice.below(4) as u64));
+    }
+    let signal = ["-HUP", "-QUIT", "-TERM", "-INT"][dice.below(4)];
+    send(signal);
+    assert_eq!(screen.wait_for_end(), 0, "{signal} after {pressed:?}");
+    assert!(!screen.raw().contains("panicked"), "{pressed:?}: {}", screen.raw());
+    screen.assert_restored();
+    let ledger = find(directory.path(), "ledger.jsonl");
+    let mut ledger = halflight::privacy::Ledger::open(ledger[0].parent().unwrap()).unwrap();
+    let book = ledger.book().unwrap();
+    assert!(!book.damaged, "{:?}", book.warnings);
+    for run in book.accounts.iter().flat_map(|account| &account.runs) {
+        let open = run.state == halflight::privacy::ledger::RunState::Open;
+        assert!(!open, "{} stays open after {signal} and {pressed:?}", run.grant.run.0);
+    }
+}
+
+#[test]
+fn random_keys_sizes_and_signals_during_a_run_leave_terminal_and_ledger_whole() {
+    let mut dice = chance::Dice::of_this_commit("interface");
+    let games = if chance::is_long() { 200 } else { 4 };
+    for game in 0..games {
+        println!("game {game}");
+        play_at_random(&mut dice, 60);
+    }
+    println!("{games} games of 60 keys, sizes and pauses");
 }
 
 /// Letter of a process's state: S sleeps, T is stopped.

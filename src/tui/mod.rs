@@ -52,7 +52,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::engine::Desk;
 use crate::error::{Error, Result};
@@ -196,7 +196,7 @@ fn listen_to_terminal(sender: Sender<Wake>) {
 }
 
 fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGHUP, SIGINT])
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])
         .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))?;
     thread::spawn(move || {
         for _ in signals.forever() {

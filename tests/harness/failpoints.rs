@@ -15,7 +15,7 @@ use crate::invariants as must;
 use crate::place::{Place, said, words};
 
 /// Points that `cargo test` tries.
-const FEW: usize = 40;
+const FEW: usize = 32;
 
 /// A command, and the workspace in which it is given.
 pub struct Scene {

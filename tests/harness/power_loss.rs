@@ -24,7 +24,7 @@ use crate::invariants::{self as must, Drawn};
 use crate::place::{said, words};
 
 /// Disks that `cargo test` looks at.
-const FEW: usize = 300;
+const FEW: usize = 200;
 /// Of each moment in the long test, beside the one with nothing and the one with everything.
 const DISKS: usize = 20;
 

@@ -24,9 +24,9 @@ use crate::invariants::SWEEP;
 use crate::place::{Place, words};
 
 /// Damaged copies of each file.
-const COPIES: u64 = 500;
+const COPIES: u64 = 300;
 /// In the long test.
-const MANY: u64 = 20_000;
+const MANY: u64 = 100_000;
 /// Nobody waits longer for a file that cannot be read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
