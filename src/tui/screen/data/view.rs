@@ -154,9 +154,9 @@ fn details(
             match &definition.unit {
                 Some(unit) if definition.role == Role::Private => format!(
                     "{}persons by '{}', {} rows of each at most",
-                    context.loaded(&definition.name).map_or(String::new(), |it| {
-                        format!("{} ", it.rows)
-                    }),
+                    context
+                        .loaded(&definition.name)
+                        .map_or(String::new(), |it| { format!("{} ", it.rows) }),
                     unit.words(),
                     definition.most_records()
                 ),
