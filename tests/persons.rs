@@ -45,7 +45,7 @@ fn visits(path: &Path, first: usize, persons: usize, seed: u64) -> usize {
     let mut rows = Vec::new();
     for person in first..first + persons {
         let age = 40.0 + 40.0 * next();
-        for _ in 0..1 + person % 7 {
+        for _ in 0..=person % 7 {
             let dose = 4.0 * next();
             let days = age / 20.0 + dose + next();
             rows.push(format!("p{person},{age:.3},{dose:.4},{days:.3},{}\n", u8::from(days > 5.0)));

@@ -116,9 +116,10 @@ impl Study {
         };
         let plenty = Target { epsilon: 100.0, delta };
         let least = error(&split.private, Noise::None(plenty), seed)?;
-        let public = match wide {
-            true => Model::Shape(public_shape::ground(&split.problem())?.shape.clone()),
-            false => Split::exact(problem.case.task, &split.public)?,
+        let public = if wide {
+            Model::Shape(public_shape::ground(&split.problem())?.shape.clone())
+        } else {
+            Split::exact(problem.case.task, &split.public)?
         };
         let public = split.loss(&public)? - least;
         let records = Dataset { persons: None, ..split.private.clone() };

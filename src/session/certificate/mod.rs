@@ -499,13 +499,11 @@ impl Facts {
     /// What trained.
     fn whose(&self) -> String {
         let count = self.records;
-        match &self.unit {
-            None => format!("{count} private training records"),
-            Some(_) => {
-                let persons = protected_words(self.unit.as_deref());
-                format!("all private training records of {count} {persons}")
-            }
+        if self.unit.is_none() {
+            return format!("{count} private training records");
         }
+        let persons = protected_words(self.unit.as_deref());
+        format!("all private training records of {count} {persons}")
     }
 }
 

@@ -193,14 +193,12 @@ fn totals<'a>(
     let theme = canvas.theme;
     let delta = digest.delta;
     let persons = account.protects().is_some();
-    let each = digest.totals.map(|(adjacency, epsilon)| match epsilon {
-        Some(epsilon) => {
-            format!("ε {} if {}", round_up(epsilon, 4), glossary::change(adjacency, persons))
-        }
-        None => {
-            let change = glossary::change(adjacency, persons);
-            format!("no total if {change}: some runs do not promise it")
-        }
+    let each = digest.totals.map(|(adjacency, epsilon)| {
+        let change = glossary::change(adjacency, persons);
+        epsilon.map_or_else(
+            || format!("no total if {change}: some runs do not promise it"),
+            |epsilon| format!("ε {} if {change}", round_up(epsilon, 4)),
+        )
     });
     let total = match &digest.total {
         Some(total) if total.standing != Standing::AtMost => {
