@@ -383,10 +383,12 @@ pub const WORDS: &[Word] = &[
 ];
 
 /// What changes between neighbouring data, for which a guarantee holds.
-pub fn change(adjacency: Adjacency) -> &'static str {
-    match adjacency {
-        Adjacency::ReplaceOne => "any one record is replaced",
-        Adjacency::ZeroOut => "any one record is blanked",
+pub fn change(adjacency: Adjacency, of_persons: bool) -> &'static str {
+    match (adjacency, of_persons) {
+        (Adjacency::ReplaceOne, false) => "any one record is replaced",
+        (Adjacency::ZeroOut, false) => "any one record is blanked",
+        (Adjacency::ReplaceOne, true) => "any person's records are all replaced",
+        (Adjacency::ZeroOut, true) => "any person's records are all blanked",
     }
 }
 

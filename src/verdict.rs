@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentences[0].contains("the answer under another name"), "{verdict:?}");
         let last = verdict.sentences.last().unwrap();
-        assert!(last.ends_with("± 4.2 percentage points."), "{last}");
+        assert!(last.ends_with("± 4.2 percentage points ◆."), "{last}");
     }
 
     #[test]

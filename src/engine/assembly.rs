@@ -256,6 +256,15 @@ pub fn propose(
     warnings.extend(declared.iter().cloned());
     warnings.extend(records.leaking.iter().cloned());
     warnings.extend(other_names(private, publics)?);
+    let named = publics.iter().find_map(|public| public.definition.unit.as_ref());
+    if let (None, Some(unit)) = (&private.definition.unit, named) {
+        warnings.push(format!(
+            "the public data say whose record a row is ('{}'), and '{}' does not: the guarantee is \
+             for single records",
+            unit.words(),
+            plan.private
+        ));
+    }
     warnings.extend(clipping(public, &plan.preparation));
     warnings.extend(left_out(private, &records.used));
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));

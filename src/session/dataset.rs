@@ -163,14 +163,6 @@ pub fn load_watched(
     }
     let content = table.content;
     let private = definition.role == Role::Private;
-    if let (false, Some(unit)) = (private, &definition.unit) {
-        warnings.push(format!(
-            "`unit` says whom a guarantee protects, and '{}' is public: here it only keeps '{}' out \
-             of the features",
-            definition.name,
-            unit.words()
-        ));
-    }
     let mut names = table.names.iter();
     if let (true, None, Some(name)) =
         (private, &definition.unit, names.find(|name| persons::seems_to_name_persons(name)))

@@ -337,6 +337,7 @@ pub fn chosen() -> Chosen {
         run: RunId("20260101-000001-choice".to_owned()),
         directory: "/work/.halflight/runs/20260101-000001-choice".into(),
         outcome: Outcome::Finished,
+        unit: None,
         target: offer().target,
         guarantee: summary().guarantee,
         placed: placed.map(|(name, error)| Placed { name, error }).collect(),

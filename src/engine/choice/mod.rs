@@ -137,6 +137,8 @@ pub struct Chosen {
     pub directory: std::path::PathBuf,
     pub outcome: Outcome,
     pub target: Target,
+    /// The columns that say whose record a row is, where persons are protected.
+    pub unit: Option<String>,
     /// Of what was drawn.
     pub guarantee: Guarantee,
     /// Candidates whose errors were released: all, as the plans stand, or of repeats the best one;
@@ -469,6 +471,7 @@ impl ChoiceJob {
             run,
             directory: directory.path().to_path_buf(),
             outcome: ending.outcome,
+            unit: private.unit(),
             target: self.target,
             guarantee,
             winner: winner.and_then(|it| placed_of(placed.as_deref(), &all_names[it])),

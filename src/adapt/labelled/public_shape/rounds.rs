@@ -46,6 +46,9 @@ pub struct Rounds {
     pub length: f64,
     /// What its clip leaves of a slope, as far as public persons tell.
     left: f64,
+    /// Mean square of a person's slope over that of a record's: errors of one person's records
+    /// cancel, so persons differ less from each other than records do.
+    differing: f64,
     /// The compared public records of each person, then.
     persons: Vec<Vec<usize>>,
     /// What a private rest's square is taken to be.
@@ -80,21 +83,22 @@ impl Rounds {
             clip,
             length: 1.0,
             left: 1.0,
+            differing: 1.0,
             persons,
             square: ground.rest,
             correction: Matrix::zeros(features, outputs),
             sizes: vec![0.0; ground.tiers.len()],
             ground,
         };
-        let (length, left) = rounds.usual_length();
-        Self { length, left, ..rounds }
+        let (length, left, differing) = rounds.usual_length();
+        Self { length, left, differing, ..rounds }
     }
 
-    /// How long a person's slope may be, by public persons under the public model, and what is
-    /// left of slopes that are clipped there.
-    fn usual_length(&self) -> (f64, f64) {
+    /// How long a person's slope may be, by public persons under the public model, what is left of
+    /// slopes that are clipped there, and how much less persons differ than records.
+    fn usual_length(&self) -> (f64, f64, f64) {
         if !self.query.sharp || self.persons.is_empty() {
-            return (1.0, 1.0);
+            return (1.0, 1.0, 1.0);
         }
         let Ground { seen, labels, .. } = &self.ground;
         let none = vec![0.0; self.query.features * self.query.answer.outputs()];
@@ -109,7 +113,11 @@ impl Rounds {
         // What the clip leaves of a slope along itself.
         let left = |square: &f64| square * shrink_factor(square.sqrt(), length);
         let kept = squares.iter().map(left).sum::<f64>() / all.max(f64::MIN_POSITIVE);
-        (length, kept.clamp(ROOM * ROOM, 1.0))
+        let each = rests.column_iter().zip(seen.features.column_iter());
+        let of_records: f64 = each.map(|(rest, x)| rest.norm_squared() * x.norm_squared()).sum();
+        let usual = of_records / rests.ncols() as f64;
+        let differing = all / squares.len() as f64 / usual.max(f64::MIN_POSITIVE);
+        (length, kept.clamp(ROOM * ROOM, 1.0), differing.min(1.0))
     }
 
     /// Takes in the mean square of the clipped rests, and chooses the next clip. Of clipped rests
@@ -188,7 +196,7 @@ impl Rounds {
             at: self.correction.clone(),
             noise: self.sigma * unit / kept,
         });
-        (self.length, self.left) = self.usual_length();
+        (self.length, self.left, self.differing) = self.usual_length();
         let asked = self.asked.len() as f64;
         let noise = self.sigma / self.query.moment / asked.sqrt();
         let public = self.ground.moment(self.flat().as_slice());
@@ -209,7 +217,7 @@ impl Rounds {
             curvature: &moment,
             factors: &factors,
             curvature_noise: noise,
-            sampling: sampling / self.records as f64,
+            sampling: sampling * self.differing / self.records as f64,
             tiers,
             unit,
             moment: &public,

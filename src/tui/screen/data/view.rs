@@ -153,7 +153,10 @@ fn details(
             "protected",
             match &definition.unit {
                 Some(unit) if definition.role == Role::Private => format!(
-                    "persons by '{}', {} rows of each at most",
+                    "{}persons by '{}', {} rows of each at most",
+                    context
+                        .loaded(&definition.name)
+                        .map_or(String::new(), |it| { format!("{} ", it.rows) }),
                     unit.words(),
                     definition.most_records()
                 ),

@@ -192,11 +192,15 @@ fn totals<'a>(
 ) -> Vec<Line<'a>> {
     let theme = canvas.theme;
     let delta = digest.delta;
+    let persons = account.protects().is_some();
     let each = digest.totals.map(|(adjacency, epsilon)| match epsilon {
         Some(epsilon) => {
-            format!("ε {} if {}", round_up(epsilon, 4), glossary::change(adjacency))
+            format!("ε {} if {}", round_up(epsilon, 4), glossary::change(adjacency, persons))
         }
-        None => format!("no total if {}: some runs do not promise it", glossary::change(adjacency)),
+        None => {
+            let change = glossary::change(adjacency, persons);
+            format!("no total if {change}: some runs do not promise it")
+        }
     });
     let total = match &digest.total {
         Some(total) if total.standing != Standing::AtMost => {

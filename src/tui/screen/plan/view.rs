@@ -361,7 +361,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     };
     let mut facts = vec![
         ("this run", format!("ε {} at δ {:e}", round_up(guarantee.epsilon, 4), guarantee.delta)),
-        ("holds if", glossary::change(guarantee.adjacency).to_owned()),
+        ("holds if", glossary::change(guarantee.adjacency, preview.unit.is_some()).to_owned()),
         ("budget", budget_words),
         ("spent before", spent(before)),
         ("spent after", spent(after)),

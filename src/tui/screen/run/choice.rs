@@ -120,6 +120,6 @@ pub fn guarantee(chosen: &Chosen) -> String {
         "guarantee, for all candidates together: ε {} at δ {:e} if {}",
         round_up(chosen.guarantee.epsilon, 4),
         chosen.guarantee.delta,
-        glossary::change(chosen.guarantee.adjacency)
+        glossary::change(chosen.guarantee.adjacency, chosen.unit.is_some())
     )
 }

@@ -495,7 +495,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
             " guarantee: ε {} at δ {:e} if {}{peeked}",
             round_up(summary.guarantee.epsilon, 4),
             summary.guarantee.delta,
-            glossary::change(summary.guarantee.adjacency)
+            glossary::change(summary.guarantee.adjacency, summary.unit.is_some())
         ),
         theme.good,
     ));
