@@ -133,12 +133,11 @@ fn whatever_step_is_the_last_nothing_is_lost_and_everything_goes_on() {
             println!("{}: {} points", scene.name, here.clone().count());
             for (_, kind, at) in here {
                 let how = catch_unwind(AssertUnwindSafe(|| stop(scene, &format!("{kind}:{at}"))));
-                match how {
-                    Ok(how) => *ended.lock().unwrap().entry((*kind, how)).or_default() += 1,
-                    Err(_) => {
-                        println!("broken: {} {kind}:{at}", scene.name);
-                        broken.lock().unwrap().push(format!("{} {kind}:{at}", scene.name));
-                    }
+                if let Ok(how) = how {
+                    *ended.lock().unwrap().entry((*kind, how)).or_default() += 1;
+                } else {
+                    println!("broken: {} {kind}:{at}", scene.name);
+                    broken.lock().unwrap().push(format!("{} {kind}:{at}", scene.name));
                 }
             }
         }
