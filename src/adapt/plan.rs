@@ -76,9 +76,8 @@ impl Plan {
             planned.query.sensitivity *= most as f64;
         }
         self.warnings.push(format!(
-            "this method has no form of its own for persons: it needs {most} times the noise, \
-             since all {most} records of a person may change; public_shape and the profiled \
-             methods need less"
+            "this method weighs single records, so it needs {most} times the noise: all {most} \
+             records of a person may change. Other methods add persons up and need less"
         ));
         Ok(self)
     }

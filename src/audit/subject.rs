@@ -286,7 +286,7 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
 
 /// Methods that are audited on persons, too: those that add persons up, in every way that this is
 /// done, and some that take every record for somebody.
-const OF_PERSONS: [&str; 9] = [
+const OF_PERSONS: [&str; 11] = [
     "public_shape",
     "public_shape_classes",
     "profiled_cnvx_adap",
@@ -295,7 +295,9 @@ const OF_PERSONS: [&str; 9] = [
     "gep",
     "moment_release",
     "cnvx_adap",
+    "ncnvx_adap",
     "frank_wolfe",
+    "mirror_descent",
 ];
 
 const CLIPS_PERSONS: [&str; 4] =

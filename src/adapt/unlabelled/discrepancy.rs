@@ -26,6 +26,10 @@
 //!
 //! > R = r̂²·min(μr²/n · (c₁ + c₂), 2),  ‖change of E‖_F ≤ min(μr²/n · √(c₁(c₁ + c₂)), 2).
 //!
+//! Where persons are protected, n counts them and Δ = (A − B)/n, with means A and B of their
+//! records' outer products: a mean of differences of single ones. √D²F̃[Δ, Δ] and ‖DE\[Δ\]‖_F are
+//! norms of Δ, so they are no larger than the largest of a single one, and both bounds hold.
+//!
 //! What scores have in common changes no choice between them. All of this holds on the way
 //! from one data set to the other, too, where M is a private moment less a public one, both
 //! without negative eigenvalues and of norm at most r² and r̂². No eigenvalue of M is then
@@ -139,7 +143,8 @@ impl Sensitivity {
         // The computed eigenvalues and vectors are those of a matrix that differs from M by
         // a modest multiple of d roundings; the sum that M₀ is, by n of them. The products
         // and sums that make E and the scores of them round again. Either neighbour errs.
-        let moment = summation_error(n + 100 * d + 100) * (r2 + square);
+        let summed = n * shape.most_records;
+        let moment = summation_error(summed + 100 * d + 100) * (r2 + square);
         let products = summation_error(100 * d + 100);
         let rounding = 2.0 * (temperature * moment + products);
         let computed = |exact: f64| (exact + rounding).min(2.0 + rounding);

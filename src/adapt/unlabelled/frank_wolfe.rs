@@ -143,6 +143,10 @@ impl Method for FrankWolfe {
         &SINGLE_STAGE
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = FrankWolfeSettings::of(settings)?;
         plan(settings, Objective::SingleStage, problem, target)
@@ -156,6 +160,10 @@ impl Method for TwoStageFrankWolfe {
 
     fn spec(&self) -> &'static Spec {
         &TWO_STAGE
+    }
+
+    fn adds_up_persons(&self) -> bool {
+        true
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

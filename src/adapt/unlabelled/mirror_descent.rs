@@ -104,6 +104,10 @@ impl Method for MirrorDescent {
         &SPEC
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = MirrorDescentSettings::of(settings)?;
         let Problem { shape, public, .. } = &problem;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::discrepancy::{Smoothed, largest_square};
-use super::moment::bounded_moment;
+use super::moment::moment_of;
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real};
 use crate::adapt::{Measure, Mode, Problem, Series, effective_sample};
 use crate::data::{Bounded, Dataset};
@@ -190,7 +190,7 @@ impl Reweighting {
             radius,
             ridge,
             public: problem.public.shared(),
-            moment: private.map(|data| bounded_moment(&data.features, norm)),
+            moment: private.map(|data| moment_of(data, norm)),
             objective,
         }
     }
