@@ -307,7 +307,8 @@ mod tests {
         let persons = two.persons.as_ref().unwrap();
         assert_eq!((persons.count(), persons.records(), two.rows()), (2, 4, 4));
         assert_eq!(persons.one_of_each(0..2), [0, 2]);
-        assert_eq!(persons.chosen(&[1]), (vec![2, 3], Persons::of_counts([2])));
+        let (chosen, own) = persons.chosen(&[1]);
+        assert_eq!((chosen, own.count(), persons.left_out), (vec![2, 3], 1, 1));
         let nobody = table(&["", "?"], &[1.0, 2.0]);
         assert!(by_person(&nobody, &column(), 2, WithoutUnit::LeaveOut).is_err());
     }

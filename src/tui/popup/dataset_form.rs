@@ -71,17 +71,6 @@ impl DatasetForm {
             "Space changes it. private: protected by a budget; public: free to use",
         ),
         line("name", Kind::Text(NAME), "how the session calls it"),
-        line(
-            "person column",
-            Kind::Text(UNIT),
-            "whose record a row is: patient_id, or ward + bed. All rows of one person are then \
-             protected together. Empty: every row is protected on its own",
-        ),
-        line(
-            "rows of a person",
-            Kind::Text(MOST_RECORDS),
-            "so many are used at most, taken by chance. Empty: 32",
-        ),
         line("label column", Kind::Text(LABEL), "the column to predict; empty: unlabelled"),
         line("task", Kind::Task, "Space changes it. What the label is: a number or a class"),
         line(
@@ -110,6 +99,17 @@ impl DatasetForm {
             "categories",
             Kind::Text(CATEGORIES),
             "columns that are categories: hr, weathersit   or with values: sex=F|M",
+        ),
+        line(
+            "person column",
+            Kind::Text(UNIT),
+            "whose record a row is: patient_id, or ward + bed. All rows of one person are then \
+             protected together. Empty: every row is protected on its own",
+        ),
+        line(
+            "rows of a person",
+            Kind::Text(MOST_RECORDS),
+            "so many are used at most, taken by chance. Empty: 32",
         ),
     ];
 
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0]) {
+        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0]) {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
             }
@@ -410,7 +410,7 @@ mod tests {
             press(&mut form, KeyCode::Down);
         }
         assert_eq!((form.focus, form.definition().unwrap()), (0, winter()));
-        form.focus = 8;
+        form.focus = 6;
         form.paste("20 1");
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));
         press(&mut form, KeyCode::Char('x'));
