@@ -121,23 +121,10 @@ pub fn by_group<S: Slopes>(
     let mut done: Vec<(Vector, S)> =
         shares.clone().map(|_| (Vector::zeros(dimension), slopes())).collect();
     let jobs: Vec<_> = shares.zip(&mut done).collect();
-    let all = features.as_slice();
+    let (all, w) = (features.as_slice(), w.as_slice());
     share_out(jobs, threads, &|(groups, (sum, slopes)): (&[Range<usize>], &mut (Vector, S))| {
-        let mut own = Vector::zeros(dimension);
-        for group in groups.iter().filter(|group| !group.is_empty()) {
-            own.fill(0.0);
-            arch.dispatch(Pass {
-                examples: &all[group.start * dimension..group.end * dimension],
-                first: group.start,
-                w: w.as_slice(),
-                sum: own.as_mut_slice(),
-                slopes: &mut *slopes,
-            });
-            let norm = own.norm();
-            if norm.is_finite() {
-                sum.axpy(shrink_factor(norm, longest), &own, 1.0);
-            }
-        }
+        let sum = sum.as_mut_slice();
+        arch.dispatch(GroupPass { all, groups, longest, w, sum, slopes });
     });
     let mut made = Vec::with_capacity(done.len());
     for (sum, slopes) in done {
@@ -145,6 +132,51 @@ pub fn by_group<S: Slopes>(
         made.push(slopes);
     }
     (total, made)
+}
+
+/// Some of the groups, for the widest instructions of the machine.
+struct GroupPass<'a, S> {
+    /// Of all examples.
+    all: &'a [f64],
+    groups: &'a [Range<usize>],
+    longest: f64,
+    w: &'a [f64],
+    sum: &'a mut [f64],
+    slopes: &'a mut S,
+}
+
+impl<M: Slopes> WithSimd for GroupPass<'_, M> {
+    type Output = ();
+
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { all, groups, longest, w, sum, slopes } = self;
+        let dimension = w.len();
+        let mut own = vec![0.0; dimension];
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            own.fill(0.0);
+            let examples = &all[group.start * dimension..group.end * dimension];
+            Pass { examples, first: group.start, w, sum: &mut own, slopes: &mut *slopes }
+                .with_simd(simd);
+            // Several sums at once: none waits for the one before it.
+            let (blocks, rest) = own.as_chunks::<16>();
+            let mut squares = [0.0; 16];
+            for block in blocks {
+                for (square, x) in squares.iter_mut().zip(block) {
+                    *square += x * x;
+                }
+            }
+            let rest: f64 = rest.iter().map(|x| x * x).sum();
+            let norm = (squares.iter().sum::<f64>() + rest).sqrt();
+            if norm.is_finite() {
+                let factor = shrink_factor(norm, longest);
+                for (sum, x) in sum.iter_mut().zip(&own) {
+                    *sum += factor * x;
+                }
+            }
+        }
+    }
 }
 
 /// One part of the examples, for the widest instructions of the machine.
