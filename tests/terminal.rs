@@ -473,7 +473,7 @@ fn play_at_random(dice: &mut chance::Dice, actions: usize) {
 
 #[test]
 fn random_keys_sizes_and_signals_during_a_run_leave_terminal_and_ledger_whole() {
-    let mut dice = chance::Dice::of_this_commit("interface");
+    let mut dice = chance::Dice::of_the_seed("interface");
     let games = if chance::is_long() { 200 } else { 4 };
     for game in 0..games {
         println!("game {game}");

@@ -305,7 +305,7 @@ fn count(step: &Value, drawn: &mut Drawn) {
 
 #[test]
 fn whenever_the_power_fails_every_draw_stays_charged() {
-    let seed = Dice::of_this_commit("power loss").next();
+    let seed = Dice::of_the_seed("power loss").next();
     let scenes = scenes();
     let moments: Vec<Vec<Value>> =
         scenes.iter().map(|it| it.place.begin().steps(&it.command)).collect();

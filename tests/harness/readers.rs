@@ -142,7 +142,7 @@ fn files(place: &Place) -> Vec<(PathBuf, Reader)> {
 
 #[test]
 fn damaged_files_of_a_workspace_are_read_or_refused_without_a_panic_and_soon() {
-    let seed = Dice::of_this_commit("readers").next();
+    let seed = Dice::of_the_seed("readers").next();
     let place = Place::new();
     let files = files(&place);
     assert!(files.len() >= READERS.len() + 3, "{files:?}");

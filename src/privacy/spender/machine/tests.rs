@@ -437,7 +437,7 @@ fn covers(charged: &[u64], drawn: &[u64]) -> bool {
 
 #[test]
 fn whatever_is_done_in_whatever_order_nothing_is_spent_unseen() {
-    let seed = Dice::of_this_commit("state machine").next();
+    let seed = Dice::of_the_seed("state machine").next();
     let sequences = if is_long() { 50 * SEQUENCES } else { SEQUENCES };
     let (mut done, mut drawn, mut damaged) = ([0_usize; 8], 0, 0);
     for number in 0..sequences {
