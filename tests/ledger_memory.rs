@@ -390,6 +390,42 @@ fn of_two_copies_of_an_open_run_one_goes_on_and_counts_what_the_other_drew() {
 }
 
 #[test]
+fn a_copy_from_before_its_first_line_was_lost_is_not_gone_on_with() {
+    let breakages: [fn(&Path); 3] = [
+        |ledger| {
+            let mut bytes = fs::read(ledger).unwrap();
+            bytes[20] ^= 1;
+            fs::write(ledger, bytes).unwrap();
+        },
+        |ledger| fs::write(ledger, "").unwrap(),
+        |ledger| fs::remove_file(ledger).unwrap(),
+    ];
+    for damage in breakages {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, memory, account) = remembered(place.path());
+        let mut ledger = Ledger::open_witnessed(&folder, &memory).unwrap();
+        ledger.grant(grant("r", &account, 0.01, 10)).unwrap();
+        drop(ledger);
+        let copied = place.path().join("copied");
+        copy(&folder, &copied);
+
+        damage(&folder.join("ledger.jsonl"));
+        let mut ledger = Ledger::open_witnessed(&folder, &memory).unwrap();
+        assert!(ledger.book().unwrap().damaged);
+        ledger.repair().unwrap();
+        let account = ledger.register(&hospital()).unwrap();
+        ledger.accept(&account, "a test").unwrap();
+        ledger.set_budget(&account, Budget::new(1.0, 1e-5)).unwrap();
+        ledger.grant(grant("s", &account, 0.01, 10)).unwrap();
+
+        let mut ledger = Ledger::open_witnessed(&copied, &memory).unwrap();
+        assert!(ledger.book().unwrap().damaged);
+        let error = ledger.settle(&run("r"), &[0], Outcome::Stopped, false).unwrap_err();
+        assert!(error.what().contains("older copy"), "{error}");
+    }
+}
+
+#[test]
 fn two_users_of_one_ledger_do_not_disturb_each_other() {
     let place = tempfile::tempdir().unwrap();
     let (folder, memory, account) = remembered(place.path());

@@ -149,6 +149,16 @@ impl Disk {
         Ok(bytes)
     }
 
+    /// Everything that stands in ledger and head, however damaged.
+    pub fn remains(&self) -> Result<String> {
+        let bytes = self.after(&Reading::default())?.unwrap_or_default();
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Confirmed::Until(line) = self.confirmed()? {
+            text += &line.hash;
+        }
+        Ok(text)
+    }
+
     /// Puts another chain in the place of the one that ends in `old`, and covers what earlier
     /// repairs set aside. An unfinished line goes: nothing was drawn under it.
     ///

@@ -367,6 +367,12 @@ impl Ledger {
                 put(&mut ahead, &entry)?;
             }
         }
+        // Before the repair: a program that dies in between leaves a ledger that still needs one.
+        if self.reading.first().is_none()
+            && let Some(witness) = &mut self.witness
+        {
+            witness.retire(&self.disk.remains()?, &ahead.head());
+        }
         let aside = self.disk.replace(&lock, &self.reading, &Link { text, head: ahead.head() })?;
         self.catch_up()?;
         self.remember(note.as_mut(), true);

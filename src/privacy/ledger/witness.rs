@@ -64,7 +64,10 @@ impl Witness {
 
     /// The note of the ledger that was read; none of one without a line.
     pub fn note(&mut self, reading: &Reading) -> Option<Note> {
-        let path = self.directory.join(reading.first()?);
+        self.note_at(self.directory.join(reading.first()?))
+    }
+
+    fn note_at(&mut self, path: PathBuf) -> Option<Note> {
         let noted = self.open(&path).and_then(|mut file| {
             step::before_lock().and_then(|()| file.lock())?;
             let mut text = String::new();
@@ -73,6 +76,25 @@ impl Witness {
             Ok(Note { file, path: path.clone(), line })
         });
         noted.map_err(|error| self.failed(&path, &error)).ok()
+    }
+
+    /// Lets no copy of a ledger be gone on with whose first line was lost: a repair gives the
+    /// ledger another first line, and so another note. `remains` is what is left of the old one.
+    /// Every line holds its own hash and that of the line before, so the old note is the one
+    /// whose name or line stands there. From now on it asks for `line`, which no copy has.
+    pub fn retire(&mut self, remains: &str, line: &Line) {
+        let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| name.len() == line.hash.len()) else {
+                continue;
+            };
+            let Some(mut note) = self.note_at(entry.path()) else { continue };
+            let tells = |hash: &str| remains.contains(hash);
+            if tells(name) || note.line.as_ref().is_some_and(|line| tells(&line.hash)) {
+                self.write(&mut note, line, true);
+            }
+        }
     }
 
     /// Notes the last line. It is not synced for a mere announcement of draws: after a loss of
