@@ -3,13 +3,17 @@
 use super::problem::Expected;
 use super::{Measure, Plan, Problem, Settings, Spec};
 use crate::data::Bounded;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values: a
 /// run that was started before cannot be resumed then.
 pub const STEPS_VERSION: u32 = 8;
+
+/// Most features of what is taken apart or decomposed whole. That takes most of a minute at this
+/// width and ten minutes at 8000 features; beyond, a run could neither begin nor be stopped.
+pub const MOST_FEATURES: usize = 3_000;
 
 /// Starts what was planned, on private records and with the noise that the plan was calibrated
 /// to. It may look at public data and at released values only.
@@ -50,6 +54,12 @@ pub trait Method: Sync {
         false
     }
 
+    /// How many features it takes at most. What must be taken apart has a side as long as there
+    /// are features: its time grows with their cube, and no signal reaches it in between.
+    fn most_features(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether a plan may name a model to start from.
     fn starts_from_a_model(&self) -> bool {
         false
@@ -66,6 +76,7 @@ impl dyn Method {
     ) -> Result<Prepared> {
         let spec = self.spec();
         problem.check(spec)?;
+        self.check_width(problem.shape.dimension)?;
         let expected = problem.expected(spec);
         let most = problem.shape.most_records;
         if most == 1 || self.adds_up_persons() {
@@ -81,6 +92,18 @@ impl dyn Method {
             start(private.map(|data| Bounded::within(data.filled_up(most), bounds)), noise)
         });
         Ok(Prepared { plan: plan.of_groups(most)?, expected, start })
+    }
+
+    fn check_width(&self, features: usize) -> Result<()> {
+        let Some(most) = self.most_features().filter(|most| features > *most) else {
+            return Ok(());
+        };
+        let name = self.spec().name;
+        let error = format!("the data have {features} features, and '{name}' takes {most} at most");
+        Err(Error::usage(error).cure(
+            "select fewer columns. Where the private records have labels, 'private records alone' \
+             takes any number, and for classes 'private, on public directions'",
+        ))
     }
 }
 
@@ -231,6 +254,16 @@ mod tests {
         let labels = Vector::from_vec(private.target.unwrap());
         let wanted = &private.features * labels / 500.0;
         assert!((Vector::from_vec(model.weights) - wanted).norm() < 1e-12);
+    }
+
+    #[test]
+    fn data_wider_than_a_method_takes_are_refused_before_anything_is_planned() {
+        for method in crate::adapt::methods() {
+            let Some(most) = method.most_features() else { continue };
+            method.check_width(most).unwrap();
+            let error = method.check_width(most + 1).unwrap_err();
+            assert!(error.what().contains(&format!("takes {most} at most")), "{error}");
+        }
     }
 
     #[test]

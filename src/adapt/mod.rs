@@ -54,7 +54,7 @@ mod smallest;
 pub mod spec;
 pub mod unlabelled;
 
-pub use contract::{Companion, Method, Prepared, Run, STEPS_VERSION, Start, Step};
+pub use contract::{Companion, MOST_FEATURES, Method, Prepared, Run, STEPS_VERSION, Start, Step};
 pub use measure::{Measure, Series, Standing};
 use measure::{effective_sample, effective_sample_of};
 pub use mode::Mode;

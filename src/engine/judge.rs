@@ -1,8 +1,7 @@
 //! How good a model is on the records held out of training.
 
-use super::public_alone::MOST_FEATURES;
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{Measure, Run, Series, Standing, Step};
+use crate::adapt::{MOST_FEATURES, Measure, Run, Series, Standing, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};

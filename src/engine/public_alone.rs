@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::adapt::Problem;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
+use crate::adapt::{MOST_FEATURES, Problem};
 use crate::data::{Classes, Dataset};
 use crate::model::Model;
 
@@ -14,9 +14,6 @@ const MOST_NUMBERS: usize = 200_000;
 
 /// Of wider records, and for more than two classes (images, mostly), a line is the comparison.
 const MOST_FEATURES_OF_TREES: usize = 200;
-
-/// Beyond so many features a linear model takes longer than the comparison is worth.
-pub(super) const MOST_FEATURES: usize = 3_000;
 
 /// The best predictor that public data give within a second or so: a mixture of lines and trees,
 /// or a line where trees take longer. `None` where the public records lack the private label, and

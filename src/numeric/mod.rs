@@ -11,6 +11,7 @@ pub mod eigen;
 pub mod fused;
 pub mod leading;
 pub mod least_squares;
+mod norm;
 pub mod pairwise;
 pub mod parallel;
 pub mod principal;

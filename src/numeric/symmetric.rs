@@ -7,6 +7,7 @@ use super::product::{Strided, multiply, symmetric_by_panels, transposed};
 use super::{Matrix, Vector};
 
 pub use super::eigen::eigen;
+pub use super::norm::spectral_norm;
 
 /// Examples that are multiplied at once: large enough for the matrix kernel, small
 /// enough that their copy stays in the cache and no second data matrix is needed.
@@ -58,11 +59,6 @@ pub fn quadratic_forms(features: &Matrix, form: &Matrix) -> Vector {
     values
 }
 
-/// The largest absolute eigenvalue; not a number if an entry is none.
-pub fn spectral_norm(matrix: &Matrix) -> f64 {
-    if is_finite(matrix) { matrix.symmetric_eigenvalues().amax() } else { f64::NAN }
-}
-
 /// The upper triangle by rows, off-diagonal entries times √2: the ℓ₂ norm of the
 /// result is the Frobenius norm of `matrix`, so noise and sensitivity carry over.
 pub fn pack(matrix: &Matrix) -> Vec<f64> {
@@ -93,10 +89,6 @@ pub fn unpack(packed: &[f64], dimension: usize) -> Matrix {
 /// Numbers in a packed symmetric matrix.
 pub fn packed_length(dimension: usize) -> usize {
     dimension * (dimension + 1) / 2
-}
-
-fn is_finite(matrix: &Matrix) -> bool {
-    matrix.iter().all(|entry| entry.is_finite())
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@ use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, real, settings, whole};
-use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::adapt::{
+    MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Settings, Spec, Start,
+};
 use crate::data::{PublicRecords, Task};
 use crate::error::Result;
 use crate::numeric::Vector;
@@ -134,6 +136,10 @@ fn radius(shape: &ProblemShape, public: &PublicRecords, settings: CnvxAdapSettin
 impl Method for CnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -16,7 +16,7 @@ use super::weighted::learner::{LabelledRecords, Largest, Learner, two_classes};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
 use crate::adapt::spec::{Setting, choices, real, settings, whole};
-use crate::adapt::{Method, Mode, Plan, Problem, Settings, Spec, Start};
+use crate::adapt::{MOST_FEATURES, Method, Mode, Plan, Problem, Settings, Spec, Start};
 use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::{logistic, network};
@@ -142,6 +142,10 @@ pub struct NcnvxAdap;
 impl Method for NcnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

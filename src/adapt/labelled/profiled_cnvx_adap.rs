@@ -17,7 +17,7 @@ use super::profiled::descent::{Adaptation, Descent, Motion};
 use super::profiled::{Loss, Profile, Records};
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, ridge_solution};
 use crate::adapt::spec::{Setting, automatic, automatic_whole, choices, real, settings};
-use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
@@ -129,6 +129,10 @@ pub struct ProfiledCnvxAdap;
 impl Method for ProfiledCnvxAdap {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn adds_up_persons(&self) -> bool {

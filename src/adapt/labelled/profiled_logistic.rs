@@ -14,7 +14,7 @@ use super::profiled_cnvx_adap::{WEIGHTING_FIELD, Weighting};
 use super::weighted::learner::{signs, two_classes};
 use crate::adapt::problem::UNLABELLED;
 use crate::adapt::spec::{Setting, real, settings, whole};
-use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
+use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::Task;
 use crate::error::{Error, Result};
 use crate::model::logistic;
@@ -113,6 +113,10 @@ pub struct ProfiledLogistic;
 impl Method for ProfiledLogistic {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn adds_up_persons(&self) -> bool {

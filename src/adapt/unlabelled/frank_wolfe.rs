@@ -39,7 +39,9 @@ use super::reweighting::{
     TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
 };
 use crate::adapt::spec::{Setting, choices, settings};
-use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
+use crate::adapt::{
+    MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step,
+};
 use crate::data::Task;
 use crate::error::Result;
 use crate::model::Model;
@@ -147,6 +149,10 @@ impl Method for FrankWolfe {
         true
     }
 
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let settings = FrankWolfeSettings::of(settings)?;
         plan(settings, Objective::SingleStage, problem, target)
@@ -164,6 +170,10 @@ impl Method for TwoStageFrankWolfe {
 
     fn adds_up_persons(&self) -> bool {
         true
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

@@ -30,7 +30,9 @@ use super::reweighting::{
     no_model, radius, released_model, released_weights, temperature,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
-use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
+use crate::adapt::{
+    MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step,
+};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::model::Model;
@@ -106,6 +108,10 @@ impl Method for MirrorDescent {
 
     fn adds_up_persons(&self) -> bool {
         true
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {

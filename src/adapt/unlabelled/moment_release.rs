@@ -24,8 +24,8 @@ use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, no_model};
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::adapt::spec::{Setting, automatic, choices, real, settings, whole};
 use crate::adapt::{
-    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
-    effective_sample,
+    MOST_FEATURES, Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec,
+    Start, Step, effective_sample,
 };
 use crate::data::Task;
 use crate::error::{Error, Result};
@@ -130,6 +130,10 @@ pub struct MomentRelease;
 impl Method for MomentRelease {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
     }
 
     fn adds_up_persons(&self) -> bool {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use crate::adapt::spec::{Setting, choices, settings, whole};
 use crate::adapt::{Method, Plan, Problem, ProblemShape, Settings, Spec, Start};
 use crate::data::{Dataset, Task};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Model;
 use crate::model::shape::Answer;
 use crate::privacy::{Adjacency, Allotment, Gaussian, Release, Target};
@@ -100,16 +100,13 @@ impl Method for PublicShape {
         true
     }
 
+    fn most_features(&self) -> Option<usize> {
+        Some(MOST_FEATURES)
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, _: Target) -> Result<(Plan, Start)> {
         let settings = PublicShapeSettings::of(settings)?;
         let public = &problem.public;
-        if public.dimension() > MOST_FEATURES {
-            return Err(Error::usage(format!(
-                "the public records have {} features, and this method takes {MOST_FEATURES} at most",
-                public.dimension()
-            ))
-            .cure("select fewer columns, or choose pillar, which takes their leading components"));
-        }
         let answer = match &public.classes {
             None => Answer::Number,
             Some(classes) if classes.names.len() == 2 => Answer::TwoClasses,
