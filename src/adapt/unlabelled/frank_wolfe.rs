@@ -35,13 +35,12 @@
 
 use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
-    MODE, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting, State,
-    TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting,
+    State, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
+    temperature,
 };
 use crate::adapt::spec::{Setting, choices, settings};
-use crate::adapt::{
-    MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step,
-};
+use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 use crate::data::Task;
 use crate::error::Result;
 use crate::model::Model;

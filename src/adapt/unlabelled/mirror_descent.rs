@@ -26,13 +26,11 @@
 use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
-    MODE, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE, WEIGHT_RIDGE,
-    no_model, radius, released_model, released_weights, temperature,
+    MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE,
+    WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
-use crate::adapt::{
-    MOST_FEATURES, Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step,
-};
+use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
 use crate::data::{Dataset, Task};
 use crate::error::Result;
 use crate::model::Model;

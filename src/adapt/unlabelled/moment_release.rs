@@ -20,12 +20,12 @@ use super::joint::Joint;
 use super::kernel::{self, FormSearch, Kernel};
 use super::matching::{Matching, regularisation};
 use super::moment::{difference, frobenius_sensitivity, moment_of};
-use super::reweighting::{PRINTED_TEMPERATURE, TEMPERATURE, no_model};
+use super::reweighting::{MOST_FEATURES, PRINTED_TEMPERATURE, TEMPERATURE, no_model};
 use crate::adapt::baselines::reference::DEFAULT_RIDGE;
 use crate::adapt::spec::{Setting, automatic, choices, real, settings, whole};
 use crate::adapt::{
-    MOST_FEATURES, Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec,
-    Start, Step, effective_sample,
+    Measure, Method, Plan, Problem, ProblemShape, Run, Series, Settings, Spec, Start, Step,
+    effective_sample,
 };
 use crate::data::Task;
 use crate::error::{Error, Result};

@@ -24,6 +24,10 @@ use crate::privacy::{CuratorOnly, Private, Reach, Released, Watch};
 /// Rounds that the papers print.
 pub(super) const PRINTED_ROUNDS: u64 = 1000;
 
+/// Most features: every step takes matrices of that side apart, which takes a tenth of a second
+/// at this width and thirty times as long at 3000.
+pub(super) const MOST_FEATURES: usize = 1_000;
+
 pub(super) const MODE: Setting<Mode> = Setting {
     name: "mode",
     unit: "",
