@@ -1,6 +1,7 @@
 //! Whether noise and steps are those that can be defended or those that are printed.
 
-use super::spec::choices;
+use super::spec::{Settings, Spec, choices};
+use crate::error::{Error, Result};
 
 choices! {
     pub enum Mode {
@@ -9,5 +10,19 @@ choices! {
         /// Noise and steps of a paper, for reproduction. The certificate states what the
         /// accountant proves for them.
         AsPrinted = "as_printed",
+    }
+}
+
+impl Mode {
+    /// Refuses settings that the printed algorithm has its own answer to.
+    pub(super) fn fixes(self, spec: &Spec, settings: &Settings, keys: &[&str]) -> Result<()> {
+        let given = |key: &&&str| !settings.is_default(spec, key);
+        match keys.iter().find(given) {
+            Some(key) if self == Self::AsPrinted => Err(Error::usage(format!(
+                "as_printed takes no '{key}': the paper has a value of its own for it"
+            ))
+            .cure(format!("leave '{key}' out, or choose mode: \"rigorous\""))),
+            _ => Ok(()),
+        }
     }
 }

@@ -196,6 +196,12 @@ impl Settings {
         self.0.iter().map(|(key, value)| (*key, value))
     }
 
+    /// Whether it has the value that stands for a key which nobody gave.
+    pub(crate) fn is_default(&self, spec: &Spec, key: &str) -> bool {
+        let field = spec.fields.iter().find(|field| field.key == key);
+        self.0.get(key) == field.map(|field| field.kind.default_value()).as_ref()
+    }
+
     /// The value of one setting. Fails on the settings of another method.
     pub(crate) fn read<T>(&self, key: &str, setting: &Setting<T>) -> Result<T> {
         self.0.get(key).and_then(setting.kind.read).ok_or_else(|| {

@@ -3,15 +3,18 @@
 //! Noisy projected gradient descent on F of [`super::weighted::objective`], over
 //! ‖w‖ ≤ Λ and all weights; squared loss. B = (rΛ + y_max)², G = 2r(rΛ + y_max).
 //!
-//! *As printed*: w starts at 0 and the weights at their largest, η_w = Λ/(G√T), and in u
-//! η = 1/(√(TN)·c²·(B + \[public\]·B + κ₁ + κ₂ + κ_∞)) for each block of N records; a step η in
-//! u is one of c²η in v. With many records that hardly moves a weight, and the printed noise
-//! is many times the gradient: it is here to be reproduced.
+//! *As printed*: w starts at 0 and the weights at their largest; the steps know the noise, σ₁ of
+//! an entry of the gradient and σ₂ of a slope in u: η_w = Λ/√(T(G² + dσ₁²)), for the m public
+//! records m^{3/2}/(√T·α²(B + B̄)) and for the n private ones
+//! n^{3/2}/√(T((1 − α)⁴B̄² + n⁴σ₂²)), with B̄ = B + κ₁ + κ₂ + κ_∞. All steps are averaged. A step η
+//! in u is one of c²η in v. With many records that hardly moves a weight, and the printed noise is
+//! many times the gradient: it is here to be reproduced. The paper also releases d̂ for half of ε;
+//! here d̂ is declared, and all of ε goes to the descent.
 //!
 //! *Rigorous*: noise from the accountant, w starts at the public solution, steps in
 //! units of the curvature of each block.
 
-use super::weighted::descent::{Descent, Pace};
+use super::weighted::descent::{Descent, Pace, Returned};
 use super::weighted::learner::{LabelledRecords, Largest, Learner};
 use super::weighted::objective::{Caps, Pulls, Weights, into_ball};
 use super::weighted::{AsPublished, MODE_FIELD, WEIGHTS_SHARE_FIELD};
@@ -143,8 +146,10 @@ impl Method for CnvxAdap {
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let settings = CnvxAdapSettings::of(settings)?;
+        let given = settings;
+        let settings = CnvxAdapSettings::of(given)?;
         let CnvxAdapSettings { mode, alpha, steps, .. } = settings;
+        mode.fixes(&SPEC, given, &["step_size", "weight_step", "weights_share", "average"])?;
         let shape = &problem.shape;
         let radius = radius(shape, &problem.public, settings)?;
         let largest = Learner::Squared.largest(shape.bounds, radius);
@@ -157,12 +162,14 @@ impl Method for CnvxAdap {
             square: settings.kappa_2,
             largest: settings.kappa_inf,
         };
-        let start: Start = Box::new(move |private, _| {
+        let start: Start = Box::new(move |private, noise| {
             let shape = problem.shape.clone();
             let public = problem.public.shared();
             let (pace, first) = match mode {
                 Mode::AsPrinted => {
-                    (printed_pace(largest, pulls, caps, steps), Vector::zeros(shape.dimension))
+                    let first = Vector::zeros(shape.dimension);
+                    let noise = releases.noise(noise)?;
+                    (printed_pace(largest, pulls, caps, steps, first.len(), noise), first)
                 }
                 Mode::Rigorous => {
                     let model = settings.step_size / (2.0 * shape.bounds.feature_norm.powi(2));
@@ -186,7 +193,7 @@ impl Method for CnvxAdap {
                 largest,
                 pace,
                 steps,
-                average: settings.average,
+                returned: Returned::Tail(settings.average),
                 public: LabelledRecords::of(Learner::Squared, public)?,
                 private: private
                     .map_usable(|data| LabelledRecords::private(Learner::Squared, data))?,
@@ -199,15 +206,25 @@ impl Method for CnvxAdap {
     }
 }
 
-/// The printed step sizes, those of the weights in units of v.
-pub(super) fn printed_pace(largest: Largest, pulls: Pulls, caps: Caps, steps: u64) -> Pace {
-    let root = |records: usize| (steps as f64 * records as f64).sqrt();
-    let model = largest.radius / (largest.gradient * (steps as f64).sqrt());
-    let (public, private) = (2.0 * largest.loss, largest.loss);
+/// The printed step sizes, those of the weights in units of v. `noise` is that of an entry of the
+/// gradient, of which there are d, and of a slope in v, which is σ₂/c.
+pub(super) fn printed_pace(
+    largest: Largest,
+    pulls: Pulls,
+    caps: Caps,
+    steps: u64,
+    d: usize,
+    noise: (f64, f64),
+) -> Pace {
+    let steps = steps as f64;
+    let root = |records: usize| (steps * records as f64).sqrt();
+    let square = largest.gradient.powi(2) + d as f64 * noise.0.powi(2);
+    let model = largest.radius / (steps * square).sqrt();
+    let all = largest.loss + pulls.strength();
     Pace {
         model,
-        public: 1.0 / (root(caps.public_records) * (public + pulls.strength())),
-        private: 1.0 / (root(caps.private_records) * (private + pulls.strength())),
+        public: 1.0 / (root(caps.public_records) * (largest.loss + all)),
+        private: 1.0 / (root(caps.private_records) * all.hypot(noise.1 / caps.private)),
         beta: 1.0 / model,
     }
 }
@@ -252,6 +269,48 @@ mod tests {
         let (error, source, _, proven) = rehearse("as_printed", Noise::For(target));
         assert!(error > 3.0 * source, "{error} {source}");
         assert!(proven > 0.0 && proven < 1.0, "{proven}");
+    }
+
+    /// The formulas as they stand in the paper, in u, for one finite ε.
+    #[test]
+    fn the_printed_steps_are_those_of_the_paper() {
+        let (alpha, m, n, d, steps) = (0.3, 50.0_f64, 20.0_f64, 4.0, 7.0_f64);
+        let (radius, loss, gradient, kappas) = (1.5, 6.25, 5.0, 0.1 + 0.2 + 0.3);
+        let (epsilon, delta) = (2.0, 1e-3_f64);
+        let noise = 2.0 * (steps * (3.0 / delta).ln()).sqrt() / epsilon;
+        let sigma_1 = noise * 2.0 * (1.0 - alpha) * gradient / n;
+        let sigma_2 = noise * (1.0 - alpha).powi(2) * loss / n.powi(2);
+        let all = loss + kappas;
+        let model = radius / (steps * (gradient * gradient + d * sigma_1 * sigma_1)).sqrt();
+        let public = m.powf(1.5) / (steps.sqrt() * alpha.powi(2) * (loss + all));
+        let of_data = (1.0 - alpha).powi(4) * all * all;
+        let private = n.powf(1.5) / (steps * (of_data + n.powi(4) * sigma_2 * sigma_2)).sqrt();
+
+        let caps = Caps::new(alpha, 50, 20);
+        let largest = Largest { radius, loss, gradient };
+        let pulls = Pulls::Convex { total: 0.1, square: 0.2, largest: 0.3 };
+        let noise = (sigma_1, sigma_2 / caps.private);
+        let pace = printed_pace(largest, pulls, caps, 7, 4, noise);
+        let alike = |ours: f64, printed: f64| (ours / printed - 1.0).abs() < 1e-12;
+        assert!(alike(pace.model, model));
+        assert!(alike(pace.public, caps.public.powi(2) * public));
+        assert!(alike(pace.private, caps.private.powi(2) * private));
+    }
+
+    #[test]
+    fn the_printed_mode_refuses_the_steps_of_the_other() {
+        let (shape, public, _) = example::shifted(4, 300, 200, 3);
+        for key in ["step_size", "weight_step", "weights_share", "average"] {
+            let plan = |mode: &str| {
+                let given = BTreeMap::from([
+                    ("mode".to_owned(), Value::Text(mode.to_owned())),
+                    (key.to_owned(), Value::Number(0.25)),
+                ]);
+                example::plan(&CnvxAdap, &given, &shape, &public)
+            };
+            plan("rigorous").unwrap();
+            assert!(plan("as_printed").unwrap_err().what().contains(key));
+        }
     }
 
     #[test]

@@ -15,15 +15,19 @@
 //! 1.5·√(n·μ_GDP/(c·ln m)) was near the best K at all of n = 1000, 8000, ε = 1, 4, 16 and
 //! d = 3, 10, 50.
 //!
-//! *As printed.* A reconstruction, because the paper's text is not at hand; what is known
-//! are its sensitivity 2τ = 4μr²r̂²/n, its parameters K = 1000, μ = 10, and its results, which
-//! the reconstruction meets within its sampling error. Algorithm 2 takes the smallest of
-//! the partial derivatives plus Laplace noise of scale b = 2τ√(2K ln(1/δ))/ε; Algorithm 1
-//! the exponential mechanism at the same ε per round, of scale 2·4Λ²·b. Step sizes are
-//! 2/(k + 2). Algorithm 2's own proof undercounts by a factor two (the largest of noisy
-//! scores is a pair of Laplace mechanisms), and its sensitivity overcounts by four; the
-//! certificate has what is true. Algorithm 1 prints the iterate with the least exact gap as
-//! its result, which nothing proves; the last is returned instead.
+//! *As printed.* In every round the smallest of the partial derivatives plus Laplace noise is
+//! chosen, K = 1000, μ = 10. Algorithm 2: noise of b = 4μr²r̂²√(2K ln(1/δ))/(nε), steps
+//! η_k = 3/(k + 2) from k = 1, λ = 0.001, and q_K is returned, so that the last choice is made in
+//! vain. Algorithm 1: noise of 2·4Λ²·b, a constant step
+//! η = √(2(D_qγ_q + D_wγ_w)/((D_q²μ_q + D_w²μ_w + 2γ_qw·D_qD_w)K)) with the constants of
+//! [`printed_step`], a Frank–Wolfe step of the model, and of all iterates the one with the least
+//! noisy gap is returned.
+//!
+//! There is one deviation. The printed gaps take their noise from the choices before them, of
+//! which nothing but the index was accounted for, and read ⟨∇, q⟩ without noise: nothing is proved
+//! for that. Here the gaps get noise of the same scale of their own. Algorithm 2's own proof
+//! undercounts by a factor two (the largest of noisy scores is a pair of Laplace mechanisms), and
+//! its sensitivity overcounts by four; the certificates have what is true.
 //!
 //! *Sensitivity of the noisy maximum.* Scores that all move by the same amount leave every
 //! choice as it is. Scores that move by amounts within a range of R move, up to such a common
@@ -37,7 +41,7 @@ use super::discrepancy::{Sensitivity, largest_square_of};
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RETURNED, RIDGE, ROUNDS, Returned, Reweighting,
     State, TEMPERATURE, WEIGHT_RIDGE, no_model, radius, released_model, released_weights,
-    temperature,
+    temperature, weight_ridge,
 };
 use crate::adapt::spec::{Setting, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -65,7 +69,7 @@ const SCHEDULE: Setting<Schedule> = Setting {
     name: "step sizes",
     unit: "",
     help: "equal gives every chosen record the same weight in the end; classic is 2/(k + 2), \
-           which forgets early rounds and is what as_printed takes.",
+           which forgets early rounds. as_printed has step sizes of its own.",
     kind: Schedule::or(Schedule::Equal),
 };
 
@@ -122,7 +126,7 @@ settings! {
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
         schedule: Schedule = SCHEDULE,
-        weight_ridge: f64 = WEIGHT_RIDGE,
+        weight_ridge: Option<f64> = WEIGHT_RIDGE,
         returned: Returned = RETURNED,
         lambda: f64 = radius(10.0),
         ridge: f64 = RIDGE,
@@ -153,7 +157,9 @@ impl Method for FrankWolfe {
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let settings = FrankWolfeSettings::of(settings)?;
+        let given = settings;
+        let settings = FrankWolfeSettings::of(given)?;
+        settings.mode.fixes(&SINGLE_STAGE, given, &["schedule", "model_step", "returned"])?;
         plan(settings, Objective::SingleStage, problem, target)
     }
 }
@@ -176,7 +182,9 @@ impl Method for TwoStageFrankWolfe {
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let settings = TwoStageFrankWolfeSettings::of(settings)?;
+        let given = settings;
+        let settings = TwoStageFrankWolfeSettings::of(given)?;
+        settings.mode.fixes(&TWO_STAGE, given, &["schedule", "returned"])?;
         let TwoStageFrankWolfeSettings { mode, rounds, temperature, schedule, .. } = settings;
         let TwoStageFrankWolfeSettings { weight_ridge, returned, lambda, ridge, .. } = settings;
         // The model is fitted in the end.
@@ -191,6 +199,7 @@ impl Method for TwoStageFrankWolfe {
             lambda,
             ridge,
         };
+        let weight_ridge = self::weight_ridge(mode, weight_ridge);
         plan(settings, Objective::TwoStage { weight_ridge }, problem, target)
     }
 }
@@ -235,16 +244,28 @@ fn plan(
     let (rule, noise) = match (printed, objective) {
         (false, _) => (Rule::Exponential, Allotment::Share(rounds as f64)),
         (true, Objective::SingleStage) => {
-            (Rule::Exponential, Allotment::AsPrinted(2.0 * weight * laplace))
+            (Rule::NoisyMaximum, Allotment::AsPrinted(2.0 * weight * laplace))
         }
         (true, Objective::TwoStage { .. }) => (Rule::NoisyMaximum, Allotment::AsPrinted(laplace)),
     };
+    let steps = match (printed, objective) {
+        (false, _) => match settings.schedule {
+            Schedule::Equal => Steps::Equal,
+            Schedule::Classic => Steps::Classic,
+        },
+        (true, Objective::TwoStage { .. }) => Steps::Printed,
+        (true, Objective::SingleStage) => {
+            let label = shape.bounds.label;
+            Steps::Constant(printed_step(square, temperature, radius, label, rounds))
+        }
+    };
+    let takes_best = returned == Returned::Best || printed && objective == Objective::SingleStage;
     let vertex = Release::new(VERTEX, Selection { rule, range, candidates });
     let what = "which public record receives weight, one in each round";
     let mut releases =
         vec![vertex.announced(what.to_owned(), rounds, noise, Adjacency::ReplaceOne)];
-    let best = (returned == Returned::Best).then(|| {
-        let (rule, candidates) = (Rule::Exponential, rounds as usize);
+    let best = takes_best.then(|| {
+        let candidates = rounds as usize;
         Release::new(ITERATE, Selection { rule, range: gap_range, candidates })
     });
     releases.extend(best.map(|best| {
@@ -279,7 +300,8 @@ fn plan(
             state: reweighting.start()?,
             reweighting,
             rounds,
-            classic: printed || settings.schedule == Schedule::Classic,
+            printed,
+            steps,
             best_model,
             vertex,
             best,
@@ -294,11 +316,49 @@ fn plan(
     Ok((plan, start))
 }
 
+/// η of a round.
+#[derive(Debug, Clone, Copy)]
+enum Steps {
+    Equal,
+    Classic,
+    /// Of algorithm 2.
+    Printed,
+    /// Of algorithm 1.
+    Constant(f64),
+}
+
+impl Steps {
+    /// `index` counts from 0.
+    fn size(self, index: u64) -> f64 {
+        let k = index as f64;
+        match self {
+            Self::Equal => 1.0 / (k + 2.0),
+            Self::Classic => 2.0 / (k + 2.0),
+            Self::Printed => 3.0 / (k + 3.0),
+            Self::Constant(size) => size,
+        }
+    }
+}
+
+/// The step of algorithm 1, with the constants that the paper finds for its objective. `square` is
+/// r̂² and `label` is Y.
+fn printed_step(square: f64, temperature: f64, radius: f64, label: f64, rounds: u64) -> f64 {
+    let norm = square.sqrt();
+    let (weights, models) = (2.0, 2.0 * radius);
+    let residual = radius * norm + label;
+    let lipschitz = weights * (residual.powi(2) + 4.0 * radius.powi(2) * square)
+        + models * 2.0 * residual * norm;
+    let smooth = weights.powi(2) * 4.0 * radius.powi(2) * temperature * square.powi(2)
+        + models.powi(2) * square
+        + 2.0 * (2.0 * norm * residual) * weights * models;
+    (2.0 * lipschitz / (smooth * rounds as f64)).sqrt().min(1.0)
+}
+
 struct Search {
     reweighting: Reweighting,
     rounds: u64,
-    /// Step sizes 2/(k + 2) instead of 1/(k + 1).
-    classic: bool,
+    printed: bool,
+    steps: Steps,
     /// The model is fitted anew instead of moved.
     best_model: bool,
     vertex: Release<Selection>,
@@ -329,11 +389,16 @@ impl Search {
             let scores = problem.scores(moment, state, &public);
             scores.unwrap_or_else(|| -&public).as_slice().to_vec()
         })?;
-        let k = self.index as f64;
-        let eta = if self.classic { 2.0 / (k + 2.0) } else { 1.0 / (k + 2.0) };
+        if self.printed && self.best.is_some() {
+            self.iterates.push(self.state.clone());
+        }
+        let eta = self.steps.size(self.index);
         let towards = (problem.objective == Objective::SingleStage && !self.best_model)
             .then(|| problem.model_vertex(&self.state));
-        self.state.towards(&problem.public.features, *vertex.get(), towards.as_ref(), eta);
+        // The printed algorithms return an iterate from before the last choice.
+        if !self.printed || self.index + 1 < self.rounds {
+            self.state.towards(&problem.public.features, *vertex.get(), towards.as_ref(), eta);
+        }
         if self.best_model {
             self.state.w = problem.fit(&self.state.q)?;
         }
@@ -346,7 +411,7 @@ impl Search {
                     sum
                 }
             };
-            let share = 1.0 / (k + 1.0);
+            let share = 1.0 / (self.index as f64 + 1.0);
             let q = share * &sum.q;
             let w = if self.best_model { problem.fit(&q)? } else { share * &sum.w };
             self.sum = Some(sum);
@@ -354,7 +419,7 @@ impl Search {
         } else {
             self.state.clone()
         };
-        if self.best.is_some() {
+        if self.best.is_some() && !self.printed {
             self.iterates.push(self.state.clone());
         }
         self.result = Some(vertex.and(delivered));

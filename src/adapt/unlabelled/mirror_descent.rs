@@ -12,12 +12,13 @@
 //! at most r̂² times that of one number of E, whatever m is; the printed release of the m
 //! entries themselves pays √m for the same.
 //!
-//! *As printed.* A reconstruction, because the paper's text is not at hand: independent
-//! Gaussian noise of σ = √m·2τ·√(2K ln(1/δ))/ε on the m entries, 2τ = 4μr²r̂²/n; the printed
-//! prox step ‖q − q_k‖²_p/(η(p − 1)); K = 1000. The certificate has the ε of that σ at the
-//! true sensitivity, √min(m·r̂⁴, λ_max(G)) times that of E, G_ij = (xᵢ·xⱼ)².
+//! *As printed.* Independent Gaussian noise of σ = √m·2τ·√(2K ln(1/δ))/ε on the m entries,
+//! 2τ = 4μr²r̂²/n; the printed prox step ‖q − q_k‖²_p/(η(p − 1)), p = 1 + 1/ln m, with
+//! η = 2√(ln m/K)/(r̂² + λ); the average of all q_k, the uniform start among them; K = 1000 and
+//! λ = 0.001 as in the experiments. The certificate has the ε of that σ at the true sensitivity,
+//! √min(m·r̂⁴, λ_max(G)) times that of E, G_ij = (xᵢ·xⱼ)².
 //!
-//! The step size, unless given, is that of the usual regret bound, η = √(ln m/K)/g, where g
+//! The rigorous step size, unless given, is that of the usual regret bound, η = √(ln m/K)/g, where g
 //! bounds the largest entry of the noisy gradient: r̂²·√(e² + 2 ln(m)·σ²) for ‖E‖₂ ≤ e and a
 //! noise σ on E.
 //! The bound falls with K until noise makes up half of g, which is where K is set; beyond
@@ -27,7 +28,7 @@ use super::discrepancy::{Sensitivity, Smoothed, largest_square_of};
 use super::matching::gram_curvature;
 use super::reweighting::{
     MODE, MOST_FEATURES, Objective, PRINTED_ROUNDS, RIDGE, ROUNDS, Reweighting, State, TEMPERATURE,
-    WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature,
+    WEIGHT_RIDGE, no_model, radius, released_model, released_weights, temperature, weight_ridge,
 };
 use crate::adapt::spec::{Setting, automatic, choices, settings};
 use crate::adapt::{Method, Mode, Plan, Problem, ProblemShape, Run, Settings, Spec, Start, Step};
@@ -77,14 +78,16 @@ settings! {
         step_size: Option<f64> = Setting {
             name: "step size η",
             unit: "",
-            help: "Length of a mirror step; automatic goes by the rounds and their noise.",
+            help: "Length of a mirror step; automatic goes by the rounds and their noise, and in \
+                   as_printed by the rounds alone.",
             kind: automatic(1e6),
         },
-        weight_ridge: f64 = WEIGHT_RIDGE,
+        weight_ridge: Option<f64> = WEIGHT_RIDGE,
         returned: Averaged = Setting {
             name: "returned iterate",
             unit: "",
-            help: "The average of the second half of the iterates, or the last.",
+            help: "The average of the second half of the iterates, or the last; as_printed takes \
+                   the average of all.",
             kind: Averaged::or(Averaged::Average),
         },
         lambda: f64 = radius(10.0),
@@ -113,10 +116,13 @@ impl Method for MirrorDescent {
     }
 
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
-        let settings = MirrorDescentSettings::of(settings)?;
+        let given = settings;
+        let settings = MirrorDescentSettings::of(given)?;
+        settings.mode.fixes(&SPEC, given, &["returned"])?;
         let Problem { shape, public, .. } = &problem;
         let printed = settings.mode == Mode::AsPrinted;
-        let objective = Objective::TwoStage { weight_ridge: settings.weight_ridge };
+        let weight_ridge = weight_ridge(settings.mode, settings.weight_ridge);
+        let objective = Objective::TwoStage { weight_ridge };
         let norm = shape.bounds.feature_norm;
         let temperature = temperature(settings.mode, settings.temperature, norm, objective);
         let square = largest_square_of(public)?;
@@ -148,13 +154,15 @@ impl Method for MirrorDescent {
             explained: None,
         };
         let start: Start = Box::new(move |private, noise| {
-            let sigma = noise.scale(&release)?;
             let records = (problem.public.len().max(2) as f64).ln();
-            let noise = if printed { sigma } else { square * sigma };
-            let signal = square * if printed { 1.0 } else { sensitivity.largest_slope };
-            let largest = (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt();
-            let longer = if printed { 1.0 } else { LONGER };
-            let usual = longer * (records / rounds as f64).sqrt() / largest;
+            let usual = (records / rounds as f64).sqrt()
+                * if printed {
+                    2.0 / (square + weight_ridge)
+                } else {
+                    let noise = square * noise.scale(&release)?;
+                    let signal = square * sensitivity.largest_slope;
+                    LONGER / (signal.powi(2) + 2.0 * records * noise.powi(2)).sqrt()
+                };
             let ends = (settings.lambda, settings.ridge);
             let reweighting = Reweighting::new(&problem, &private, objective, temperature, ends);
             Ok(Box::new(Descent {
@@ -221,7 +229,7 @@ struct Descent {
     step_size: f64,
     index: u64,
     state: State,
-    /// Of the q of the second half so far, and their number.
+    /// Of the q that are averaged so far, and their number.
     sum: Option<(Vector, u32)>,
     /// What a stopped run delivers.
     result: Option<Released<State>>,
@@ -265,17 +273,20 @@ impl Run for Descent {
         let problem = &self.reweighting;
         let gradient = problem.public_slope(&self.state) - scores.get();
         let q = &self.state.q;
+        let before = self.printed.then(|| self.state.q.clone());
         let next = if self.printed {
             displacement(q, &gradient, self.step_size)
         } else {
             bregman(q, &gradient, self.step_size)
         };
         self.state = problem.state(next, Vector::zeros(problem.public.features.nrows()));
-        // Until the second half has begun, the last iterate stands for it.
-        let delivered = if self.average && self.index >= self.rounds / 2 {
+        // Until the second half has begun, the last iterate stands for it. The printed average has
+        // the iterates at which gradients were taken, from the start on.
+        let delivered = if self.printed || self.average && self.index >= self.rounds / 2 {
+            let added = before.unwrap_or_else(|| self.state.q.clone());
             let (sum, count) = match self.sum.take() {
-                Some((sum, count)) => (sum + &self.state.q, count + 1),
-                None => (self.state.q.clone(), 1),
+                Some((sum, count)) => (sum + added, count + 1),
+                None => (added, 1),
             };
             let mean = &sum / f64::from(count);
             self.sum = Some((sum, count));

@@ -59,12 +59,23 @@ pub(super) const TEMPERATURE: Setting<Option<f64>> = Setting {
 /// μ of the papers.
 pub(super) const PRINTED_TEMPERATURE: f64 = 10.0;
 
-pub(super) const WEIGHT_RIDGE: Setting<f64> = Setting {
+/// The papers' λ.
+const PRINTED_WEIGHT_RIDGE: f64 = 0.001;
+
+pub(super) const WEIGHT_RIDGE: Setting<Option<f64>> = Setting {
     name: "weight ridge λ",
     unit: "",
-    help: "Coefficient of ½‖q‖²: higher spreads the weights over more public records.",
-    kind: real(0.0, 1e6, 0.0),
+    help: "Coefficient of ½‖q‖²: higher spreads the weights over more public records. automatic \
+           takes none, and the printed 0.001 in as_printed.",
+    kind: automatic(1e6),
 };
+
+pub(super) fn weight_ridge(mode: Mode, given: Option<f64>) -> f64 {
+    given.unwrap_or(match mode {
+        Mode::Rigorous => 0.0,
+        Mode::AsPrinted => PRINTED_WEIGHT_RIDGE,
+    })
+}
 
 /// Radius of the models' ball: the papers' 1 in single-stage, where it also weighs the
 /// discrepancy against the loss.

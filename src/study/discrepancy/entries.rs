@@ -1,5 +1,5 @@
-//! The rows of the study: what is tried, with which settings, and what the project's
-//! issue wants of it.
+//! The rows of the study: what is tried, with which settings, and what is wanted of it: of the
+//! printed algorithms what an independent program gives, of ours our goals.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,7 @@ use crate::numeric::least_squares::NormalEquations;
 use crate::rehearsal::{Noise, Trial};
 use crate::study::table::Wanted;
 
-/// How far a reproduction may be from a goal, as a share: our data are a
-/// reconstruction.
+/// How far a row may be from the independent program, as a share: both draw their own data.
 const ALIKE: f64 = 0.1;
 
 /// How close to the least ‖M(q)‖₂ the non-private baseline has to come.
@@ -84,7 +83,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "source-only, uniform weights",
         arm: Arm::SourceOnly,
         settings: &[],
-        wanted: &[about(Measure::Discrepancy, [0.381; 6]), about(Measure::Error, [9.5; 6])],
+        wanted: &[about(Measure::Discrepancy, [0.379; 6]), about(Measure::Error, [9.5; 6])],
     },
     Entry {
         title: "minimum discrepancy (DM), no privacy",
@@ -96,7 +95,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "two-stage Frank–Wolfe as printed, μ=10, K=1000",
         arm: Arm::Method("two_stage_frank_wolfe"),
         settings: &[PRINTED, ("temperature", Setting::Number(10.0)), ROUNDS, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [0.379, 0.362, 0.282, 0.325, 0.225, 0.117])],
+        wanted: &[about(Measure::Discrepancy, [0.366, 0.344, 0.264, 0.308, 0.204, 0.107])],
     },
     Entry {
         title: "two-stage Frank–Wolfe, rigorous",
@@ -108,13 +107,19 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "mirror descent as printed, K=1000",
         arm: Arm::Method("mirror_descent"),
         settings: &[PRINTED, UNIT_BALL],
-        wanted: &[],
+        wanted: &[about(Measure::Discrepancy, [ANY, ANY, ANY, ANY, ANY, 0.243])],
     },
     Entry {
         title: "mirror descent, rigorous",
         arm: Arm::Method("mirror_descent"),
         settings: &[UNIT_BALL],
         wanted: &[],
+    },
+    Entry {
+        title: "single-stage Frank–Wolfe as printed, K=1000",
+        arm: Arm::Method("frank_wolfe"),
+        settings: &[PRINTED, UNIT_BALL],
+        wanted: &[about(Measure::Discrepancy, [0.380, 0.372, 0.322, 0.370, 0.278, 0.162])],
     },
     Entry {
         title: "single-stage Frank–Wolfe, rigorous",
@@ -136,7 +141,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "moment release, joint",
         arm: Arm::Method("moment_release"),
         settings: &[("goal", Setting::Word("joint")), UNIT_BALL],
-        wanted: &[at_most(10, Measure::Error, [3.4, 3.0, 2.9, 2.9, 2.9, 2.9])],
+        wanted: &[],
     },
     Entry {
         title: "oracle: labelled target, no privacy",

@@ -20,8 +20,8 @@ use crate::model::Model;
 use crate::numeric::Vector;
 use crate::numeric::rounding::summation_error;
 use crate::privacy::{
-    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Released, Spender,
-    Watch,
+    Adjacency, Allotment, Calibrated, Gaussian, PlannedRelease, Private, Reach, Release, Released,
+    Spender, Watch,
 };
 
 const WEIGHTS: &str = "weights";
@@ -36,6 +36,15 @@ pub struct Pace {
     pub beta: f64,
 }
 
+/// Which model a run delivers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Returned {
+    /// The mean of this share of the steps, counted from the last.
+    Tail(f64),
+    /// That of this step, or the newest before it.
+    Step(u64),
+}
+
 pub struct Descent {
     pub releases: Releases,
     pub learner: Learner,
@@ -45,8 +54,7 @@ pub struct Descent {
     pub largest: Largest,
     pub pace: Pace,
     pub steps: u64,
-    /// The model is the mean of this share of the steps.
-    pub average: f64,
+    pub returned: Returned,
     pub public: LabelledRecords,
     pub private: Private<LabelledRecords>,
     pub weights: Weights,
@@ -59,6 +67,13 @@ pub struct Descent {
 pub struct Releases {
     gradient: Release<Gaussian>,
     weights: Release<Gaussian>,
+}
+
+impl Releases {
+    /// The noise of an entry of the gradient, and of a weight's slope.
+    pub fn noise(&self, noise: &Calibrated) -> Result<(f64, f64)> {
+        Ok((noise.scale(&self.gradient)?, noise.scale(&self.weights)?))
+    }
 }
 
 /// The two releases of every step. `gradient` and `weights` say how much noise each gets.
@@ -195,9 +210,13 @@ impl Descent {
         Ok(())
     }
 
-    fn average(&self) -> Vector {
+    fn delivered(&self) -> Vector {
         let steps = self.iterates.len() - 1;
-        let kept = ((self.average * steps as f64).ceil() as usize).clamp(1, steps.max(1));
+        let share = match self.returned {
+            Returned::Tail(share) => share,
+            Returned::Step(step) => return self.iterates[steps.min(step as usize)].clone(),
+        };
+        let kept = ((share * steps as f64).ceil() as usize).clamp(1, steps.max(1));
         let tail = &self.iterates[self.iterates.len() - kept..];
         tail.iter().fold(Vector::zeros(self.theta().len()), |sum, w| sum + w) / kept as f64
     }
@@ -243,7 +262,7 @@ impl Run for Descent {
         }
 
         self.advance(&by_model, &by_weights)?;
-        let model = self.learner.model(self.public.data.dimension(), &self.average());
+        let model = self.learner.model(self.public.data.dimension(), &self.delivered());
         self.model = Some(gradient.and(model));
         let index = self.iterates.len() as u64 - 1;
         let done = index == self.steps;
@@ -315,7 +334,7 @@ mod tests {
             largest: learner.largest(bounds, radius),
             pace: Pace { model: 0.0, public: 0.0, private: 0.0, beta: 1.0 },
             steps: 4,
-            average: 0.0,
+            returned: Returned::Tail(0.0),
             public,
             private: Private::new(private.clone()),
             weights: Weights { caps, v },
@@ -372,6 +391,8 @@ mod tests {
             pulls,
             descent.weights.caps,
             4,
+            descent.theta().len(),
+            (0.0, 0.0),
         );
         for _ in 0..4 {
             let (public, part) = (descent.public_part(), descent.private_part(&private));
