@@ -2,7 +2,8 @@
 //!
 //! The first signal asks the work to stop, which it does between two steps, and settles what was
 //! drawn. Some steps are long: what does not stop by itself is ended, by SIGTERM and SIGHUP after a
-//! while and by Ctrl-C the second time. Nothing is lost then, as by any death: what was announced is charged, and the run can go on.
+//! while and by Ctrl-C the second time. Nothing is lost then, as by any death: what was announced
+//! is charged, and the run can go on. SIGQUIT (Ctrl-\) is left to the system and ends at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

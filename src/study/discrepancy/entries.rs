@@ -1,5 +1,5 @@
 //! The rows of the study: what is tried, with which settings, and what is wanted of it: of the
-//! printed algorithms what an independent program gives, of ours our goals.
+//! printed algorithms what an independent program gives (`assets/printed.py`), of ours our goals.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "two-stage Frank–Wolfe as printed, μ=10, K=1000",
         arm: Arm::Method("two_stage_frank_wolfe"),
         settings: &[PRINTED, ("temperature", Setting::Number(10.0)), ROUNDS, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [0.366, 0.344, 0.264, 0.308, 0.204, 0.107])],
+        wanted: &[about(Measure::Discrepancy, [0.372, 0.348, 0.264, 0.314, 0.203, 0.104])],
     },
     Entry {
         title: "two-stage Frank–Wolfe, rigorous",
@@ -119,7 +119,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "single-stage Frank–Wolfe as printed, K=1000",
         arm: Arm::Method("frank_wolfe"),
         settings: &[PRINTED, UNIT_BALL],
-        wanted: &[about(Measure::Discrepancy, [0.380, 0.372, 0.322, 0.370, 0.278, 0.162])],
+        wanted: &[about(Measure::Discrepancy, [0.374, 0.362, 0.316, 0.351, 0.272, 0.152])],
     },
     Entry {
         title: "single-stage Frank–Wolfe, rigorous",
