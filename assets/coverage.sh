@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 echo "halflight $(git rev-parse --short HEAD), $(date -u +%F)"
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
-cargo llvm-cov --lcov --output-path "$report" --ignore-run-fail >&2
+# Programs that tests kill leave broken profiles.
+cargo llvm-cov --lcov --output-path "$report" --ignore-run-fail --failure-mode all >&2
 for folder in "$@"; do
     awk -F'[:,]' -v folder="/$folder/" '
         # From `#[cfg(test)]` on a file holds its tests.

@@ -140,7 +140,7 @@ fn draw(
 
 fn centre(dimension: usize, alternating: bool) -> Vector {
     let length = 1.0 / (2.0 * dimension as f64).sqrt();
-    let entry = |k: usize| if alternating && k % 2 == 0 { -length } else { length };
+    let entry = |k: usize| if alternating && k.is_multiple_of(2) { -length } else { length };
     Vector::from_fn(dimension, |k, _| entry(k))
 }
 
