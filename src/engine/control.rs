@@ -1,6 +1,6 @@
 //! Pause, resume, pace and stop a run from another thread.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +17,8 @@ struct State {
     /// Steps per second at most; `None` as fast as it can.
     pace: Option<f64>,
     last_step: Option<Instant>,
+    /// Runs that stop with this one.
+    each: Vec<Weak<(Mutex<State>, Condvar)>>,
 }
 
 /// Shared between a run and whoever steers it. A run looks at it between steps.
@@ -24,6 +26,19 @@ struct State {
 pub struct Control(Arc<(Mutex<State>, Condvar)>);
 
 impl Control {
+    /// For one of several runs: stops with all of them, and is steered by itself otherwise.
+    pub fn of_one(&self) -> Self {
+        let mut all = self.lock();
+        let (wish, pace) = (all.wish, all.pace);
+        let one = Self(Arc::new((
+            Mutex::new(State { wish, pace, ..State::default() }),
+            Condvar::new(),
+        )));
+        all.each.retain(|each| each.strong_count() > 0);
+        all.each.push(Arc::downgrade(&one.0));
+        one
+    }
+
     pub fn pause(&self) {
         self.set(|state| {
             if state.wish == Wish::Go {
@@ -42,7 +57,12 @@ impl Control {
 
     /// Final: a stopped run does not resume.
     pub fn stop(&self) {
-        self.set(|state| state.wish = Wish::Stop);
+        let mut each = Vec::new();
+        self.set(|state| {
+            state.wish = Wish::Stop;
+            each = std::mem::take(&mut state.each);
+        });
+        each.iter().filter_map(Weak::upgrade).for_each(|one| Self(one).stop());
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -120,5 +140,17 @@ mod tests {
         control.stop();
         control.resume();
         assert!(!control.proceed(), "stop is final");
+    }
+
+    #[test]
+    fn one_of_several_runs_stops_alone_or_with_all_of_them() {
+        let all = Control::default();
+        let (one, other) = (all.of_one(), all.of_one());
+        one.pause();
+        assert!(one.is_paused() && !other.is_paused() && !all.is_paused());
+        one.stop();
+        assert!(!other.is_stopped() && !all.is_stopped());
+        all.stop();
+        assert!(other.is_stopped() && all.of_one().is_stopped());
     }
 }

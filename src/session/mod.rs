@@ -19,6 +19,9 @@
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
+//! | [`growth`], `tail` | the numbers of a run as its files grow |
+//! | [`follow`] | runs of others followed by their files |
+//! | [`steering`] | how a run is paused and stopped by another process |
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`secret`] | where the user's secret lies |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
@@ -41,6 +44,8 @@ pub mod family;
 mod features;
 pub mod file;
 pub mod fit;
+pub mod follow;
+pub mod growth;
 pub mod leftovers;
 pub mod lineage;
 pub mod model_file;
@@ -57,7 +62,9 @@ pub mod resumption;
 pub mod run_directory;
 pub mod secret;
 pub mod signature;
+pub mod steering;
 pub mod sweep;
+mod tail;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

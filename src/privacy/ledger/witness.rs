@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use super::chain::{Reading, sha256};
 use super::entry::{Line, RunId};
 use super::flaw::Flaw;
+use super::lock::take;
 use crate::files::{self, step};
 
 #[derive(Debug)]
@@ -119,7 +120,7 @@ impl Witness {
     /// The mark of a run that is carried out, as [`super::disk::Disk::hold`].
     pub fn hold(&mut self, reading: &Reading, run: &RunId) -> Held {
         let Some(path) = self.mark(reading, run) else { return Held::Nowhere };
-        match self.open(&path).map(|file| (file.try_lock(), file)) {
+        match self.open(&path).map(|file| (take(&file), file)) {
             Ok((Ok(()), file)) => Held::Here(file),
             Ok((Err(TryLockError::WouldBlock), _)) => Held::Elsewhere,
             Ok((Err(TryLockError::Error(error)), _)) | Err(error) => {
