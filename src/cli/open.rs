@@ -8,6 +8,7 @@ use crate::session::preferences::Places;
 use crate::session::{Session, Workspace, family};
 use crate::tui;
 use crate::tui::app::App;
+use crate::tui::tab::Tab;
 use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
 
 /// The session that a bare `halflight` opens.
@@ -42,6 +43,17 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let session = Session { datasets: family::definitions(&found), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
+    tui::run(app, workspace)
+}
+
+/// The interface on runs that others carry out; nothing of their data is read.
+pub fn watch(places: Vec<PathBuf>) -> Result<()> {
+    need_terminal()?;
+    let workspace = Workspace::of(Path::new("."))?;
+    let mut app = app(Session::default(), None)?;
+    app.context.watched = places;
+    app.context.go_to(Tab::Run);
+    app.settle();
     tui::run(app, workspace)
 }
 

@@ -30,10 +30,8 @@ impl Control {
     pub fn of_one(&self) -> Self {
         let mut all = self.lock();
         let (wish, pace) = (all.wish, all.pace);
-        let one = Self(Arc::new((
-            Mutex::new(State { wish, pace, ..State::default() }),
-            Condvar::new(),
-        )));
+        let one =
+            Self(Arc::new((Mutex::new(State { wish, pace, ..State::default() }), Condvar::new())));
         all.each.retain(|each| each.strong_count() > 0);
         all.each.push(Arc::downgrade(&one.0));
         one

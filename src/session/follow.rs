@@ -201,7 +201,8 @@ impl Follower {
             }
             for run in self.begin(&new) {
                 // A run that was collected lies elsewhere now.
-                let list = if before.contains_key(&run.id) { &mut news.changed } else { &mut news.added };
+                let list =
+                    if before.contains_key(&run.id) { &mut news.changed } else { &mut news.added };
                 list.push(run);
             }
         }
@@ -230,8 +231,7 @@ impl Follower {
         let read = |index: usize| {
             let (run, found) = &found[index];
             let directory = &found.directory;
-            let mut steps =
-                if exact { Steps::with_exact(directory) } else { Steps::of(directory) };
+            let mut steps = if exact { Steps::with_exact(directory) } else { Steps::of(directory) };
             let is_begun = found.directory.is_dir();
             let mut archived = if is_begun {
                 archive::read_head(&found.directory)
@@ -436,12 +436,7 @@ impl Follower {
         })
     }
 
-    fn list_sweep(
-        &mut self,
-        sweep: &SweepDirectory,
-        all: bool,
-        runs: &mut BTreeMap<RunId, Found>,
-    ) {
+    fn list_sweep(&mut self, sweep: &SweepDirectory, all: bool, runs: &mut BTreeMap<RunId, Found>) {
         let same = |it: &SweepDirectory| it.path() == sweep.path();
         let number = self.sweeps.iter().position(same).unwrap_or_else(|| {
             self.sweeps.push(sweep.clone());
@@ -495,7 +490,9 @@ mod tests {
     const NAME: &str = "20260131-235958-moment_release-00";
 
     fn step(number: u64) -> String {
-        format!("{{\"step\":{number},\"of\":9,\"values\":{{\"public_error\":{{\"value\":1.5}}}}}}\n")
+        format!(
+            "{{\"step\":{number},\"of\":9,\"values\":{{\"public_error\":{{\"value\":1.5}}}}}}\n"
+        )
     }
 
     /// A workspace with a run that is at work while the returned file lives.

@@ -264,11 +264,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("events.jsonl");
         let line = |step: u64, y: f64| {
-            format!("{{\"step\":{step},\"of\":9,\"values\":{{\"public_error\":{{\"value\":{y}}}}}}}\n")
+            format!(
+                "{{\"step\":{step},\"of\":9,\"values\":{{\"public_error\":{{\"value\":{y}}}}}}}\n"
+            )
         };
         fs::write(&path, line(1, 5.0) + &line(2, 4.0) + &line(3, 3.0)).unwrap();
-        fs::write(directory.path().join("curator.jsonl"), "{\"step\":1,\"values\":{\"private_error\":8}}\n")
-            .unwrap();
+        fs::write(
+            directory.path().join("curator.jsonl"),
+            "{\"step\":1,\"values\":{\"private_error\":8}}\n",
+        )
+        .unwrap();
         let mut steps = Steps::with_exact(directory.path());
         let growth = steps.read().unwrap();
         let watch = Watch::open();

@@ -65,7 +65,8 @@ impl Process {
 
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (number, host) = match text.strip_prefix("process ").unwrap_or(text).split_once(" on ") {
+        let (number, host) = match text.strip_prefix("process ").unwrap_or(text).split_once(" on ")
+        {
             Some((number, host)) => (number, Some(harmless(host, LONGEST_HOST))),
             None => (text, None),
         };

@@ -31,6 +31,7 @@ pub mod fuzzy;
 pub mod history;
 pub mod keymap;
 pub mod keys;
+mod live_elsewhere;
 pub mod live_ranking;
 mod live_rehearsal;
 pub mod live_run;

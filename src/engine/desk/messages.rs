@@ -17,6 +17,8 @@ use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
+use crate::session::follow::News as FollowedNews;
+use crate::session::steering::Wish;
 use crate::session::{ArchivedRun, PlanDefinition, Session, State};
 
 pub type JobId = u64;
@@ -59,8 +61,15 @@ pub enum Request {
         dataset: String,
         watch: Watch,
     },
-    /// The runs of the workspace.
+    /// The runs of the workspace; from then on it is told what changes.
     Archive,
+    /// Runs of these places are followed with those of the workspace.
+    Watch(Vec<PathBuf>),
+    /// Ask the process that carries out the run in this directory to do something.
+    Steer {
+        directory: PathBuf,
+        wish: Wish,
+    },
     TagRun {
         run: RunId,
         tag: String,
@@ -213,6 +222,8 @@ pub enum Report {
         rows: Option<CuratorOnly<Rows>>,
     },
     Archive(Vec<ArchivedRun>),
+    /// What has changed about them since.
+    Followed(Box<FollowedNews>),
     Preview(Box<Result<Preview>>),
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and what each account adds up to.

@@ -17,6 +17,9 @@ impl Context {
             self.load(definition);
         }
         self.ask(Request::Ledger);
+        if !self.watched.is_empty() {
+            self.ask(Request::Watch(self.watched.clone()));
+        }
         self.ask_preview();
     }
 
@@ -179,7 +182,7 @@ impl Context {
         self.quit = self.leaving || !self.must_settle();
         self.leaving = true;
         self.queue.working = false;
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|run| run.is_ours()) {
             run.control.stop();
         }
         if let Some(work) = &self.ranking.work {
@@ -196,6 +199,6 @@ impl Context {
     /// numbers has not.
     fn must_settle(&self) -> bool {
         let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
-        ranks || self.runs.iter().any(|run| !run.has_ended())
+        ranks || self.runs.iter().any(|run| run.is_ours() && !run.has_ended())
     }
 }

@@ -51,7 +51,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let several = context.runs.len() > 1;
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
     let needed = if run.choice.is_some() { 2 } else { 5 };
-    let results_rows = if run.has_ended() && (!on_log || area.height >= 30) { needed } else { 0 };
+    let results_rows =
+        if run.has_ended() && run.is_ours() && (!on_log || area.height >= 30) { needed } else { 0 };
     // A result says more than the events that led to it.
     let log_rows = match (area.height, on_log) {
         (40.., _) => 8,
@@ -93,7 +94,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
                 let text = format!("Nothing was spent. {}", one_line(error));
                 canvas.wrapped(text, theme.error, results);
             }
-            None => {}
+            Some(Ended::Elsewhere) | None => {}
         }
     }
     event_log(screen, context, canvas, log, run);
@@ -168,12 +169,14 @@ fn status_lines(
     let state = run.state();
     let style = match state {
         "finished" => theme.good,
-        "paused" | "stopped" => theme.warning,
-        "failed" | "refused" => theme.error,
+        "paused" | "stopped" | "unseen" => theme.warning,
+        "failed" | "refused" | "died" => theme.error,
         _ => theme.accent,
     };
-    let mut parts =
-        vec![Span::styled(format!(" {} ", run.plan), theme.text), Span::styled(state, style)];
+    let mut parts = vec![
+        Span::styled(format!(" {} ", run.plan), theme.text),
+        Span::styled(state.to_owned(), style),
+    ];
     // How often something is trained may be a secret, and steps tell it.
     let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
@@ -182,6 +185,9 @@ fn status_lines(
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
         let text = format!(" · step {} of {} · {}", run.step, run.total, run.phase);
         parts.push(Span::styled(text, theme.text));
+    }
+    if let Some(elsewhere) = run.elsewhere.as_ref() {
+        parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
         let text = format!(" · about {} left", duration(left.as_secs_f64()));

@@ -1,0 +1,130 @@
+//! `halflight watch`: runs that other processes carry out, followed by their files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this one | what is watched, and how it is steered |
+//! | [`lines`] | what has changed, as lines for people and for programs |
+
+mod lines;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{open, print_line};
+use crate::error::{Error, Result};
+use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN};
+use crate::session::follow::{Follower, Place};
+use crate::session::steering::{self, Wish};
+
+/// Watch runs that other processes carry out: here, in a sweep, on another machine.
+///
+/// In a terminal the interface opens on them. With --plain or --json, or elsewhere, every change
+/// is a line: public and released numbers only. A run that is named is followed to its end, and
+/// a workspace until you stop it. Watching writes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight watch
+  halflight watch .halflight/runs/RUN --plain
+  halflight watch /shared/sweep --once
+  halflight watch session.ron --json
+  halflight watch .halflight/runs/RUN --stop
+  ssh -t host halflight watch /shared/sweep")]
+pub struct Watch {
+    /// A session, a directory with runs, a sweep, a run or its name; none is this directory.
+    places: Vec<PathBuf>,
+
+    /// Print a line for each change.
+    #[arg(long)]
+    plain: bool,
+
+    /// Print each change and each step as a line of JSON.
+    #[arg(long, conflicts_with = "plain")]
+    json: bool,
+
+    /// Print how everything stands, and end.
+    #[arg(long)]
+    once: bool,
+
+    /// Let the run wait; the tasks of a sweep that are at work, all of them.
+    #[arg(long, group = "steer")]
+    pause: bool,
+
+    /// Let a run that waits go on.
+    #[arg(long, group = "steer")]
+    go_on: bool,
+
+    /// End the run after its step: it settles what it drew and keeps its model so far.
+    #[arg(long, group = "steer")]
+    stop: bool,
+
+    /// At most this many steps per second; 0 is as fast as it can.
+    #[arg(long, group = "steer", value_name = "STEPS")]
+    pace: Option<f64>,
+}
+
+impl Watch {
+    pub fn execute(&self) -> Result<()> {
+        if let Some(wish) = self.wish() {
+            self.steer(wish)?;
+            if !(self.plain || self.json || self.once) {
+                return Ok(());
+            }
+        }
+        if self.plain || self.json || self.once || !std::io::stdout().is_terminal() {
+            let form = if self.json { lines::Form::Json } else { lines::Form::Plain };
+            return lines::follow(self.places()?, form, self.once);
+        }
+        self.places()?;
+        open::watch(self.named())
+    }
+
+    fn named(&self) -> Vec<PathBuf> {
+        if self.places.is_empty() { vec![PathBuf::from(".")] } else { self.places.clone() }
+    }
+
+    fn places(&self) -> Result<Vec<Place>> {
+        self.named().iter().map(|path| Place::of(path)).collect()
+    }
+
+    fn wish(&self) -> Option<Wish> {
+        match self.pace {
+            Some(pace) => Some(Wish::Pace((pace != 0.0).then_some(pace))),
+            None if self.stop => Some(Wish::Stop),
+            None if self.pause => Some(Wish::Pause),
+            None if self.go_on => Some(Wish::GoOn),
+            None => None,
+        }
+    }
+
+    fn steer(&self, wish: Wish) -> Result<()> {
+        let places = self.places()?;
+        if self.places.is_empty() || places.iter().any(|it| matches!(it, Place::Workspace(_))) {
+            return Err(Error::usage("which run is meant?").cure(
+                "name the directory of one run, or of a sweep; `halflight watch --once` lists them",
+            ));
+        }
+        let runs = Follower::new(places, false).read()?;
+        let works = |word: &str| matches!(word, MISSING | UNSEEN);
+        let (at_work, over): (Vec<_>, Vec<_>) =
+            runs.into_iter().partition(|run| run.is_alive() || works(&run.outcome));
+        if at_work.is_empty() {
+            let words: Vec<&str> = over.iter().map(|run| run.outcome.as_str()).collect();
+            let word = words.first().copied().unwrap_or(NOT_BEGUN);
+            return Err(Error::refused(format!("nothing is under way here: {word}"))
+                .cure("`halflight watch --once` says how every run stands"));
+        }
+        for run in at_work {
+            let process = steering::ask(&run.directory, wish)?;
+            let what = match wish {
+                Wish::Pause => "to wait",
+                Wish::GoOn => "to go on",
+                Wish::Stop => "to stop; it settles what it drew",
+                Wish::Pace(_) => "to change its pace",
+            };
+            print_line(&format!("asked {process} {what}: {}", lines::name(&run)))?;
+        }
+        Ok(())
+    }
+}
