@@ -316,3 +316,51 @@ fn an_interface_shows_and_stops_the_run_of_another_process() {
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
 }
+
+#[test]
+fn the_steps_of_another_trainer_are_drawn_and_its_epsilon_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = r#"
+from steps import Steps, subsampled_gaussian
+for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
+    with Steps(path, 1e-5, "add_remove", "cifar", "opacus 1.5", 3000) as steps:
+        for number in range(1, 31):
+            claim = share * 0.9726 if number == 30 else None
+            steps.step(number * 100, {"loss": 3 / number, "nothing": float("nan")},
+                       [subsampled_gaussian(1.1, 0.004, 100)], claim)
+"#;
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let mut python = Command::new("python3");
+    python.args(["-B", "-c", script]).env("PYTHONPATH", assets).current_dir(directory.path());
+    let written = match python.output() {
+        Ok(written) => written,
+        Err(error) => return println!("SKIPPED: there is no python3 here: {error}"),
+    };
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let printed = program::halflight().args(["schema", "steps"]).output().unwrap();
+    let schema: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    for line in fs::read_to_string(directory.path().join("good.jsonl")).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(schema::flaw(&schema, &line), None);
+    }
+    for (file, verdict, is_too_low) in
+        [("good.jsonl", "the claim agrees", false), ("bad.jsonl", "the claim is too low", true)]
+    {
+        let shown = halflight(directory.path(), &["watch", file, "--json"]);
+        let line: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_follows_schema(&line);
+        // As `halflight account --sigma 1.1 --q 0.004 --steps 3000 --delta 1e-5` says.
+        let epsilon = line["epsilon"].as_f64().unwrap();
+        assert!((epsilon / 0.9726 - 1.0).abs() < 0.01, "{line}");
+        assert!(line["verdict"].as_str().unwrap().contains(verdict), "{line}");
+        assert_eq!(line["claim_is_too_low"], is_too_low);
+        let plain =
+            text(&halflight(directory.path(), &["watch", file, "--once", "--plain"]).stdout);
+        assert!(plain.contains("'cifar' (opacus 1.5) step 3000 of 3000, loss 0.1"), "{plain}");
+    }
+    let mut screen = Screen::start(directory.path(), &["watch", "bad.jsonl"], 120, 36);
+    screen.wait_for("the claim is too low");
+    screen.wait_for("computed here");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}

@@ -4,7 +4,9 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::session::follow::Place;
 use crate::session::preferences::Places;
+use crate::session::trainer;
 use crate::session::{Session, Workspace, family};
 use crate::tui;
 use crate::tui::app::App;
@@ -49,10 +51,17 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
 /// The interface on runs that others carry out; nothing of their data is read.
 pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     need_terminal()?;
-    let workspace = Workspace::of(Path::new("."))?;
+    let runs: Vec<&PathBuf> = places.iter().filter(|path| !trainer::is_one(path)).collect();
+    let workspace = match runs.first().map(|path| Place::of(path)).transpose()? {
+        Some(Place::Workspace(workspace)) => workspace,
+        Some(Place::Run(run)) => Workspace::of(&run)?,
+        Some(Place::Sweep(_)) | None => Workspace::of(Path::new("."))?,
+    };
     let mut app = app(Session::default(), None)?;
+    // A sweep is a table of its tasks; other runs have charts.
+    let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
+    app.context.go_to(if is_sweep { Tab::Compare } else { Tab::Run });
     app.context.watched = places;
-    app.context.go_to(Tab::Run);
     app.settle();
     tui::run(app, workspace)
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::certificate::{self, Chosen};
 use super::file::{PlanDefinition, Session};
+use super::follow::Grown;
 use super::growth::{self, Growth, Steps};
 use super::resumption::TRANSCRIPT;
 use super::run_directory::{Process, RunDirectory};
@@ -127,8 +128,18 @@ impl ArchivedRun {
         matches!(self.outcome.as_str(), RUNNING | PAUSED)
     }
 
+    /// Takes in what is new about it.
+    pub fn follow(&mut self, grown: &Grown) {
+        self.grow(&grown.growth);
+        self.outcome.clone_from(&grown.outcome);
+        self.wrote = grown.wrote;
+        if let Some(trouble) = &grown.trouble {
+            self.trouble = (!trouble.is_empty()).then(|| trouble.clone());
+        }
+    }
+
     /// Adds what its files have more than before.
-    pub fn grow(&mut self, growth: &Growth) {
+    pub(super) fn grow(&mut self, growth: &Growth) {
         (self.steps, self.of) = (growth.steps, growth.of);
         self.skipped += growth.skipped;
         self.epsilon.extend(&growth.epsilon);
@@ -415,7 +426,7 @@ mod tests {
                     "\n{\"step\":3,"
                 ),
             ),
-            (&format!("{name}/curator.jsonl"), r#"{"step":1,"values":{"private_error":7.5}}"#),
+            (&format!("{name}/curator.jsonl"), "{\"step\":1,\"values\":{\"private_error\":7.5}}\n"),
             (
                 &format!("{name}/certificate.json"),
                 r#"{"outcome":"finished","peeked":true,"guarantee":{"epsilon":1.0,"delta":1e-6}}"#,

@@ -15,9 +15,10 @@ use super::archive::{
     self, ArchivedRun, Judge, MISSING, NOT_BEGUN, PAUSED, RUNNING, UNSEEN, directories,
 };
 use super::growth::{Growth, Steps};
+use super::slurm::Queue;
 use super::sweep::{SweepDirectory, TaskState};
 use super::workspace::Workspace;
-use super::{certificate, steering};
+use super::{Session, certificate, steering};
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
 use crate::numeric::parallel;
@@ -35,6 +36,9 @@ const LATELY: Duration = Duration::from_secs(10);
 const COARSE: Duration = Duration::from_secs(3);
 /// That a run is quiet is told so often.
 const QUIET: Duration = Duration::from_secs(5);
+
+/// What repeats a run: the first file in its directory.
+const SESSION: &str = "run.ron";
 
 /// Where runs lie.
 #[derive(Debug, Clone)]
@@ -111,6 +115,8 @@ pub struct Grown {
     pub growth: Growth,
     pub outcome: String,
     pub wrote: Option<SystemTime>,
+    /// What is known beside that, where it is something else than before.
+    pub trouble: Option<String>,
 }
 
 /// A run's directory, and who knows what became of it.
@@ -137,6 +143,7 @@ struct Open {
     is_begun: bool,
     outcome: String,
     wrote: Option<SystemTime>,
+    trouble: Option<String>,
     /// When it was last seen to grow, was last asked about, and was last told of.
     grew: Option<Instant>,
     asked: Instant,
@@ -152,6 +159,8 @@ pub struct Follower {
     exact: bool,
     judges: Vec<Judge>,
     sweeps: Vec<SweepDirectory>,
+    /// Of those that were submitted to Slurm.
+    queues: Vec<Option<Queue>>,
     known: BTreeMap<RunId, Found>,
     open: BTreeMap<RunId, Open>,
     /// Folders that were listed, with their times and when that was.
@@ -166,6 +175,7 @@ impl Follower {
             exact,
             judges: Vec::new(),
             sweeps: Vec::new(),
+            queues: Vec::new(),
             known: BTreeMap::new(),
             open: BTreeMap::new(),
             listed: Vec::new(),
@@ -175,7 +185,7 @@ impl Follower {
 
     /// Reads every run, the newest first; what changes from here on is told by [`Self::look`].
     pub fn read(&mut self) -> Result<Vec<ArchivedRun>> {
-        (self.judges, self.sweeps) = (Vec::new(), Vec::new());
+        (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
         self.known = self.list()?;
         self.open.clear();
         let found: Vec<(RunId, Found)> =
@@ -227,7 +237,7 @@ impl Follower {
 
     /// Reads the beginning of these runs, and follows those that have no end.
     fn begin(&mut self, found: &[(RunId, Found)]) -> Vec<ArchivedRun> {
-        let exact = self.exact;
+        let (exact, sweeps) = (self.exact, &self.sweeps);
         let read = |index: usize| {
             let (run, found) = &found[index];
             let directory = &found.directory;
@@ -238,6 +248,10 @@ impl Follower {
             } else {
                 ArchivedRun::unread(run.clone(), &found.directory)
             };
+            if let (None, Home::Sweep(sweep, task)) = (&archived.plan, &found.of) {
+                let session = Session::open(&sweeps[*sweep].task(*task).session_file());
+                archived.plan = session.ok().and_then(|session| session.plans.into_iter().next());
+            }
             match steps.read() {
                 Ok(growth) => archived.grow(&growth),
                 Err(error) => archived.trouble = Some(error.to_string()),
@@ -250,7 +264,10 @@ impl Follower {
         let mut runs = Vec::with_capacity(found.len());
         for ((mut run, steps, is_begun, has_ended), (_, found)) in all.into_iter().zip(found) {
             if !has_ended {
+                let unread = run.trouble.take();
                 self.judge(&mut run, found, false);
+                let trouble = run.trouble.clone();
+                run.trouble = run.trouble.or(unread);
                 if !run.is_settled() {
                     let open = Open {
                         found: found.clone(),
@@ -258,10 +275,11 @@ impl Follower {
                         is_begun,
                         outcome: run.outcome.clone(),
                         wrote: run.wrote,
+                        trouble,
                         grew: None,
                         asked: Instant::now(),
                         told: Instant::now(),
-                        is_half: is_begun && run.plan.is_none(),
+                        is_half: is_begun && !found.directory.join(SESSION).exists(),
                     };
                     self.open.insert(run.id.clone(), open);
                 }
@@ -290,13 +308,26 @@ impl Follower {
                 word
             }
             Home::Sweep(sweep, task) => match self.sweeps[sweep].state(task) {
-                Ok(TaskState::NotBegun) => NOT_BEGUN,
+                Ok(TaskState::NotBegun) => {
+                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
+                    run.trouble =
+                        queue.filter(|it| !it.is_empty()).map(|it| format!("queue: {it}"));
+                    NOT_BEGUN
+                }
                 Ok(TaskState::Running) if steering::is_paused(&found.directory) => PAUSED,
                 Ok(TaskState::Running) => RUNNING,
                 Ok(TaskState::Missing { claim }) => {
                     let claim = harmless(&claim, 200);
-                    run.trouble = Some(format!("taken by {claim}, without a result"));
-                    MISSING
+                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
+                    let (word, more) = match queue.as_deref() {
+                        Some("") => (MISSING, "; the queue does not have it any more".to_owned()),
+                        Some(state) if state.starts_with("RUNNING") => (RUNNING, String::new()),
+                        Some(state) => (MISSING, format!("; queue: {state}")),
+                        None => (MISSING, String::new()),
+                    };
+                    let text = format!("taken by {claim}, without a result{more}");
+                    run.trouble = (word == MISSING).then_some(text);
+                    word
                 }
                 Ok(TaskState::Ended(result)) => {
                     run.trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
@@ -325,11 +356,12 @@ impl Follower {
         }
         let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
         let is_over = || open.found.directory.join(certificate::FILE).exists();
-        let mut outcome = open.outcome.clone();
+        let (mut outcome, mut trouble) = (open.outcome.clone(), None);
         if growth.added > 0 && open.outcome != PAUSED {
             RUNNING.clone_into(&mut outcome);
         }
-        if is_due || growth.anew || open.is_half {
+        let is_whole = open.is_half && open.found.directory.join(SESSION).exists();
+        if is_due || growth.anew || is_whole {
             open.asked = Instant::now();
             let directory = &open.found.directory;
             let mut now = if open.is_begun {
@@ -346,17 +378,22 @@ impl Follower {
                 RUNNING.clone_into(&mut now.outcome);
             }
             let has_begun = !open.is_begun && directory.is_dir();
-            if is_over() || now.is_settled() || growth.anew || open.is_half || has_begun {
+            if is_over() || now.is_settled() || growth.anew || is_whole || has_begun {
                 news.changed.extend(self.begin(&[(run, open.found)]));
                 return;
             }
             outcome = now.outcome;
+            if now.trouble != open.trouble {
+                trouble = Some(now.trouble.clone().unwrap_or_default());
+                open.trouble = now.trouble;
+            }
         }
         let is_quiet = outcome == RUNNING && open.told.elapsed() >= QUIET;
-        if !growth.is_nothing() || outcome != open.outcome || is_quiet {
+        if !growth.is_nothing() || outcome != open.outcome || trouble.is_some() || is_quiet {
             open.told = Instant::now();
             open.outcome.clone_from(&outcome);
-            news.grown.push(Grown { run: run.clone(), growth, outcome, wrote: open.wrote });
+            let (run, wrote) = (run.clone(), open.wrote);
+            news.grown.push(Grown { run, growth, outcome, wrote, trouble });
         }
         self.open.insert(run, open);
     }
@@ -440,6 +477,7 @@ impl Follower {
         let same = |it: &SweepDirectory| it.path() == sweep.path();
         let number = self.sweeps.iter().position(same).unwrap_or_else(|| {
             self.sweeps.push(sweep.clone());
+            self.queues.push(Queue::of(sweep.path()));
             self.sweeps.len() - 1
         });
         let begun: BTreeSet<RunId> = directories(&sweep.path().join("runs"))

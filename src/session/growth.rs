@@ -4,15 +4,13 @@
 //! version, or anything: what is no step is passed over and counted.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::time::SystemTime;
+use std::{fmt, io};
 
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error as NoName, StrDeserializer};
-use serde_json::Value;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{self, IgnoredAny, IntoDeserializer as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::archive::Curves;
 use super::tail::Tail;
@@ -71,22 +69,128 @@ struct Line<'a> {
     phase: Cow<'a, str>,
     #[serde(default)]
     epsilon: Option<f64>,
-    #[serde(borrow, default)]
-    values: BTreeMap<Cow<'a, str>, Value>,
+    #[serde(default)]
+    values: Values,
     /// The last line of the curator's file.
     #[serde(default)]
     errors: Option<Errors>,
 }
 
-impl Line<'_> {
-    fn add_to(&self, curves: &mut Curves, number: impl Fn(&Value) -> Option<f64>) {
-        for (name, value) in &self.values {
-            // A series of another version is passed over.
-            let name: StrDeserializer<NoName> = name.as_ref().into_deserializer();
-            if let (Ok(series), Some(y)) = (Series::deserialize(name), number(value)) {
-                curves.entry(series).or_default().push((self.step as f64, y));
+/// Numbers by series; a series of another version is passed over. There are many lines in a
+/// workspace, so this makes no tree of them.
+#[derive(Default)]
+struct Values(Vec<(Series, Number)>);
+
+/// `3.5` in the curator's file, `{"value": 3.5, "standing": "released"}` in the other one.
+enum Number {
+    Bare(f64),
+    Told(f64),
+    None,
+}
+
+impl Values {
+    fn add_to(&self, step: u64, curves: &mut Curves, number: impl Fn(&Number) -> Option<f64>) {
+        for (series, value) in &self.0 {
+            if let Some(y) = number(value) {
+                curves.entry(*series).or_default().push((step as f64, y));
             }
         }
+    }
+}
+
+impl Number {
+    fn told(&self) -> Option<f64> {
+        if let Self::Told(y) = self { Some(*y) } else { None }
+    }
+
+    fn bare(&self) -> Option<f64> {
+        if let Self::Bare(y) = self { Some(*y) } else { None }
+    }
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ByName;
+        impl<'de> Visitor<'de> for ByName {
+            type Value = Values;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("numbers by series")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Values, A::Error> {
+                let mut values = Vec::new();
+                while let Some(Name(series)) = map.next_key()? {
+                    match series {
+                        Some(series) => values.push((series, map.next_value()?)),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(Values(values))
+            }
+        }
+        deserializer.deserialize_map(ByName)
+    }
+}
+
+/// The name of a series, where this version knows it.
+struct Name(Option<Series>);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Known;
+        impl Visitor<'_> for Known {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a series")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Name, E> {
+                let name: StrDeserializer<'_, de::value::Error> = name.into_deserializer();
+                Ok(Name(Series::deserialize(name).ok()))
+            }
+        }
+        deserializer.deserialize_str(Known)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or an object with a value")
+            }
+
+            fn visit_f64<E>(self, y: f64) -> Result<Number, E> {
+                Ok(Number::Bare(y))
+            }
+
+            fn visit_u64<E>(self, y: u64) -> Result<Number, E> {
+                Ok(Number::Bare(y as f64))
+            }
+
+            fn visit_i64<E>(self, y: i64) -> Result<Number, E> {
+                Ok(Number::Bare(y as f64))
+            }
+
+            fn visit_unit<E>(self) -> Result<Number, E> {
+                Ok(Number::None)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Number, A::Error> {
+                #[derive(Deserialize)]
+                struct Told {
+                    value: Option<f64>,
+                }
+                let told = Told::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(told.value.map_or(Number::None, Number::Told))
+            }
+        }
+        deserializer.deserialize_any(Either)
     }
 }
 
@@ -187,7 +291,7 @@ impl Steps {
         if let Some(epsilon) = line.epsilon {
             growth.epsilon.push((line.step as f64, epsilon));
         }
-        line.add_to(&mut growth.curves, |value| value.get("value")?.as_f64());
+        line.values.add_to(line.step, &mut growth.curves, Number::told);
     }
 }
 
@@ -209,7 +313,7 @@ fn exact_numbers(text: Vec<u8>) -> (Option<CuratorOnly<Curves>>, Option<CuratorO
     };
     let curves = found.curator(&watch, |text| {
         let mut curves = Curves::new();
-        lines(text, &mut |line| line.add_to(&mut curves, Value::as_f64));
+        lines(text, &mut |line| line.values.add_to(line.step, &mut curves, Number::bare));
         (!curves.is_empty()).then_some(curves)
     });
     let errors = found.curator(&watch, |text| {

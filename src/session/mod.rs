@@ -21,6 +21,8 @@
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`growth`], `tail` | the numbers of a run as its files grow |
 //! | [`follow`] | runs of others followed by their files |
+//! | [`trainer`] | steps of another trainer, and what our accountant says of them |
+//! | [`slurm`] | what Slurm's queue says of a sweep's tasks |
 //! | [`steering`] | how a run is paused and stopped by another process |
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`secret`] | where the user's secret lies |
@@ -62,9 +64,11 @@ pub mod resumption;
 pub mod run_directory;
 pub mod secret;
 pub mod signature;
+pub mod slurm;
 pub mod steering;
 pub mod sweep;
 mod tail;
+pub mod trainer;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

@@ -10,6 +10,7 @@ use super::widgets::track::Smoothed;
 use crate::adapt::Series;
 use crate::engine::Control;
 use crate::engine::desk::JobId;
+pub use crate::engine::desk::Trained;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, Curves};
@@ -56,6 +57,37 @@ impl LiveRun {
         live
     }
 
+    /// The steps of another trainer.
+    pub fn of_trainer(id: JobId, trained: Trained) -> Self {
+        let target = Target { epsilon: f64::NAN, delta: trained.delta };
+        let names = (trained.name.as_str(), trained.trainer.as_str());
+        let mut live = Self::of(id, names, target, Control::default());
+        live.log.clear();
+        live.say(format!("followed from {}", trained.path.display()));
+        live.phase = Cow::Borrowed("another trainer");
+        live.trains(trained);
+        live
+    }
+
+    /// Its steps so far.
+    pub fn trains(&mut self, trained: Trained) {
+        let before = self.trained.as_ref().map(|before| &before.verdict);
+        if before != Some(&trained.verdict) {
+            self.say(format!("step {}: {}", trained.step, trained.verdict));
+        }
+        (self.step, self.total) = (trained.step, trained.of);
+        let last = |points: &[Point]| points.last().map(|point| point.1);
+        self.elsewhere = Some(Elsewhere {
+            directory: trained.path.parent().map(PathBuf::from).unwrap_or_default(),
+            outcome: trained.end.clone().unwrap_or_else(|| archive::RUNNING.to_owned()),
+            process: None,
+            wrote: trained.wrote,
+            spent: last(&trained.computed).or(last(&trained.claimed)),
+        });
+        self.ended = trained.end.is_some().then_some(Ended::Elsewhere);
+        self.trained = Some(Box::new(trained));
+    }
+
     /// The whole of it, read again.
     pub fn read_anew(&mut self, run: &ArchivedRun) {
         self.curves.clear();
@@ -92,6 +124,9 @@ impl LiveRun {
         self.add_all(curves, exact.clone(), epsilon);
         if *skipped > 0 {
             self.say(format!("{skipped} lines of its file are no steps and were passed over"));
+        }
+        if let Some(trouble) = grown.trouble.as_ref().filter(|it| !it.is_empty()) {
+            self.say(trouble.clone());
         }
         let Some(elsewhere) = &mut self.elsewhere else { return };
         elsewhere.wrote = grown.wrote;
@@ -184,6 +219,7 @@ mod tests {
             growth,
             outcome: outcome.to_owned(),
             wrote: None,
+            trouble: None,
         };
         live.grow(&grown(growth, archive::PAUSED));
         assert_eq!((live.state(), live.step, live.total, live.spent()), ("paused", 3, 9, 1.5));

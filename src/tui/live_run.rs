@@ -9,7 +9,7 @@ use super::notice::with_keys;
 use super::widgets::track::{Smoothed, Track};
 use crate::adapt::{Measure, Series, Standing, Step};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobId, News};
+use crate::engine::desk::{JobId, News, Trained};
 use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
@@ -88,6 +88,8 @@ pub struct LiveRun {
     cautions: Option<CuratorOnly<Vec<String>>>,
     /// Of a run that another process carries out.
     pub elsewhere: Option<Elsewhere>,
+    /// Of the steps of another trainer.
+    pub trained: Option<Box<Trained>>,
     pub ended: Option<Ended>,
 }
 
@@ -181,6 +183,7 @@ impl LiveRun {
             choice: None,
             cautions: None,
             elsewhere: None,
+            trained: None,
             ended: None,
         }
     }
@@ -396,7 +399,8 @@ impl LiveRun {
 
     /// First and last step of the charts.
     pub fn extent(&self) -> (f64, f64) {
-        (0.0, self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0)))
+        let last = self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0));
+        (0.0, if self.trained.is_some() { last.max(self.step as f64) } else { last })
     }
 
     pub(super) fn say(&mut self, line: String) {

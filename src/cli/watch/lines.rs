@@ -154,10 +154,8 @@ impl Lines {
 
     fn grown(&mut self, grown: &Grown) -> Result<ControlFlow<()>> {
         let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(ControlFlow::Continue(())) };
-        run.grow(&grown.growth);
-        let has_changed = run.outcome != grown.outcome;
-        run.outcome.clone_from(&grown.outcome);
-        run.wrote = grown.wrote;
+        let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
+        run.follow(grown);
         match self.form {
             Form::Json => {
                 let (of, growth) = (grown.growth.of, &grown.growth);
@@ -337,12 +335,12 @@ fn words(values: &[(String, String)]) -> String {
     values.join(" ")
 }
 
-fn time() -> String {
+pub(super) fn time() -> String {
     crate::clock::now().strftime("%H:%M:%S").to_string()
 }
 
 /// Prints a line; whoever does not read any more ends it.
-fn say(line: &str) -> Result<ControlFlow<()>> {
+pub(super) fn say(line: &str) -> Result<ControlFlow<()>> {
     let mut out = std::io::stdout();
     match out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(ControlFlow::Continue(())),

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | this one | what is watched, and how it is steered |
 //! | [`lines`] | what has changed, as lines for people and for programs |
+//! | [`trainers`] | the same of other trainers' files |
 
 mod lines;
+mod trainers;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -17,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN};
 use crate::session::follow::{Follower, Place};
 use crate::session::steering::{self, Wish};
+use crate::session::trainer;
 
 /// Watch runs that other processes carry out: here, in a sweep, on another machine.
 ///
@@ -30,9 +33,11 @@ use crate::session::steering::{self, Wish};
   halflight watch /shared/sweep --once
   halflight watch session.ron --json
   halflight watch .halflight/runs/RUN --stop
+  halflight watch events.jsonl
   ssh -t host halflight watch /shared/sweep")]
 pub struct Watch {
-    /// A session, a directory with runs, a sweep, a run or its name; none is this directory.
+    /// A session, a directory with runs, a sweep, a run or its name, or the steps of another
+    /// trainer (`halflight schema steps`); none is this directory.
     places: Vec<PathBuf>,
 
     /// Print a line for each change.
@@ -74,9 +79,24 @@ impl Watch {
         }
         if self.plain || self.json || self.once || !std::io::stdout().is_terminal() {
             let form = if self.json { lines::Form::Json } else { lines::Form::Plain };
+            let named = self.named();
+            let (trainers, others): (Vec<&Path>, Vec<&Path>) =
+                named.iter().map(PathBuf::as_path).partition(|path| trainer::is_one(path));
+            if !trainers.is_empty() {
+                if let Some(other) = others.first() {
+                    return Err(Error::usage("this is no trainer's file")
+                        .at(other.display().to_string())
+                        .cure(
+                            "follow runs and the files of other trainers by commands of their own",
+                        ));
+                }
+                return trainers::follow(&trainers, form, self.once);
+            }
             return lines::follow(self.places()?, form, self.once);
         }
-        self.places()?;
+        let mut runs = self.named();
+        runs.retain(|path| !trainer::is_one(path));
+        runs.iter().try_for_each(|path| Place::of(path).map(|_| ()))?;
         open::watch(self.named())
     }
 

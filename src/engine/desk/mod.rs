@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use following::Following;
-pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request};
+pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request, Trained};
 
 use super::choice::{ChoiceJob, Way};
 use super::control::Control;

@@ -1,6 +1,7 @@
 //! Runs of other processes: those of the workspace, and those that the user watches.
 
 use super::{Change, Context};
+use crate::engine::desk::Trained;
 use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
@@ -28,9 +29,7 @@ impl Context {
             .then(|| runs.iter().map(|run| run.id.clone()).collect());
         for grown in &grown {
             if let Some(run) = runs.iter_mut().find(|run| run.id == grown.run) {
-                run.grow(&grown.growth);
-                run.outcome.clone_from(&grown.outcome);
-                run.wrote = grown.wrote;
+                run.follow(grown);
                 self.meet_grown(run, |live| live.grow(grown));
             }
         }
@@ -49,6 +48,18 @@ impl Context {
         if before.is_some() {
             self.note(Change::Archive(before));
         }
+    }
+
+    /// A trainer's file has grown.
+    pub(super) fn trained(&mut self, trained: Trained) {
+        let same =
+            |run: &&mut LiveRun| run.trained.as_ref().is_some_and(|it| it.path == trained.path);
+        if let Some(run) = self.runs.iter_mut().find(same) {
+            return run.trains(trained);
+        }
+        let id = self.next_job().0;
+        self.runs.push(LiveRun::of_trainer(id, trained));
+        self.note(Change::Met);
     }
 
     /// A run of another process is shown on Run from when it is seen at work.

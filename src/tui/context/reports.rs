@@ -90,6 +90,7 @@ impl Context {
                 }
             }
             Report::Archive(runs) => self.archive_read(runs),
+            Report::Trained(trained) => self.trained(*trained),
             Report::Followed(news) => self.followed(*news),
             Report::Preview(preview) => {
                 self.plan.waiting = false;

@@ -2,6 +2,7 @@
 
 mod choice;
 mod state;
+mod trainer;
 mod update;
 mod view;
 

@@ -5,8 +5,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::choice;
 use super::state::{LOG, RUNS, RunScreen};
+use super::{choice, trainer};
 use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::engine::Summary;
@@ -29,8 +29,8 @@ use crate::verdict::{Standing, Tone};
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let Some(run) = screen.run(context) else {
-        let words = "No run since this program was opened. Press 3 for the plan, then l to launch it; \
-                     5 shows earlier runs.";
+        let words = "No run since this program was opened, and none of another process is under way. \
+                     Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
@@ -43,7 +43,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             status_lines(screen, context, canvas, status, run);
             return match &run.choice {
                 Some(among) => choice::candidates(canvas, charts, run, among),
-                None => three_charts(screen, context, canvas, charts, run),
+                None => of_run(screen, context, canvas, charts, run),
             };
         }
         None => {}
@@ -81,7 +81,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     canvas.render(head, said.inner(Margin::new(1, 0)));
     match &run.choice {
         Some(among) => choice::candidates(canvas, charts, run, among),
-        None => three_charts(screen, context, canvas, charts, run),
+        None => of_run(screen, context, canvas, charts, run),
     }
     if results_rows > 0 {
         match &run.ended {
@@ -119,6 +119,10 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
             };
             lines.push(Line::styled(verdict.text().replace('◆', sign), bold(style)));
         }
+    }
+    if let Some(trained) = &run.trained {
+        let style = if trained.is_too_low { theme.error } else { theme.text };
+        lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
     }
     if let Some(Ended::Chosen(chosen)) = &run.ended {
         lines.push(Line::styled(choice::verdict(chosen), bold(theme.text)));
@@ -212,8 +216,19 @@ fn status_lines(
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
         return canvas.render(Line::styled(text, theme.text), inset);
     }
+    if run.trained.is_some() {
+        let text = format!("ε {} at δ {:e}", round_up(run.spent(), 4), run.target.delta);
+        return canvas.render(Line::styled(text, theme.text), inset);
+    }
     let gauge = BudgetGauge::new("ε", run.spent(), run.target.epsilon, theme, glyphs);
     canvas.render(gauge.of_run(), inset);
+}
+
+fn of_run(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
+    match &run.trained {
+        Some(trained) => trainer::charts(screen, context, canvas, area, trained),
+        None => three_charts(screen, context, canvas, area, run),
+    }
 }
 
 fn three_charts(
