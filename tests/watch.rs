@@ -364,3 +364,59 @@ for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }
+
+#[test]
+fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let mut screen = Screen::start(directory.path(), &["session.ron"], 120, 36);
+    let launch = |screen: &mut Screen| {
+        screen.press("3");
+        screen.wait_for("What it costs");
+        screen.press("l");
+        screen.wait_for("Launch 'winter'?");
+        screen.press("y");
+    };
+    launch(&mut screen);
+    screen.wait_for("guarantee: ε");
+    // The next one goes at a pace at which it can be left.
+    for pace in ["512", "256", "128", "64", "32", "16", "8"] {
+        screen.press("<");
+        screen.wait_for(&format!("at most {pace} steps per second"));
+    }
+    launch(&mut screen);
+    screen.wait_for("running · step ");
+    screen.press("q");
+    screen.wait_for("g: quit, and it goes on");
+    screen.press("g");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+
+    let shown = halflight(directory.path(), &["watch", ".", "--once", "--json"]);
+    let runs: Vec<Value> = text(&shown.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["kind"] == "run")
+        .collect();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let run = runs[1]["directory"].as_str().unwrap();
+    let before = runs[1]["step"].as_u64().unwrap();
+    assert!(before < 60 && runs[1]["state"] != "stopped", "{}", runs[1]);
+    let last = wait("its end", || {
+        // Between the two processes nobody carries it out, for a moment.
+        let shown = halflight(directory.path(), &["watch", run, "--json"]);
+        let line = text(&shown.stdout)
+            .lines()
+            .rev()
+            .find(|it| it.contains("\"kind\":\"run\""))?
+            .to_owned();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        (line["state"] != "died").then_some(line)
+    });
+    assert_eq!((&last["state"], &last["step"]), (&"finished".into(), &60.into()), "{last}");
+    let book = halflight(directory.path(), &["ledger", "--json"]);
+    let book: Value = serde_json::from_slice(&book.stdout).unwrap();
+    let charged = &book["accounts"][0]["runs"][1]["charged"];
+    assert_eq!(charged, &serde_json::json!([60]), "nothing is spent twice: {book:#}");
+    assert!(Path::new(run).join("headless.log").exists());
+}

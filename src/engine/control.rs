@@ -9,6 +9,7 @@ enum Wish {
     Go,
     Pause,
     Stop,
+    Leave,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +54,19 @@ impl Control {
         });
     }
 
+    /// Final: the run ends here without being settled, so that another process can go on with it.
+    pub fn leave(&self) {
+        self.set(|state| {
+            if state.wish != Wish::Stop {
+                state.wish = Wish::Leave;
+            }
+        });
+    }
+
+    pub fn is_left(&self) -> bool {
+        self.lock().wish == Wish::Leave
+    }
+
     /// Final: a stopped run does not resume.
     pub fn stop(&self) {
         let mut each = Vec::new();
@@ -86,7 +100,7 @@ impl Control {
         let mut state = self.lock();
         loop {
             let wait = match (state.wish, state.pace, state.last_step) {
-                (Wish::Stop, ..) => return false,
+                (Wish::Stop | Wish::Leave, ..) => return false,
                 (Wish::Pause, ..) => None,
                 (Wish::Go, Some(pace), Some(last)) => {
                     let due = last + Duration::from_secs_f64((1.0 / pace).min(60.0));
@@ -138,6 +152,20 @@ mod tests {
         control.stop();
         control.resume();
         assert!(!control.proceed(), "stop is final");
+    }
+
+    #[test]
+    fn a_run_that_is_left_ends_and_a_stop_stays_a_stop() {
+        let control = Control::default();
+        control.pause();
+        control.leave();
+        assert!(control.is_left() && !control.is_stopped() && !control.proceed());
+        control.resume();
+        assert!(control.is_left());
+        let control = Control::default();
+        control.stop();
+        control.leave();
+        assert!(control.is_stopped() && !control.is_left());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::live_elsewhere::Elsewhere;
@@ -214,6 +215,13 @@ impl LiveRun {
     /// Whether this process carries it out.
     pub fn is_ours(&self) -> bool {
         self.elsewhere.is_none()
+    }
+
+    /// Where it lies and at which pace it goes on, if it was left and has not come to its end.
+    pub fn left(&self) -> Option<(PathBuf, Option<f64>)> {
+        let Some(Ended::Summary(summary)) = &self.ended else { return None };
+        let is_left = self.control.is_left() && summary.outcome == Outcome::Failed;
+        is_left.then(|| (summary.directory.clone(), self.control.pace()))
     }
 
     pub fn has_ended(&self) -> bool {
