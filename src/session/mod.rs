@@ -21,6 +21,7 @@
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`growth`], `tail` | the numbers of a run as its files grow |
 //! | [`follow`] | runs of others followed by their files |
+//! | [`tensorboard`] | steps as an event file that TensorBoard reads |
 //! | [`trainer`] | steps of another trainer, and what our accountant says of them |
 //! | [`slurm`] | what Slurm's queue says of a sweep's tasks |
 //! | [`steering`] | how a run is paused and stopped by another process |
@@ -68,6 +69,7 @@ pub mod slurm;
 pub mod steering;
 pub mod sweep;
 mod tail;
+pub mod tensorboard;
 pub mod trainer;
 pub mod workspace;
 

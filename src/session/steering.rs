@@ -163,7 +163,7 @@ fn is_owners(directory: &Path) -> bool {
 /// Whether a file in the run's directory is its owner's alone.
 fn is_private(about: &fs::Metadata, directory: &Path) -> bool {
     #[cfg(unix)]
-    let is_closed = std::os::unix::fs::MetadataExt::mode(about) & 0o077 == 0;
+    let is_closed = std::os::unix::fs::MetadataExt::mode(about).trailing_zeros() >= 6;
     #[cfg(not(unix))]
     let is_closed = true;
     is_closed && fs::metadata(directory).is_ok_and(|folder| owner(&folder) == owner(about))

@@ -29,9 +29,11 @@ impl Board {
             .map_err(|error| Error::io("create the directory", &folder, &error))?;
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         if entries.into_iter().any(|it| it.file_name().to_string_lossy().starts_with(PREFIX)) {
-            return Err(Error::usage("there are events of this run already: it would stand there twice")
-                .at(folder.display().to_string())
-                .cure("name another directory, or remove this one"));
+            return Err(Error::usage(
+                "there are events of this run already: it would stand there twice",
+            )
+            .at(folder.display().to_string())
+            .cure("name another directory, or remove this one"));
         }
         let seconds = crate::clock::now().as_second();
         let path = folder.join(format!("{PREFIX}.{seconds:010}.halflight.{}", std::process::id()));

@@ -146,12 +146,16 @@ impl LiveRun {
     }
 
     fn add_all(&mut self, curves: &Curves, exact: Option<CuratorOnly<Curves>>, epsilon: &[Point]) {
-        epsilon.iter().for_each(|point| self.epsilon.push(*point));
+        for point in epsilon {
+            self.epsilon.push(*point);
+        }
         for (series, points) in curves {
             let fresh = self.fresh(*series);
             let curve = self.curves.entry(*series).or_insert_with(|| Curve::Open(fresh));
             if let Curve::Open(curve) = curve {
-                points.iter().for_each(|point| curve.push(*point));
+                for point in points {
+                    curve.push(*point);
+                }
             }
         }
         // Which series there are says nothing; their numbers stay where they are.
@@ -176,7 +180,9 @@ impl LiveRun {
                 }
             };
             let grown = grown.map(|(mut curve, points)| {
-                points.into_iter().for_each(|point| curve.push(point));
+                for point in points {
+                    curve.push(point);
+                }
                 curve
             });
             self.curves.insert(series, Curve::Exact(grown));

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::super::messages;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::files::words::harmless;
@@ -17,9 +19,12 @@ use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
 use crate::session::archive::{self, ArchivedRun, Curves, DIED, UNSEEN};
 use crate::session::follow::{Follower, Grown, Place, wrote_words};
+use crate::session::tensorboard::Board;
 
 /// People read no more than a line a second about a run.
 const READABLE: Duration = Duration::from_secs(1);
+/// What a step has spent so far, among its numbers.
+const EPSILON: &str = "epsilon";
 /// More of a name is not shown.
 const LONGEST: usize = 100;
 
@@ -29,9 +34,19 @@ pub enum Form {
     Json,
 }
 
-/// Follows the runs of these places: to their end where they were named, or for ever. With
-/// `once` it only says how everything stands.
-pub fn follow(places: Vec<Place>, form: Form, once: bool) -> Result<()> {
+/// How runs are told of.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    pub form: Form,
+    /// Only how everything stands.
+    pub once: bool,
+    /// Steps go to event files in this directory, too.
+    pub tensorboard: Option<&'a Path>,
+}
+
+/// Follows the runs of these places: to their end where they were named, or for ever.
+pub fn follow(places: Vec<Place>, options: Options<'_>) -> Result<()> {
+    let once = options.once;
     let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
     let mut tasks = BTreeMap::new();
     for place in &places {
@@ -43,15 +58,20 @@ pub fn follow(places: Vec<Place>, form: Form, once: bool) -> Result<()> {
     }
     let mut follower = Follower::new(places, false);
     let mut runs = follower.read()?;
-    match tasks.is_empty() {
-        true => runs.reverse(),
-        false => runs.sort_by_key(|run| tasks.get(&run.id).map_or(usize::MAX, |task| task.0)),
+    if tasks.is_empty() {
+        runs.reverse();
+    } else {
+        runs.sort_by_key(|run| tasks.get(&run.id).map_or(usize::MAX, |task| task.0));
     }
     if runs.is_empty() && (has_end || once) {
         return Err(Error::failed("there is no run here")
             .cure("name a directory that has runs, or start one: halflight run SESSION"));
     }
-    let mut out = Lines { form, tasks, runs: BTreeMap::new(), told: BTreeMap::new() };
+    let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
+    if runs.is_empty() {
+        messages::tell("no run so far; the first one will be told");
+    }
     for run in runs {
         if out.whole(&run)?.is_break() {
             return Ok(());
@@ -101,52 +121,45 @@ pub fn name(run: &ArchivedRun) -> String {
     }
 }
 
-struct Lines {
-    form: Form,
+struct Lines<'a> {
+    options: Options<'a>,
     /// Number and values of a sweep's tasks.
     tasks: BTreeMap<RunId, (usize, Vec<(String, String)>)>,
     runs: BTreeMap<RunId, ArchivedRun>,
     /// When people were last told of a run.
     told: BTreeMap<RunId, Instant>,
+    boards: BTreeMap<RunId, Board>,
 }
 
-impl Lines {
+impl Lines<'_> {
     /// A run that is there from the beginning, or read anew.
-    fn whole(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
-        match self.form {
-            Form::Plain => self.plain(run),
-            Form::Json => {
-                if self.state(run)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                self.steps(&run.id, run.of, &run.curves, &run.epsilon)
-            }
+    fn whole(&mut self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        if self.stands(run)?.is_break() {
+            return Ok(ControlFlow::Break(()));
         }
+        self.steps(&run.id, run.of, &run.curves, &run.epsilon)
     }
 
     /// A run that is new, or of which more than its steps has changed.
     fn anew(&mut self, run: ArchivedRun) -> Result<ControlFlow<()>> {
-        let before = self.runs.get(&run.id);
-        // What was told of it holds: its end is new.
-        let goes_on = before.is_some_and(|before| {
-            before.steps <= run.steps && run.epsilon.starts_with(&before.epsilon)
-        });
-        let flow = match (self.form, before) {
-            (Form::Json, Some(before)) if goes_on => {
-                let from = before.steps as f64;
+        // What was told of it may hold: then its end is new.
+        let before = self
+            .runs
+            .get(&run.id)
+            .filter(|before| before.steps <= run.steps && run.epsilon.starts_with(&before.epsilon));
+        let flow = match before.map(|before| before.steps as f64) {
+            None => self.whole(&run)?,
+            Some(from) => {
                 let later = |points: &Vec<(f64, f64)>| {
                     points.iter().copied().filter(|point| point.0 > from).collect::<Vec<_>>()
                 };
                 let curves: Curves =
                     run.curves.iter().map(|(series, points)| (*series, later(points))).collect();
-                let epsilon = later(&run.epsilon);
-                if self.steps(&run.id, run.of, &curves, &epsilon)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
+                match self.steps(&run.id, run.of, &curves, &later(&run.epsilon))? {
+                    ControlFlow::Continue(()) => self.stands(&run)?,
+                    over @ ControlFlow::Break(()) => over,
                 }
-                self.state(&run)?
             }
-            (Form::Plain, _) => self.plain(&run)?,
-            (Form::Json, _) => self.whole(&run)?,
         };
         self.runs.insert(run.id.clone(), run);
         Ok(flow)
@@ -156,28 +169,28 @@ impl Lines {
         let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(ControlFlow::Continue(())) };
         let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
         run.follow(grown);
-        match self.form {
-            Form::Json => {
-                let (of, growth) = (grown.growth.of, &grown.growth);
-                if self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                let run = &self.runs[&grown.run];
-                if has_changed { self.state(run) } else { Ok(ControlFlow::Continue(())) }
-            }
-            Form::Plain => {
-                let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < READABLE);
-                if !has_changed && (recent || grown.growth.added == 0) {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                self.told.insert(grown.run.clone(), Instant::now());
-                self.plain(&self.runs[&grown.run])
-            }
+        let (of, growth) = (grown.growth.of, &grown.growth);
+        if self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < READABLE);
+        let is_news = self.options.form == Form::Plain && growth.added > 0 && !recent;
+        if !has_changed && !is_news {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.told.insert(grown.run.clone(), Instant::now());
+        self.stands(&self.runs[&grown.run])
+    }
+
+    fn stands(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        match self.options.form {
+            Form::Plain => self.plain(run),
+            Form::Json => self.state(run),
         }
     }
 
     fn gone(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
-        match self.form {
+        match self.options.form {
             Form::Plain => say(&format!("{} {}: its directory is gone", time(), name(run))),
             Form::Json => say(&json!({"kind": "gone", "run": run.id}).to_string()),
         }
@@ -241,29 +254,45 @@ impl Lines {
         say(&value.to_string())
     }
 
-    /// A line for each step.
+    /// A line of JSON for each step, and an event of TensorBoard's.
     fn steps(
-        &self,
+        &mut self,
         run: &RunId,
         of: u64,
         curves: &Curves,
         epsilon: &[(f64, f64)],
     ) -> Result<ControlFlow<()>> {
-        let mut steps: BTreeMap<u64, (Value, serde_json::Map<String, Value>)> = BTreeMap::new();
+        let mut steps: BTreeMap<u64, BTreeMap<&str, f64>> = BTreeMap::new();
         for (step, epsilon) in epsilon {
-            steps.entry(*step as u64).or_default().0 = json!(epsilon);
+            steps.entry(*step as u64).or_default().insert(EPSILON, *epsilon);
         }
-        for (series, points) in curves {
-            let name = serde_json::to_value(series).unwrap_or_default();
-            let name = name.as_str().unwrap_or_default();
+        let names: Vec<Value> =
+            curves.keys().map(|series| serde_json::to_value(series).unwrap_or_default()).collect();
+        for (name, points) in names.iter().zip(curves.values()) {
             for (step, y) in points {
-                steps.entry(*step as u64).or_default().1.insert(name.to_owned(), json!(y));
+                steps
+                    .entry(*step as u64)
+                    .or_default()
+                    .insert(name.as_str().unwrap_or_default(), *y);
             }
         }
-        for (step, (epsilon, values)) in steps {
+        if let Some(folder) = self.options.tensorboard
+            && !steps.is_empty()
+        {
+            if !self.boards.contains_key(run) {
+                self.boards.insert(run.clone(), Board::create(folder, &run.0)?);
+            }
+            for (step, values) in &steps {
+                self.boards[run].add(*step, values.iter().map(|(name, y)| (*name, *y)))?;
+            }
+        }
+        if self.options.form == Form::Plain {
+            return Ok(ControlFlow::Continue(()));
+        }
+        for (step, mut values) in steps {
             let line = json!({
                 "kind": "step", "run": harmless(&run.0, LONGEST), "step": step, "of": of,
-                "epsilon": epsilon, "values": values,
+                "epsilon": values.remove(EPSILON), "values": values,
             });
             if say(&line.to_string())?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -274,7 +303,7 @@ impl Lines {
 
     /// How many tasks of a sweep stand where, and the best of them.
     fn board(&self) -> Result<ControlFlow<()>> {
-        if self.tasks.is_empty() || self.form == Form::Json {
+        if self.tasks.is_empty() || self.options.form == Form::Json {
             return Ok(ControlFlow::Continue(()));
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

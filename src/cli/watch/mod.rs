@@ -33,8 +33,10 @@ use crate::session::trainer;
   halflight watch /shared/sweep --once
   halflight watch session.ron --json
   halflight watch .halflight/runs/RUN --stop
+  halflight watch .halflight/runs/RUN --once --tensorboard logs
   halflight watch events.jsonl
   ssh -t host halflight watch /shared/sweep")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
 pub struct Watch {
     /// A session, a directory with runs, a sweep, a run or its name, or the steps of another
     /// trainer (`halflight schema steps`); none is this directory.
@@ -51,6 +53,10 @@ pub struct Watch {
     /// Print how everything stands, and end.
     #[arg(long)]
     once: bool,
+
+    /// Write public and released numbers as event files for TensorBoard into this directory, too.
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
 
     /// Let the run wait; the tasks of a sweep that are at work, all of them.
     #[arg(long, group = "steer")]
@@ -77,7 +83,8 @@ impl Watch {
                 return Ok(());
             }
         }
-        if self.plain || self.json || self.once || !std::io::stdout().is_terminal() {
+        let in_lines = self.plain || self.json || self.once || self.tensorboard.is_some();
+        if in_lines || !std::io::stdout().is_terminal() {
             let form = if self.json { lines::Form::Json } else { lines::Form::Plain };
             let named = self.named();
             let (trainers, others): (Vec<&Path>, Vec<&Path>) =
@@ -90,9 +97,15 @@ impl Watch {
                             "follow runs and the files of other trainers by commands of their own",
                         ));
                 }
+                if self.tensorboard.is_some() {
+                    return Err(Error::usage("--tensorboard is for runs of halflight")
+                        .cure("leave it out: the trainer can write its own events"));
+                }
                 return trainers::follow(&trainers, form, self.once);
             }
-            return lines::follow(self.places()?, form, self.once);
+            let tensorboard = self.tensorboard.as_deref();
+            let options = lines::Options { form, once: self.once, tensorboard };
+            return lines::follow(self.places()?, options);
         }
         let mut runs = self.named();
         runs.retain(|path| !trainer::is_one(path));

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::plot::number::five_digits;
 use crate::privacy::accountant::round_up;
 use crate::session::follow::wrote_words;
-use crate::session::trainer::{Account, Trainer};
+use crate::session::trainer::{Account, Neighbours, Trainer};
 
 /// Between two looks at a file. An ε takes a moment to compute.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ fn value(trainer: &Trainer, account: &Account) -> Value {
         "epsilon_at_least": account.ours.as_ref().map(|it| it.epsilon_lower),
         "claimed_epsilon": account.claimed.as_ref().map(|it| it.0),
         "delta": trainer.delta(),
-        "neighbours": trainer.neighbours().map(|it| it.words()),
+        "neighbours": trainer.neighbours().map(Neighbours::words),
         "verdict": account.verdict, "claim_is_too_low": account.is_too_low,
         "lines_passed_over": trainer.skipped,
         "state": trainer.end.as_deref().unwrap_or("running"),

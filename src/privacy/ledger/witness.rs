@@ -65,18 +65,18 @@ impl Witness {
 
     /// The note of the ledger that was read; none of one without a line.
     pub fn note(&mut self, reading: &Reading) -> Option<Note> {
-        self.note_at(self.directory.join(reading.first()?))
+        self.note_at(&self.directory.join(reading.first()?))
     }
 
-    fn note_at(&mut self, path: PathBuf) -> Option<Note> {
-        let noted = self.open(&path).and_then(|mut file| {
+    fn note_at(&mut self, path: &Path) -> Option<Note> {
+        let noted = self.open(path).and_then(|mut file| {
             step::before_lock().and_then(|()| file.lock())?;
             let mut text = String::new();
             // A note that cannot be read says nothing; the next one replaces it.
             let line = file.read_to_string(&mut text).ok().and_then(|_| parse(&text));
-            Ok(Note { file, path: path.clone(), line })
+            Ok(Note { file, path: path.to_path_buf(), line })
         });
-        noted.map_err(|error| self.failed(&path, &error)).ok()
+        noted.map_err(|error| self.failed(path, &error)).ok()
     }
 
     /// Lets no copy of a ledger be gone on with whose first line was lost: a repair gives the
@@ -90,7 +90,7 @@ impl Witness {
             let Some(name) = name.to_str().filter(|name| name.len() == line.hash.len()) else {
                 continue;
             };
-            let Some(mut note) = self.note_at(entry.path()) else { continue };
+            let Some(mut note) = self.note_at(&entry.path()) else { continue };
             let tells = |hash: &str| remains.contains(hash);
             if tells(name) || note.line.as_ref().is_some_and(|line| tells(&line.hash)) {
                 self.write(&mut note, line, true);

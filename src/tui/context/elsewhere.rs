@@ -6,6 +6,7 @@ use crate::privacy::ledger::RunId;
 use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
 use crate::session::follow::News;
+use crate::session::run_directory::Process;
 use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::tab::Tab;
@@ -75,7 +76,7 @@ impl Context {
             }
             return;
         }
-        let is_ours = run.process.as_ref().is_some_and(|process| process.is_this());
+        let is_ours = run.process.as_ref().is_some_and(Process::is_this);
         if run.is_alive() && !is_ours {
             let id = self.next_job().0;
             self.runs.push(LiveRun::elsewhere(id, run));
