@@ -420,3 +420,38 @@ fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
     assert_eq!(charged, &serde_json::json!([60]), "nothing is spent twice: {book:#}");
     assert!(Path::new(run).join("headless.log").exists());
 }
+
+/// Reads the event files with TensorBoard's own package, where the Python named by `PYTHON` has
+/// it.
+#[test]
+fn event_files_are_read_by_tensorboard() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let done = halflight(directory.path(), &["run", "session.ron"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let arguments = ["watch", ".", "--once", "--tensorboard", "logs"];
+    let written = halflight(directory.path(), &arguments);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let again = halflight(directory.path(), &arguments);
+    assert!(text(&again.stderr).contains("it would stand there twice"), "{again:?}");
+    let script = r#"
+import os, sys
+try:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+except ImportError:
+    sys.exit(77)
+events = EventAccumulator(os.path.join("logs", os.listdir("logs")[0])).Reload()
+names = events.Tags()["scalars"]
+errors = events.Scalars("public_error")
+assert [it.step for it in errors] == list(range(1, 61)), errors
+assert events.Scalars("epsilon")[-1].value > 0.99
+assert not any("private" in name or "exact" in name for name in names), names
+"#;
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(python);
+    match command.args(["-c", script]).current_dir(directory.path()).output() {
+        Ok(read) if read.status.code() == Some(77) => println!("SKIPPED: no tensorboard here"),
+        Ok(read) => assert!(read.status.success(), "{}", text(&read.stderr)),
+        Err(error) => println!("SKIPPED: there is no Python here: {error}"),
+    }
+}

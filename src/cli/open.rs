@@ -60,9 +60,8 @@ pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     let mut app = app(Session::default(), None)?;
     // A sweep is a table of its tasks; other runs have charts.
     let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
-    app.context.go_to(if is_sweep { Tab::Compare } else { Tab::Run });
+    app.context.tab = if is_sweep { Tab::Compare } else { Tab::Run };
     app.context.watched = places;
-    app.settle();
     tui::run(app, workspace)
 }
 

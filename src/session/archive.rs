@@ -376,7 +376,9 @@ fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
     if plain && path.is_dir() {
         return Ok(path);
     }
-    Err(Error::failed("there is no such run").at(path.display().to_string()))
+    Err(Error::failed("there is no such run in this workspace")
+        .at(path.display().to_string())
+        .cure("a task of a sweep is one of its runs once the sweep is collected"))
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ impl LiveRun {
                 Self::of(id, (&run.id.0, ""), run.guarantee.unwrap_or(unknown), Control::default())
             }
         };
+        live.phase = Cow::Borrowed("followed");
         live.run = Some(run.id.clone());
         live.log.clear();
         live.say(format!("{}: carried out by another process", run.id.0));

@@ -370,8 +370,9 @@ pub(super) fn time() -> String {
 
 /// Prints a line; whoever does not read any more ends it.
 pub(super) fn say(line: &str) -> Result<ControlFlow<()>> {
-    let mut out = std::io::stdout();
-    match out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()) {
+    let (mut out, line) = (std::io::stdout(), format!("{line}\n"));
+    let text = line.as_bytes();
+    match out.write_all(text).and_then(|()| out.flush()) {
         Ok(()) => Ok(ControlFlow::Continue(())),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
         Err(error) => Err(Error::failed(format!("cannot write to standard output: {error}"))),

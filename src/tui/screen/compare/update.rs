@@ -7,6 +7,7 @@ use crate::engine::Request;
 use crate::session::ArchivedRun;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
+use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::popup::question::Prompt;
 use crate::tui::run_column::RunColumn;
@@ -75,7 +76,8 @@ fn tag(screen: &mut CompareScreen, context: &mut Context) {
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
-    if context.runs.iter().any(|live| !live.has_ended() && live.run.as_ref() == Some(&id)) {
+    let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
+    if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
         context.say(Level::Warning, "this run is under way: stop it first");
         return;
     }

@@ -52,6 +52,9 @@ impl Screen for RunScreen {
 
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context)?;
+        if run.trained.is_some() {
+            return Some("its ε is computed here from the noise that its file names".to_owned());
+        }
         if run.state() == DIED {
             return Some("this run died: o goes on with it, 6 settles it".to_owned());
         }

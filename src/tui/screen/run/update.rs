@@ -30,10 +30,15 @@ pub const KEYS: Keys<RunScreen> = &[
     also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
 ];
 
+/// Of another trainer.
+const NOT_OURS: &str = "another trainer cannot be steered from here";
+
 fn pause(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
         context.say(Level::Info, "this run has ended");
+    } else if run.trained.is_some() {
+        context.say(Level::Info, NOT_OURS);
     } else if let Some(elsewhere) = &run.elsewhere {
         let wish = if elsewhere.outcome == PAUSED { Wish::GoOn } else { Wish::Pause };
         let directory = elsewhere.directory.clone();
@@ -48,8 +53,10 @@ fn pause(screen: &mut RunScreen, context: &mut Context) {
 fn stop(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
-        context.say(Level::Info, "this run has ended");
-        return;
+        return context.say(Level::Info, "this run has ended");
+    }
+    if run.trained.is_some() {
+        return context.say(Level::Info, NOT_OURS);
     }
     if let Some(elsewhere) = &run.elsewhere {
         let directory = elsewhere.directory.clone();
@@ -86,9 +93,12 @@ fn faster(screen: &mut RunScreen, context: &mut Context) {
 
 fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
     let Some(run) = screen.run(context) else { return };
+    if run.trained.is_some() {
+        return context.say(Level::Info, NOT_OURS);
+    }
     let next = change(run.control.pace());
     run.control.set_pace(next);
-    if let Some(elsewhere) = &run.elsewhere {
+    if let Some(elsewhere) = run.elsewhere.as_ref().filter(|_| !run.has_ended()) {
         let directory = elsewhere.directory.clone();
         context.ask(Request::Steer { directory, wish: Wish::Pace(next) });
     } else {
