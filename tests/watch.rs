@@ -246,6 +246,14 @@ fn hostile_files_are_shown_tamed_and_a_directory_that_vanishes_is_named() {
     }
     assert_eq!(fs::read_dir(&run).unwrap().count(), before, "who looks on writes nothing");
 
+    let sweep = directory.path().join("sweep");
+    fs::create_dir_all(&sweep).unwrap();
+    fs::write(sweep.join("sweep.json"), r#"{"version":1,"\u001b[2J":1}"#).unwrap();
+    let refused = halflight(directory.path(), &["watch", "sweep", "--once"]);
+    let errors = text(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("sweep.json"), "{errors}");
+    assert!(!errors.contains('\u{1b}'), "{errors:?}");
+
     let path = run.display().to_string();
     let transcript = fs::File::create(run.join("transcript")).unwrap();
     transcript.lock().unwrap();

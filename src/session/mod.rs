@@ -20,7 +20,7 @@
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
 //! | [`growth`], `tail` | the numbers of a run as its files grow |
-//! | [`follow`] | runs of others followed by their files |
+//! | [`follow`], `place` | runs of others followed by their files, wherever they lie |
 //! | [`tensorboard`] | steps as an event file that TensorBoard reads |
 //! | [`trainer`] | steps of another trainer, and what our accountant says of them |
 //! | [`slurm`] | what Slurm's queue says of a sweep's tasks |
@@ -54,6 +54,7 @@ pub mod lineage;
 pub mod model_file;
 pub mod notebook;
 pub mod outbox;
+mod place;
 pub mod plan_field;
 pub mod plan_name;
 pub mod prediction;
