@@ -227,7 +227,7 @@ pub const WORDS: &[Word] = &[
             "abandoned",
             "recovered",
         ],
-        "Running: some program carries the run out now. Died: its program is gone; it can be resumed or settled. Reserved: a sweep holds it ready. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
+        "Running: some program carries the run out now; paused: it waits. Died: its program is gone; it can be resumed or settled. Unseen, missing: that cannot be told from here. Reserved: a sweep holds it ready. Finished and stopped runs have a model; failed, abandoned and recovered ones may not.",
     ),
     word(
         "person",

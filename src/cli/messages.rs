@@ -9,6 +9,7 @@ use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::error::{Action, Error};
+use crate::files::words::harmless_lines;
 
 /// How much is said. One per process, like standard error itself.
 static LEVEL: AtomicU8 = AtomicU8::new(NORMAL);
@@ -38,7 +39,9 @@ pub fn seal() {
 /// An error with the cell that it is about, where that may be seen.
 pub fn words(error: &Error) -> String {
     let error = error.in_words(commands);
-    if SEALED.load(Ordering::Relaxed) { error.to_string() } else { error.for_curator() }
+    let sealed = SEALED.load(Ordering::Relaxed);
+    // It may quote what somebody else wrote.
+    harmless_lines(&if sealed { error.to_string() } else { error.for_curator() })
 }
 
 /// The commands that do what a cure asks of the ledger.

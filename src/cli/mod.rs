@@ -6,6 +6,7 @@
 //! | [`demo`] | `halflight demo` |
 //! | [`run`] | `halflight run SESSION` |
 //! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
+//! | [`watch`] | `halflight watch RUN` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`explain`] | `halflight explain WORD` |
@@ -61,6 +62,7 @@ mod signals;
 mod steps;
 mod sweep;
 mod verify;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,6 +122,7 @@ enum Command {
     /// Run the plans of a session without the interface.
     Run(run::Run),
     Sweep(sweep::Sweep),
+    Watch(watch::Watch),
     Rehearse(rehearse::Rehearse),
     Predict(predict::Predict),
     Score(score::Score),
@@ -206,6 +209,7 @@ pub fn main() -> ExitCode {
         Some(Command::Demo(demo)) => demo.execute(),
         Some(Command::Run(run)) => run.execute(),
         Some(Command::Sweep(sweep)) => sweep.execute(),
+        Some(Command::Watch(watch)) => watch.execute(),
         Some(Command::Rehearse(rehearse)) => rehearse.execute(),
         Some(Command::Predict(predict)) => predict.execute(),
         Some(Command::Score(score)) => score.execute(),

@@ -4,10 +4,13 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::session::follow::Place;
 use crate::session::preferences::Places;
+use crate::session::trainer;
 use crate::session::{Session, Workspace, family};
 use crate::tui;
 use crate::tui::app::App;
+use crate::tui::tab::Tab;
 use crate::tui::theme::{BUILT_IN, Glyphs, Theme};
 
 /// The session that a bare `halflight` opens.
@@ -42,6 +45,23 @@ fn open_files(files: &[PathBuf]) -> Result<()> {
     let session = Session { datasets: family::definitions(&found), ..Session::default() };
     let mut app = app(session, None)?;
     app.context.unsaved = true;
+    tui::run(app, workspace)
+}
+
+/// The interface on runs that others carry out; nothing of their data is read.
+pub fn watch(places: Vec<PathBuf>) -> Result<()> {
+    need_terminal()?;
+    let runs: Vec<&PathBuf> = places.iter().filter(|path| !trainer::is_one(path)).collect();
+    let workspace = match runs.first().map(|path| Place::of(path)).transpose()? {
+        Some(Place::Workspace(workspace)) => workspace,
+        Some(Place::Run(run)) => Workspace::of(&run)?,
+        Some(Place::Sweep(_)) | None => Workspace::of(Path::new("."))?,
+    };
+    let mut app = app(Session::default(), None)?;
+    // A sweep is a table of its tasks; other runs have charts.
+    let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
+    app.context.tab = if is_sweep { Tab::Compare } else { Tab::Run };
+    app.context.watched = places;
     tui::run(app, workspace)
 }
 

@@ -157,7 +157,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             datasets: datasets.clone(),
             workspace: workspace.clone(),
             watch: watch.clone(),
-            control: control.clone(),
+            control: control.of_one(),
             prepared: prepared.clone(),
         };
         messages::tell(format_args!("plan '{}'", plan.name));

@@ -21,7 +21,7 @@ use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
 use crate::session::sweep::{SweepDirectory, TaskDirectory, TaskState};
-use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset};
+use crate::session::{Loaded, PlanDefinition, Session, Workspace, archive, dataset, slurm};
 
 /// Run a plan for many values, here, on a cluster, or as a list of commands.
 ///
@@ -293,6 +293,8 @@ impl Sweep {
             );
         }
         let job = String::from_utf8_lossy(&submitted.stdout).trim().to_owned();
+        // `halflight watch` asks the queue about it; without the note it looks at files alone.
+        let _ = slurm::note(sweep.path(), &job);
         if self.json {
             return print_json(&json!({ "sweep": sweep.path(), "slurm_job": job }));
         }

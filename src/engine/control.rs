@@ -1,6 +1,6 @@
 //! Pause, resume, pace and stop a run from another thread.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,6 +9,7 @@ enum Wish {
     Go,
     Pause,
     Stop,
+    Leave,
 }
 
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ struct State {
     /// Steps per second at most; `None` as fast as it can.
     pace: Option<f64>,
     last_step: Option<Instant>,
+    /// Runs that stop with this one.
+    each: Vec<Weak<(Mutex<State>, Condvar)>>,
 }
 
 /// Shared between a run and whoever steers it. A run looks at it between steps.
@@ -24,6 +27,17 @@ struct State {
 pub struct Control(Arc<(Mutex<State>, Condvar)>);
 
 impl Control {
+    /// For one of several runs: stops with all of them, and is steered by itself otherwise.
+    pub fn of_one(&self) -> Self {
+        let mut all = self.lock();
+        let (wish, pace) = (all.wish, all.pace);
+        let one =
+            Self(Arc::new((Mutex::new(State { wish, pace, ..State::default() }), Condvar::new())));
+        all.each.retain(|each| each.strong_count() > 0);
+        all.each.push(Arc::downgrade(&one.0));
+        one
+    }
+
     pub fn pause(&self) {
         self.set(|state| {
             if state.wish == Wish::Go {
@@ -40,9 +54,27 @@ impl Control {
         });
     }
 
+    /// Final: the run ends here without being settled, so that another process can go on with it.
+    pub fn leave(&self) {
+        self.set(|state| {
+            if state.wish != Wish::Stop {
+                state.wish = Wish::Leave;
+            }
+        });
+    }
+
+    pub fn is_left(&self) -> bool {
+        self.lock().wish == Wish::Leave
+    }
+
     /// Final: a stopped run does not resume.
     pub fn stop(&self) {
-        self.set(|state| state.wish = Wish::Stop);
+        let mut each = Vec::new();
+        self.set(|state| {
+            state.wish = Wish::Stop;
+            each = std::mem::take(&mut state.each);
+        });
+        each.iter().filter_map(Weak::upgrade).for_each(|one| Self(one).stop());
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -68,7 +100,7 @@ impl Control {
         let mut state = self.lock();
         loop {
             let wait = match (state.wish, state.pace, state.last_step) {
-                (Wish::Stop, ..) => return false,
+                (Wish::Stop | Wish::Leave, ..) => return false,
                 (Wish::Pause, ..) => None,
                 (Wish::Go, Some(pace), Some(last)) => {
                     let due = last + Duration::from_secs_f64((1.0 / pace).min(60.0));
@@ -120,5 +152,31 @@ mod tests {
         control.stop();
         control.resume();
         assert!(!control.proceed(), "stop is final");
+    }
+
+    #[test]
+    fn a_run_that_is_left_ends_and_a_stop_stays_a_stop() {
+        let control = Control::default();
+        control.pause();
+        control.leave();
+        assert!(control.is_left() && !control.is_stopped() && !control.proceed());
+        control.resume();
+        assert!(control.is_left());
+        let control = Control::default();
+        control.stop();
+        control.leave();
+        assert!(control.is_stopped() && !control.is_left());
+    }
+
+    #[test]
+    fn one_of_several_runs_stops_alone_or_with_all_of_them() {
+        let all = Control::default();
+        let (one, other) = (all.of_one(), all.of_one());
+        one.pause();
+        assert!(one.is_paused() && !other.is_paused() && !all.is_paused());
+        one.stop();
+        assert!(!other.is_stopped() && !all.is_stopped());
+        all.stop();
+        assert!(other.is_stopped() && all.of_one().is_stopped());
     }
 }

@@ -12,6 +12,7 @@ use super::judge::{Judge, Scores};
 use super::prepared::PreparedStore;
 use super::public_alone::public_alone;
 use super::steps::{Steps, catch};
+use super::steward::Steward;
 use super::{overlap, rehearse};
 use crate::adapt::Step;
 use crate::error::{Error, Result};
@@ -302,10 +303,12 @@ pub(super) fn perform(
     let private_unit = self::private(&job.plan, &job.datasets)?.unit();
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
+    let steward = Steward::of(directory.path(), &job.control);
     let mut steps =
         Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut *tell);
     let start = || prepared.start(private.share(), &calibrated);
     let (model, mut ended) = steps.take(start, &mut spender);
+    drop(steward);
     let Steps { taken, worked, mut resumable, .. } = steps;
     // Comparisons take their time when everything is drawn.
     let alone = public_alone(&problem, &job.plan.method);

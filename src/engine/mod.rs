@@ -10,6 +10,8 @@
 //! | [`job`] | one run from grant to certificate, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
 //! | `steps` | the steps of a run, written down one by one |
+//! | [`detach`] | a run that its interface left goes on by itself |
+//! | `steward` | what other processes wish of a run |
 //! | [`judge`] | how good a model is on the records held out of training |
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
@@ -28,6 +30,7 @@ pub mod choice;
 pub mod control;
 pub mod count;
 pub mod desk;
+pub mod detach;
 pub mod job;
 pub mod judge;
 pub mod lookup;
@@ -45,6 +48,7 @@ pub mod rehearse;
 pub mod resume;
 pub mod score;
 mod steps;
+mod steward;
 pub mod sweep;
 
 pub use assembly::Assembly;

@@ -80,6 +80,10 @@ impl<'a> Steps<'a> {
                     model = Some(run.finish()?);
                     Ok(Outcome::Finished)
                 }
+                Ok(false) if self.control.is_left() => {
+                    self.resumable = true;
+                    Err(Error::interrupted("the run was left to another process"))
+                }
                 Ok(false) => {
                     model = run.model();
                     Ok(Outcome::Stopped)

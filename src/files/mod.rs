@@ -11,6 +11,7 @@
 #[cfg(debug_assertions)]
 mod planted;
 pub mod step;
+pub mod words;
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;

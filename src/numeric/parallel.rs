@@ -52,6 +52,15 @@ pub fn threads_for(multiplications: usize) -> usize {
     (multiplications / LEAST_SHARE).clamp(1, threads())
 }
 
+/// What `work` makes of each number below `count`, on several threads where there are many.
+pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
+    if count < 16 || threads() < 2 {
+        return (0..count).map(work).collect();
+    }
+    (0..count).into_par_iter().map(work).collect()
+}
+
 /// Both at once, where there are two threads: what either does alone is hidden by the other.
 pub fn at_once<A: Send, B: Send>(
     one: impl FnOnce() -> A + Send,

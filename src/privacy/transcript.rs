@@ -270,7 +270,7 @@ fn continued(chain: &Chain, frame: &[u8]) -> Chain {
 /// Two programs would write their frames into each other's.
 fn lock(file: &File, path: &Path) -> Result<()> {
     step::before_lock().map_err(|error| Error::io("lock the transcript", path, &error))?;
-    match file.try_lock() {
+    match super::ledger::take(file) {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
             Err(Error::refused("the run is being carried out by another program")

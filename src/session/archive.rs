@@ -6,26 +6,33 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::certificate::Chosen;
+use super::certificate::{self, Chosen};
 use super::file::{PlanDefinition, Session};
-use super::run_directory::RunDirectory;
+use super::follow::Grown;
+use super::growth::{self, Growth, Steps};
+use super::resumption::TRANSCRIPT;
+use super::run_directory::{Process, RunDirectory};
+use super::steering;
 use super::workspace::Workspace;
 use crate::adapt::Series;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
+use crate::files::words::harmless;
 use crate::files::{self, step};
-use crate::privacy::ledger::{Outcome, RunId, RunState};
-use crate::privacy::{CuratorOnly, Private, Target, Watch};
+use crate::privacy::ledger::{Book, Outcome, RunId, RunState, locks_reach};
+use crate::privacy::{CuratorOnly, Ledger, Target, Watch};
 use crate::verdict::Errors;
 
 pub type Curves = BTreeMap<Series, Vec<(f64, f64)>>;
 
 /// Where a run's remark by its curator stands.
 const TAG: &str = "tag.txt";
+/// More of a remark is not shown.
+const LONGEST_TAG: usize = 2000;
 
 /// One run as its directory tells it.
 #[derive(Debug, Clone)]
@@ -37,9 +44,15 @@ pub struct ArchivedRun {
     pub plan: Option<PlanDefinition>,
     /// The curator's remark.
     pub tag: String,
-    /// `finished`, `stopped`, `failed`, `abandoned`; `running` or `died` without a certificate,
-    /// and `open` where the ledger was not asked.
+    /// `finished`, `stopped`, `failed`, `abandoned`; one of the words below without a certificate,
+    /// and `open` where nobody was asked.
     pub outcome: String,
+    /// Who carries it out, or did.
+    pub process: Option<Process>,
+    /// When it last wrote a step, by the clock of its disk, or as this program saw it.
+    pub wrote: Option<SystemTime>,
+    /// Lines that are no steps.
+    pub skipped: u64,
     /// What its noise guarantees, from the certificate.
     pub guarantee: Option<Target>,
     /// What was released about its model on held-out private records.
@@ -57,20 +70,6 @@ pub struct ArchivedRun {
     pub errors: Option<CuratorOnly<Errors>>,
     /// What could not be read.
     pub trouble: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Line {
-    step: u64,
-    #[serde(default)]
-    of: u64,
-    #[serde(default)]
-    epsilon: Option<f64>,
-    #[serde(default)]
-    values: BTreeMap<String, Value>,
-    /// The last line of the curator's file.
-    #[serde(default)]
-    errors: Option<Errors>,
 }
 
 /// ε of what was drawn; of a run without a certificate, of its last step.
@@ -102,92 +101,213 @@ pub fn best(run: &ArchivedRun, series: Series, watch: &Watch) -> Option<f64> {
     points.iter().map(|point| point.1).filter(|y| y.is_finite()).reduce(f64::min)
 }
 
-impl ArchivedRun {
-    /// Whether it has come to its end and says so.
-    pub fn is_settled(&self) -> bool {
-        !matches!(self.outcome.as_str(), OPEN | RUNNING | DIED)
-    }
-}
-
 /// Of a run without a certificate, before the ledger is asked what became of it.
 const OPEN: &str = "open";
 /// Of a run that some program carries out now.
 pub const RUNNING: &str = "running";
+/// Of one that waits until somebody lets it go on.
+pub const PAUSED: &str = "paused";
 /// Of a run whose program is gone: it can be resumed or settled.
 pub const DIED: &str = "died";
+/// Of one whose program is on another machine and cannot be seen from here.
+pub const UNSEEN: &str = "unseen";
+/// Of a sweep's task that nobody has begun.
+pub const NOT_BEGUN: &str = "not begun";
+/// Of one that was begun and has no result: dead, or at work on another machine.
+pub const MISSING: &str = "missing";
+
+impl ArchivedRun {
+    /// Whether it has come to its end and says so.
+    pub fn is_settled(&self) -> bool {
+        !matches!(self.outcome.as_str(), OPEN | DIED | UNSEEN | NOT_BEGUN | MISSING)
+            && !self.is_alive()
+    }
+
+    /// Whether a program carries it out now.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.outcome.as_str(), RUNNING | PAUSED)
+    }
+
+    /// Takes in what is new about it.
+    pub fn follow(&mut self, grown: &Grown) {
+        self.grow(&grown.growth);
+        self.outcome.clone_from(&grown.outcome);
+        self.wrote = grown.wrote;
+        if let Some(trouble) = &grown.trouble {
+            self.trouble = (!trouble.is_empty()).then(|| trouble.clone());
+        }
+    }
+
+    /// Adds what its files have more than before.
+    pub(super) fn grow(&mut self, growth: &Growth) {
+        (self.steps, self.of) = (growth.steps, growth.of);
+        self.skipped += growth.skipped;
+        self.epsilon.extend(&growth.epsilon);
+        growth::add_curves(&mut self.curves, &growth.curves);
+        if let Some(more) = growth.exact.clone() {
+            self.exact = Some(match self.exact.take() {
+                None => more,
+                Some(exact) => exact.zip(more).map(|(mut curves, more)| {
+                    growth::add_curves(&mut curves, &more);
+                    curves
+                }),
+            });
+        }
+        if growth.errors.is_some() {
+            self.errors.clone_from(&growth.errors);
+        }
+    }
+
+    /// A task of a sweep that has no directory yet, or one of which nothing is read.
+    pub fn unread(id: RunId, directory: &Path) -> Self {
+        Self {
+            time: time_of(&id.0),
+            id,
+            directory: directory.to_path_buf(),
+            plan: None,
+            tag: String::new(),
+            outcome: OPEN.to_owned(),
+            process: None,
+            wrote: None,
+            skipped: 0,
+            guarantee: None,
+            peeked: false,
+            steps: 0,
+            of: 0,
+            curves: Curves::new(),
+            epsilon: Vec::new(),
+            exact: None,
+            errors: None,
+            told: None,
+            trouble: None,
+        }
+    }
+}
+
+/// Tells what became of runs that have no certificate.
+#[derive(Debug)]
+pub struct Judge {
+    workspace: Workspace,
+    ledger: Option<Ledger>,
+    /// Locks on this disk are seen by every machine.
+    locks_reach: bool,
+    book: Book,
+}
+
+impl Judge {
+    pub fn of(workspace: &Workspace) -> Self {
+        let mut judge = Self {
+            workspace: workspace.clone(),
+            ledger: None,
+            locks_reach: locks_reach(workspace.folder()),
+            book: Book::default(),
+        };
+        judge.read();
+        judge
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Reads the ledger again.
+    pub fn read(&mut self) {
+        if self.ledger.is_none() {
+            self.ledger = self.workspace.existing_ledger().ok();
+        }
+        let book = self.ledger.as_mut().and_then(|ledger| ledger.book().ok());
+        self.book = book.unwrap_or_default();
+    }
+
+    /// The word for a run in `directory` that has no certificate.
+    pub fn outcome(&self, run: &RunId, directory: &Path) -> &'static str {
+        match self.book.run(run).map(|record| &record.state) {
+            Some(RunState::Settled { outcome: Outcome::Abandoned, .. }) => return "abandoned",
+            Some(RunState::Settled { .. }) => return "failed",
+            _ => {}
+        }
+        let is_alive = self.ledger.as_ref().is_some_and(|ledger| ledger.is_alive(run));
+        if is_alive || is_locked(directory) {
+            return if steering::is_paused(directory) { PAUSED } else { RUNNING };
+        }
+        let elsewhere = || RunDirectory::process(directory).is_some_and(|it| it.is_elsewhere());
+        if !self.locks_reach && elsewhere() { UNSEEN } else { DIED }
+    }
+}
+
+/// Whether a program holds the transcript of a run, as it does while it draws.
+pub(super) fn is_locked(directory: &Path) -> bool {
+    let transcript = directory.join(TRANSCRIPT);
+    let is_file = fs::symlink_metadata(&transcript).is_ok_and(|about| about.is_file());
+    let file = is_file.then(|| fs::File::open(&transcript).ok()).flatten();
+    file.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
 
 /// All runs of the workspace, the newest first.
 pub fn read(workspace: &Workspace) -> Result<Vec<ArchivedRun>> {
-    let folder = workspace.folder().join("runs");
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("list the runs", &folder, &error)),
-    };
-    let directories = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
-    let mut runs: Vec<ArchivedRun> = directories.map(|path| read_run(&path)).collect();
-    let mut ledger = workspace.existing_ledger().ok();
-    let book = ledger.as_mut().and_then(|ledger| ledger.book().ok()).unwrap_or_default();
-    for run in runs.iter_mut().filter(|run| !run.is_settled()) {
-        let state = book.run(&run.id).map(|record| &record.state);
-        let outcome = match (state, &ledger) {
-            (Some(RunState::Settled { outcome: Outcome::Abandoned, .. }), _) => "abandoned",
-            (Some(RunState::Settled { .. }), _) => "failed",
-            (_, Some(ledger)) if ledger.is_alive(&run.id) => RUNNING,
-            _ => DIED,
-        };
-        outcome.clone_into(&mut run.outcome);
+    let directories = directories(&workspace.folder().join("runs"))?;
+    let mut runs: Vec<ArchivedRun> = directories.iter().map(|path| read_run(path)).collect();
+    if runs.iter().any(|run| !run.is_settled()) {
+        let judge = Judge::of(workspace);
+        for run in runs.iter_mut().filter(|run| !run.is_settled()) {
+            judge.outcome(&run.id, &run.directory).clone_into(&mut run.outcome);
+        }
     }
     runs.sort_by(|a, b| b.id.cmp(&a.id));
     Ok(runs)
 }
 
+/// The folders in a folder; none where there is no such folder.
+pub(super) fn directories(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list the runs", folder, &error)),
+    };
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    Ok(entries.flatten().filter(is_folder).map(|entry| entry.path()).collect())
+}
+
 /// One run, of which what can be read is there.
 pub fn read_run(directory: &Path) -> ArchivedRun {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut trouble = None;
-    let plans = match Session::open(&directory.join("run.ron")) {
-        Ok(session) => session.plans,
-        Err(error) => {
-            trouble = Some(error.to_string());
-            Vec::new()
-        }
-    };
-    let mut run = ArchivedRun {
-        time: time_of(&name),
-        id: RunId(name),
-        directory: directory.to_path_buf(),
-        plan: plans.first().cloned(),
-        tag: fs::read_to_string(directory.join(TAG)).unwrap_or_default().trim().to_owned(),
-        outcome: OPEN.to_owned(),
-        guarantee: None,
-        peeked: false,
-        steps: 0,
-        of: 0,
-        curves: Curves::new(),
-        epsilon: Vec::new(),
-        exact: None,
-        errors: None,
-        told: None,
-        trouble,
-    };
-    for line in lines(&directory.join("events.jsonl")) {
-        let x = line.step as f64;
-        (run.steps, run.of) = (line.step, line.of);
-        if let Some(epsilon) = line.epsilon {
-            run.epsilon.push((x, epsilon));
-        }
-        add(&mut run.curves, &line, |value| value.get("value")?.as_f64());
+    let mut steps = Steps::with_exact(directory);
+    let mut run = read_head(directory);
+    match steps.read() {
+        Ok(growth) => run.grow(&growth),
+        Err(error) => run.trouble = Some(error.to_string()),
     }
-    (run.exact, run.errors) = exact_numbers(&directory.join("curator.jsonl"));
-    let certificate = fs::read(directory.join("certificate.json")).ok();
-    if let Some(certificate) = certificate.and_then(|text| serde_json::from_slice(&text).ok()) {
-        read_certificate(&mut run, &certificate);
-        if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate["chosen"].clone()) {
-            run.plan = plans.first().map(|first| chosen_plan(&chosen, &plans, first));
-        }
-    }
+    run.wrote = steps.written();
+    read_end(&mut run);
     run
+}
+
+/// What stands in a run's directory from its beginning.
+pub(super) fn read_head(directory: &Path) -> ArchivedRun {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut run = ArchivedRun::unread(RunId(name), directory);
+    match Session::open(&directory.join("run.ron")) {
+        Ok(session) => run.plan = session.plans.into_iter().next(),
+        Err(error) => run.trouble = Some(error.to_string()),
+    }
+    let tag = fs::read_to_string(directory.join(TAG)).unwrap_or_default();
+    run.tag = harmless(&tag, LONGEST_TAG);
+    run.process = RunDirectory::process(directory);
+    run
+}
+
+/// Its certificate, if there is one.
+pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
+    let certificate = fs::read(run.directory.join(certificate::FILE)).ok();
+    let certificate = certificate.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let Some(certificate) = certificate else { return false };
+    read_certificate(run, &certificate);
+    if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate["chosen"].clone())
+        && let Ok(session) = Session::open(&run.directory.join("run.ron"))
+    {
+        let plans = session.plans;
+        run.plan = plans.first().map(|first| chosen_plan(&chosen, &plans, first));
+    }
+    true
 }
 
 /// The plan that was chosen among several; of public data alone, what all of them share.
@@ -203,7 +323,7 @@ fn chosen_plan(
 
 fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
     if let Some(outcome) = certificate["outcome"].as_str() {
-        outcome.clone_into(&mut run.outcome);
+        run.outcome = harmless(outcome, 20);
     }
     run.peeked = certificate["peeked"].as_bool().unwrap_or(true);
     run.told = serde_json::from_value(certificate["score"].clone()).ok();
@@ -211,38 +331,6 @@ fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
     if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
         run.guarantee = Some(Target { epsilon, delta });
     }
-}
-
-/// The exact numbers go from the file into the type that keeps them: whoever
-/// wants to see them needs an unsealed watch.
-fn exact_numbers(path: &Path) -> (Option<CuratorOnly<Curves>>, Option<CuratorOnly<Errors>>) {
-    let found = Private::new(lines(path));
-    let watch = Watch::open();
-    let curves = found.curator(&watch, |lines| {
-        let mut curves = Curves::new();
-        for line in lines {
-            add(&mut curves, line, Value::as_f64);
-        }
-        (!curves.is_empty()).then_some(curves)
-    });
-    let errors = found.curator(&watch, |lines| lines.iter().rev().find_map(|line| line.errors));
-    (curves.and_then(CuratorOnly::transpose), errors.and_then(CuratorOnly::transpose))
-}
-
-fn add(curves: &mut Curves, line: &Line, number: impl Fn(&Value) -> Option<f64>) {
-    for (name, value) in &line.values {
-        // A series of another version is passed over.
-        let series = serde_json::from_value(Value::String(name.clone()));
-        if let (Ok(series), Some(y)) = (series, number(value)) {
-            curves.entry(series).or_default().push((line.step as f64, y));
-        }
-    }
-}
-
-/// The good lines of a file; a run that died may have left half of one.
-fn lines(path: &Path) -> Vec<Line> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// `20260131-235959-…` as `2026-01-31 23:59:59`; another name has no time.
@@ -272,7 +360,8 @@ pub fn tag(workspace: &Workspace, run: &RunId, text: &str) -> Result<()> {
 pub fn delete(workspace: &Workspace, run: &RunId) -> Result<()> {
     let path = existing(workspace, run)?;
     if workspace.existing_ledger()?.is_alive(run) {
-        let process = RunDirectory::process(&path).unwrap_or_else(|| "another process".to_owned());
+        let process = RunDirectory::process(&path);
+        let process = process.map_or_else(|| "another process".to_owned(), |it| it.to_string());
         return Err(Error::refused(format!("this run is under way in {process}"))
             .at(path.display().to_string())
             .cure("stop it there first"));
@@ -287,7 +376,9 @@ fn existing(workspace: &Workspace, run: &RunId) -> Result<PathBuf> {
     if plain && path.is_dir() {
         return Ok(path);
     }
-    Err(Error::failed("there is no such run").at(path.display().to_string()))
+    Err(Error::failed("there is no such run in this workspace")
+        .at(path.display().to_string())
+        .cure("a task of a sweep is one of its runs once the sweep is collected"))
 }
 
 #[cfg(test)]
@@ -337,7 +428,7 @@ mod tests {
                     "\n{\"step\":3,"
                 ),
             ),
-            (&format!("{name}/curator.jsonl"), r#"{"step":1,"values":{"private_error":7.5}}"#),
+            (&format!("{name}/curator.jsonl"), "{\"step\":1,\"values\":{\"private_error\":7.5}}\n"),
             (
                 &format!("{name}/certificate.json"),
                 r#"{"outcome":"finished","peeked":true,"guarantee":{"epsilon":1.0,"delta":1e-6}}"#,

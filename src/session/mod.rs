@@ -19,6 +19,12 @@
 //! | [`model_file`] | a model on disk: numbers, preparation, names of columns |
 //! | [`prediction`] | what a model on disk says about the rows of a table |
 //! | [`archive`] | the runs of a workspace, read back to be compared |
+//! | [`growth`], `tail` | the numbers of a run as its files grow |
+//! | [`follow`], `place` | runs of others followed by their files, wherever they lie |
+//! | [`tensorboard`] | steps as an event file that TensorBoard reads |
+//! | [`trainer`] | steps of another trainer, and what our accountant says of them |
+//! | [`slurm`] | what Slurm's queue says of a sweep's tasks |
+//! | [`steering`] | how a run is paused and stopped by another process |
 //! | [`report`] | one run or several as a page to be passed on |
 //! | [`secret`] | where the user's secret lies |
 //! | [`preferences`] | what the user likes (config) and where they were (state) |
@@ -41,11 +47,14 @@ pub mod family;
 mod features;
 pub mod file;
 pub mod fit;
+pub mod follow;
+pub mod growth;
 pub mod leftovers;
 pub mod lineage;
 pub mod model_file;
 pub mod notebook;
 pub mod outbox;
+mod place;
 pub mod plan_field;
 pub mod plan_name;
 pub mod prediction;
@@ -57,7 +66,12 @@ pub mod resumption;
 pub mod run_directory;
 pub mod secret;
 pub mod signature;
+pub mod slurm;
+pub mod steering;
 pub mod sweep;
+mod tail;
+pub mod tensorboard;
+pub mod trainer;
 pub mod workspace;
 
 pub use archive::ArchivedRun;

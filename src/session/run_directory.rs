@@ -18,9 +18,10 @@ use crate::adapt::{Standing, Step};
 use crate::data::{Preparation, Role};
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
+use crate::files::words::harmless;
 use crate::files::{self, step};
 use crate::model::Model;
-use crate::privacy::ledger::RunId;
+use crate::privacy::ledger::{RunId, this_host};
 use crate::privacy::{Released, Watch};
 use crate::verdict::Errors;
 
@@ -36,8 +37,52 @@ pub struct RunDirectory {
 }
 
 fn note_process(path: &Path) -> Result<()> {
-    files::write_private(&path.join(PROCESS), format!("{}\n", std::process::id()).as_bytes())
+    let text = format!("{}\n", Process::this());
+    files::write_private(&path.join(PROCESS), text.as_bytes())
 }
+
+/// The process that carries a run out, or did: `process 1234 on node3`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    number: u32,
+    /// Earlier versions did not write it down.
+    host: Option<String>,
+}
+
+impl Process {
+    pub fn this() -> Self {
+        Self { number: std::process::id(), host: Some(this_host()) }
+    }
+
+    pub fn is_this(&self) -> bool {
+        *self == Self::this()
+    }
+
+    /// On another machine, as far as is known.
+    pub fn is_elsewhere(&self) -> bool {
+        self.host.as_ref().is_some_and(|host| *host != this_host())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (number, host) = match text.strip_prefix("process ").unwrap_or(text).split_once(" on ")
+        {
+            Some((number, host)) => (number, Some(harmless(host, LONGEST_HOST))),
+            None => (text, None),
+        };
+        Some(Self { number: number.parse().ok()?, host })
+    }
+}
+
+impl std::fmt::Display for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process {}", self.number)?;
+        self.host.as_ref().map_or(Ok(()), |host| write!(f, " on {host}"))
+    }
+}
+
+/// More of a machine's name is not shown.
+const LONGEST_HOST: usize = 64;
 
 impl RunDirectory {
     /// Creates the directory and writes `run.ron`, before anything is spent.
@@ -87,10 +132,9 @@ impl RunDirectory {
         write_line(&self.curator, &line, &self.path.join("curator.jsonl"))
     }
 
-    /// The process that carries the run out, or did: `process 1234`.
-    pub fn process(path: &Path) -> Option<String> {
-        let number = std::fs::read_to_string(path.join(PROCESS)).ok()?;
-        Some(format!("process {}", number.trim().parse::<u32>().ok()?))
+    /// The process that carries the run out, or did.
+    pub fn process(path: &Path) -> Option<Process> {
+        Process::parse(&std::fs::read_to_string(path.join(PROCESS)).ok()?)
     }
 
     /// Forgets the steps after `step`: they are about to be taken anew.

@@ -29,7 +29,7 @@ use crate::adapt::{Explained, Measure, Series, Step};
 use crate::engine::PreparedStore;
 use crate::engine::assembly::propose;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
-use crate::engine::desk::{News, Preview};
+use crate::engine::desk::{News, Preview, Trained};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
 use crate::engine::lookup::{Cells, Digest, Entry, Life, Listing, Rows, Schema};
@@ -51,7 +51,7 @@ use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
 use crate::session::plan_field::PlanField;
-use crate::session::{ArchivedRun, Loaded, Workspace, dataset, demo};
+use crate::session::{ArchivedRun, Loaded, Workspace, archive, dataset, demo};
 
 pub fn exact<T: Clone>(value: T) -> CuratorOnly<T> {
     let value = Private::new(value).curator(&Watch::open(), Clone::clone);
@@ -428,6 +428,43 @@ fn ranking(mut app: App) -> App {
     app
 }
 
+/// A run of another process, and another trainer whose claim is too low.
+pub fn elsewhere() -> App {
+    let mut app = running();
+    let errors: Vec<f64> = (0..25).map(|i| 90.0 + 60.0 * (-f64::from(i) / 9.0).exp()).collect();
+    let mut run = archived(1, 2.0, &errors);
+    archive::PAUSED.clone_into(&mut run.outcome);
+    run.of = 60;
+    app.context.runs = vec![LiveRun::elsewhere(1, &run), LiveRun::of_trainer(2, trained())];
+    app
+}
+
+/// The other trainer.
+pub fn training() -> App {
+    let mut app = elsewhere();
+    app.screens.run.selected = 1;
+    app
+}
+
+fn trained() -> Trained {
+    let points = |scale: f64| (1..=40).map(move |x| (f64::from(x), scale * f64::from(x).sqrt()));
+    Trained {
+        path: "/train/events.jsonl".into(),
+        name: "cifar".to_owned(),
+        trainer: "opacus 1.5".to_owned(),
+        step: 40,
+        of: 400,
+        delta: 1e-5,
+        metrics: [("loss".to_owned(), points(-0.3).map(|(x, y)| (x, y + 2.3)).collect())].into(),
+        claimed: points(0.1).collect(),
+        computed: points(0.2).collect(),
+        verdict: "the claim is too low: these draws leak at least ε 1.2649".to_owned(),
+        is_too_low: true,
+        wrote: None,
+        end: None,
+    }
+}
+
 /// One run finished, one refused, one under way.
 pub fn several() -> App {
     let mut app = running();
@@ -455,6 +492,9 @@ pub fn archived(number: u32, epsilon: f64, errors: &[f64]) -> ArchivedRun {
         plan: Some(plan),
         tag: String::new(),
         outcome: "finished".to_owned(),
+        process: None,
+        wrote: None,
+        skipped: 0,
         guarantee: Some(Target { epsilon, delta: 1e-6 }),
         peeked: true,
         steps: errors.len() as u64,
@@ -748,6 +788,9 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             }),
         ),
         ("run_several", several()),
+        ("run_elsewhere", elsewhere()),
+        ("run_trainer", training()),
+        ("run_trainer_sealed", seal(training())),
         ("run_refused", with(several(), &|app| app.screens.run.selected = 1)),
         ("run_choosing", choosing()),
         ("run_chosen", has_chosen()),

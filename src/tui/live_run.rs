@@ -1,13 +1,16 @@
 //! A run as the interface follows it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use super::live_elsewhere::Elsewhere;
 use super::notice::with_keys;
 use super::widgets::track::{Smoothed, Track};
 use crate::adapt::{Measure, Series, Standing, Step};
 use crate::engine::choice::{ChoiceMoment, Chosen, METHOD, Offer};
-use crate::engine::desk::{JobId, News};
+use crate::engine::desk::{JobId, News, Trained};
 use crate::engine::job::Progress;
 use crate::engine::{Control, Moment, Summary};
 use crate::error::Error;
@@ -73,17 +76,21 @@ pub struct LiveRun {
     pub run: Option<RunId>,
     pub step: u64,
     pub total: u64,
-    pub phase: &'static str,
+    pub phase: Cow<'static, str>,
     pub curves: BTreeMap<Series, Curve>,
     pub epsilon: Track,
     /// Weight and logarithm of the smoothing, for curves yet to come.
-    smoothing: (f64, bool),
+    pub(super) smoothing: (f64, bool),
     pub worked: Duration,
     pub log: Vec<Logged>,
     /// The candidates, where private records choose among plans.
     pub choice: Option<LiveChoice>,
     /// What the curator should know about the private records, all the time.
     cautions: Option<CuratorOnly<Vec<String>>>,
+    /// Of a run that another process carries out.
+    pub elsewhere: Option<Elsewhere>,
+    /// Of the steps of another trainer.
+    pub trained: Option<Box<Trained>>,
     pub ended: Option<Ended>,
 }
 
@@ -130,6 +137,8 @@ pub enum Ended {
     Chosen(Box<Chosen>),
     /// Refused or failed before the ledger granted it: nothing was spent.
     Refused(Error),
+    /// Another process carried it out.
+    Elsewhere,
 }
 
 /// The name of a plan that leaves room on a line.
@@ -152,16 +161,21 @@ fn word_of(outcome: Outcome) -> &'static str {
 
 impl LiveRun {
     pub fn new(id: JobId, plan: &PlanDefinition, control: Control) -> Self {
+        Self::of(id, (&plan.name, &plan.method), plan.target, control)
+    }
+
+    /// Of a plan with this name and method.
+    pub fn of(id: JobId, (plan, method): (&str, &str), target: Target, control: Control) -> Self {
         Self {
             id,
-            plan: plan.name.clone(),
-            method: plan.method.clone(),
-            target: plan.target,
+            plan: plan.to_owned(),
+            method: method.to_owned(),
+            target,
             control,
             run: None,
             step: 0,
             total: 0,
-            phase: "preparing",
+            phase: Cow::Borrowed("preparing"),
             curves: BTreeMap::new(),
             epsilon: Track::default(),
             smoothing: (0.0, false),
@@ -169,6 +183,8 @@ impl LiveRun {
             log: vec![Logged::Said("preparing data and planning the noise".to_owned())],
             choice: None,
             cautions: None,
+            elsewhere: None,
+            trained: None,
             ended: None,
         }
     }
@@ -196,16 +212,31 @@ impl LiveRun {
         (!cautions.is_empty()).then(|| cautions.join("; "))
     }
 
+    /// Whether this process carries it out.
+    pub fn is_ours(&self) -> bool {
+        self.elsewhere.is_none()
+    }
+
+    /// Where it lies and at which pace it goes on, if it was left and has not come to its end.
+    pub fn left(&self) -> Option<(PathBuf, Option<f64>)> {
+        let Some(Ended::Summary(summary)) = &self.ended else { return None };
+        let is_left = self.control.is_left() && summary.outcome == Outcome::Failed;
+        is_left.then(|| (summary.directory.clone(), self.control.pace()))
+    }
+
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    pub fn state(&self) -> &'static str {
+    pub fn state(&self) -> &str {
+        if let Some(elsewhere) = &self.elsewhere {
+            return &elsewhere.outcome;
+        }
         match &self.ended {
             None if self.run.is_none() => "starting",
             None if self.control.is_paused() => "paused",
             None => "running",
-            Some(Ended::Refused(_)) => "refused",
+            Some(Ended::Refused(_) | Ended::Elsewhere) => "refused",
             Some(Ended::Summary(summary)) => word_of(summary.outcome),
             Some(Ended::Chosen(chosen)) => word_of(chosen.outcome),
         }
@@ -217,11 +248,15 @@ impl LiveRun {
             Ended::Refused(error) => Some(error),
             Ended::Summary(summary) => summary.trouble.as_ref(),
             Ended::Chosen(chosen) => chosen.trouble.as_ref(),
+            Ended::Elsewhere => None,
         }
     }
 
     /// ε spent by this run so far.
     pub fn spent(&self) -> f64 {
+        if let Some(spent) = self.elsewhere.as_ref().and_then(|it| it.spent) {
+            return spent;
+        }
         match &self.ended {
             Some(Ended::Summary(summary)) => summary.guarantee.epsilon,
             Some(Ended::Chosen(chosen)) => chosen.guarantee.epsilon,
@@ -231,7 +266,7 @@ impl LiveRun {
 
     /// Time to the last step at the speed so far, or at the pace if that is slower.
     pub fn remaining(&self) -> Option<Duration> {
-        if self.step == 0 || self.has_ended() {
+        if self.step == 0 || self.has_ended() || !self.is_ours() {
             return None;
         }
         let mut each = self.worked.as_secs_f64() / self.step as f64;
@@ -266,7 +301,7 @@ impl LiveRun {
                 let x = step.index as f64;
                 if step.phase != self.phase {
                     self.say(format!("step {}: {}", step.index, step.phase));
-                    self.phase = step.phase;
+                    self.phase = Cow::Borrowed(step.phase);
                 }
                 (self.step, self.total) = (step.index, step.total);
                 for measure in step.measures {
@@ -288,7 +323,7 @@ impl LiveRun {
             News::Choosing(ChoiceMoment::Stepped { name, step, of }) => {
                 (self.step, self.total) = (step, of);
                 let choice = self.choice.as_mut()?;
-                self.phase = "training";
+                self.phase = Cow::Borrowed("training");
                 if choice.in_secret {
                     return None;
                 }
@@ -372,10 +407,11 @@ impl LiveRun {
 
     /// First and last step of the charts.
     pub fn extent(&self) -> (f64, f64) {
-        (0.0, self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0)))
+        let last = self.epsilon.view().last().map_or(2.0, |(step, _)| step.max(2.0));
+        (0.0, if self.trained.is_some() { last.max(self.step as f64) } else { last })
     }
 
-    fn say(&mut self, line: String) {
+    pub(super) fn say(&mut self, line: String) {
         self.log.push(Logged::Said(line));
     }
 

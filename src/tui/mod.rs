@@ -31,6 +31,7 @@ pub mod fuzzy;
 pub mod history;
 pub mod keymap;
 pub mod keys;
+mod live_elsewhere;
 pub mod live_ranking;
 mod live_rehearsal;
 pub mod live_run;
@@ -54,12 +55,13 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::engine::Desk;
+use crate::engine::{Desk, detach};
 use crate::error::{Error, Result};
 use crate::session::Workspace;
 use app::App;
 use canvas::Hits;
 use context::Effect;
+use live_run::LiveRun;
 use terminal::Terminal;
 use update::{Message, update};
 use view::view;
@@ -121,7 +123,8 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             update(&mut app, Message::Terminate, &hits);
         }
         if app.context.quit {
-            return Ok(());
+            drop(terminal);
+            return go_on_without(&app);
         }
         let elapsed = last_frame.elapsed();
         if gone {
@@ -139,6 +142,12 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
             due = Some(STREAMING_FRAME.saturating_sub(elapsed));
         }
     }
+}
+
+/// Runs that the user has left go on in processes of their own.
+fn go_on_without(app: &App) -> Result<()> {
+    let left = app.context.runs.iter().filter_map(LiveRun::left);
+    left.map(|(run, pace)| detach::go_on(&run, pace)).fold(Ok(()), Result::and)
 }
 
 /// Waits for the next event (or until a frame is due) and drains the queue.

@@ -32,6 +32,7 @@ use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
 use super::steps::catch;
+use super::steward::Steward;
 use super::{Control, overlap};
 use crate::adapt::{Companion, Run, Step};
 use crate::data::Dataset;
@@ -406,6 +407,7 @@ impl ChoiceJob {
         let (name, nobody) = (String::new(), Watch::sealed());
         let mut training = Training { control: &self.control, tell, name, nobody };
         let scene = Judging { kept: &kept, alone: alone.as_ref() };
+        let steward = Steward::of(directory.path(), &self.control);
         let decided = catch(|| match &arranged {
             Arranged::All(it) => it.decide(begin, &scene, &mut training, &mut spender),
             Arranged::Repeats(it) => {
@@ -414,6 +416,8 @@ impl ChoiceJob {
                 it.decide(self, &scene, &mut training, &mut spender)
             }
         });
+
+        drop(steward);
 
         let mechanisms = spender.drawn();
         let guarantee = Composition::of_run(&mechanisms, &all.events, self.target.delta)?;

@@ -1,8 +1,10 @@
 //! What an interface asks of the desk, and what it is told.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use crate::data::DatasetDefinition;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
@@ -17,6 +19,8 @@ use crate::privacy::ledger::{AccountId, Book, Budget, RunId};
 use crate::privacy::{CuratorOnly, Target, Watch};
 use crate::session::dataset::{ColumnKind, Loaded};
 use crate::session::family::Divider;
+use crate::session::follow::News as FollowedNews;
+use crate::session::steering::Wish;
 use crate::session::{ArchivedRun, PlanDefinition, Session, State};
 
 pub type JobId = u64;
@@ -59,8 +63,15 @@ pub enum Request {
         dataset: String,
         watch: Watch,
     },
-    /// The runs of the workspace.
+    /// The runs of the workspace; from then on it is told what changes.
     Archive,
+    /// Runs of these places are followed with those of the workspace.
+    Watch(Vec<PathBuf>),
+    /// Ask the process that carries out the run in this directory to do something.
+    Steer {
+        directory: PathBuf,
+        wish: Wish,
+    },
     TagRun {
         run: RunId,
         tag: String,
@@ -157,6 +168,25 @@ pub enum Dividers {
     Exact(CuratorOnly<Vec<Divider>>),
 }
 
+/// The steps of another trainer's file.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    pub path: PathBuf,
+    pub name: String,
+    pub trainer: String,
+    pub step: u64,
+    pub of: u64,
+    pub delta: f64,
+    pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
+    pub claimed: Vec<(f64, f64)>,
+    /// ε by our accountant, at some of the steps.
+    pub computed: Vec<(f64, f64)>,
+    pub verdict: String,
+    pub is_too_low: bool,
+    pub wrote: Option<SystemTime>,
+    pub end: Option<String>,
+}
+
 /// What an interface is told.
 #[derive(Debug)]
 pub enum Report {
@@ -213,6 +243,10 @@ pub enum Report {
         rows: Option<CuratorOnly<Rows>>,
     },
     Archive(Vec<ArchivedRun>),
+    /// The steps of another trainer, as far as they are.
+    Trained(Box<Trained>),
+    /// What has changed about them since.
+    Followed(Box<FollowedNews>),
     Preview(Box<Result<Preview>>),
     ChoiceOffered(Box<Result<Offer>>),
     /// The ledger, and what each account adds up to.

@@ -4,6 +4,7 @@
 //! never waits for work; a slow interface never slows a run, because reports
 //! wait in memory.
 
+mod following;
 mod messages;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,7 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request};
+use following::Following;
+pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request, Trained};
 
 use super::choice::{ChoiceJob, Way};
 use super::control::Control;
@@ -40,6 +42,7 @@ use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
 use crate::session::family;
 use crate::session::preferences::Places;
+use crate::session::steering::{self, Wish};
 use crate::session::sweep::{SweepDirectory, TaskState};
 use crate::session::{PlanDefinition, Session, Workspace, archive, changes};
 
@@ -116,6 +119,7 @@ impl Desk {
                 answers.put(Report::Preview(Box::new(preview)));
             }),
             prepared,
+            following: Following::start(Arc::clone(&reports)),
         };
         thread::spawn(move || clerk.serve(&inbox));
         Self { errands, reports }
@@ -152,6 +156,7 @@ struct Clerk {
     previewer: Previewer,
     /// For previews and runs.
     prepared: PreparedStore,
+    following: Following,
 }
 
 /// Whether a later request of the same kind makes this one pointless.
@@ -282,6 +287,17 @@ impl Clerk {
                 self.tray.put(Report::Dividers { dataset, columns });
             }
             Request::Archive => self.tell_archive(),
+            Request::Watch(places) => {
+                self.following.watch(places);
+                self.tell_archive();
+            }
+            Request::Steer { directory, wish } => {
+                let process = steering::ask(&directory, wish)?;
+                if wish == Wish::Stop {
+                    let text = format!("asked {process} to stop; it settles what it drew");
+                    self.tray.put(Report::Remark(text));
+                }
+            }
             Request::TagRun { run, tag } => {
                 archive::tag(&self.workspace, &run, &tag)?;
                 self.tell_archive();
@@ -570,13 +586,7 @@ impl Clerk {
 
     /// Reads the runs in a thread of its own: there may be many, and long ones.
     fn tell_archive(&self) {
-        let (tray, workspace) = (Arc::clone(&self.tray), self.workspace.clone());
-        thread::spawn(move || {
-            tray.put(match archive::read(&workspace) {
-                Ok(runs) => Report::Archive(runs),
-                Err(error) => Report::Trouble(error),
-            });
-        });
+        self.following.read(&self.workspace);
     }
 
     /// A choice among plans; each dataset stands in it once.

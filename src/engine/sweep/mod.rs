@@ -278,7 +278,7 @@ pub fn run_here(
                     if control.is_stopped() {
                         return;
                     }
-                    let (task, control) = (sweep.task(*index), control.clone());
+                    let (task, control) = (sweep.task(*index), control.of_one());
                     let (datasets, store) = (datasets.to_vec(), store.clone());
                     let work = || carry_out(&task, datasets, control, store, &mut |_| {});
                     // Many tasks at once keep the machine busy by themselves.

@@ -203,7 +203,7 @@ impl Disk {
         let file = step::open(private().read(true).write(true).create(true).truncate(false), &path);
         let file = file.map_err(|e| fail(&e))?;
         step::before_lock().map_err(|e| fail(&e))?;
-        match file.try_lock() {
+        match lock::take(&file) {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(fail(&e)),

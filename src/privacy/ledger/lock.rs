@@ -21,6 +21,9 @@ pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks 
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Nobody looks so often in a row.
+const GLANCES: u32 = 5;
+
 static TOLD: OnceLock<fn(&str)> = OnceLock::new();
 
 /// From now on `tell` hears who holds a ledger for which this process waits.
@@ -28,11 +31,27 @@ pub fn on_waiting(tell: fn(&str)) {
     let _ = TOLD.set(tell);
 }
 
+/// The name of this machine.
+pub fn this_host() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if host.trim().is_empty() { "this machine".to_owned() } else { host.trim().to_owned() }
+}
+
 /// `process 4711 on node3`.
 pub fn this_process() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = if host.trim().is_empty() { "this machine" } else { host.trim() };
-    format!("process {} on {host}", std::process::id())
+    format!("process {} on {}", std::process::id(), this_host())
+}
+
+/// Takes a lock that nobody else has. Whoever only looks whether it is held has it for a moment,
+/// which is waited for.
+pub(in crate::privacy) fn take(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..GLANCES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            taken => return taken,
+        }
+    }
+    file.try_lock()
 }
 
 pub(super) fn exclusive(path: &Path) -> io::Result<Exclusive> {

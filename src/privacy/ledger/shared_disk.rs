@@ -48,6 +48,11 @@ pub(super) fn check(folder: &Path) -> Result<Option<String>> {
     judge(locks(&table, &folder), &folder, IS_ALONE.load(Ordering::Relaxed))
 }
 
+/// Whether every machine that sees this folder sees the locks on it, for certain.
+pub fn locks_reach(folder: &Path) -> bool {
+    matches!(check(folder), Ok(None))
+}
+
 fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> {
     match locks {
         Locks::Everywhere => Ok(None),

@@ -10,6 +10,7 @@
 //! | `split` | a dataset split into private and public parts |
 //! | `plans` | the shown plan, its cost, launching it |
 //! | `choice` | letting private records choose among plans |
+//! | `elsewhere` | runs of other processes |
 //! | `queue` | runs to be made one after the other |
 //! | `ranking` | starting a ranking |
 //! | `reports` | what the engine's desk tells |
@@ -17,6 +18,7 @@
 pub mod budget;
 mod choice;
 mod datasets;
+mod elsewhere;
 mod plans;
 mod queue;
 mod ranking;
@@ -41,7 +43,7 @@ use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
 use crate::engine::lookup::{Digest, Rows};
 use crate::error::Error;
-use crate::privacy::ledger::{AccountId, Book};
+use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
 use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State};
 
@@ -67,6 +69,8 @@ pub struct Context {
     pub plan: ShownPlan,
     pub queue: Queue,
     pub runs: Vec<LiveRun>,
+    /// Places whose runs are watched, beside the workspace.
+    pub watched: Vec<PathBuf>,
     /// Steps per second for the next run.
     pub pace: Option<f64>,
     pub ranking: LiveRanking,
@@ -164,8 +168,10 @@ pub enum Change {
     Dequeued,
     /// A run has begun; it is the last one.
     Launched,
-    /// The archive was read again; before, it was this.
-    Archive(Option<Vec<ArchivedRun>>),
+    /// There are other runs in the archive than before, when there were these.
+    Archive(Option<Vec<RunId>>),
+    /// A run of another process was met; it is the last one.
+    Met,
     Ledger,
 }
 
@@ -184,6 +190,7 @@ impl Context {
             plan: ShownPlan::default(),
             queue: Queue::default(),
             runs: Vec::new(),
+            watched: Vec::new(),
             pace: None,
             ranking: LiveRanking::default(),
             rehearsal: LiveRehearsal::default(),
@@ -288,7 +295,8 @@ impl Context {
 
     /// How many runs and rankings are under way.
     pub fn working(&self) -> usize {
-        let runs = self.runs.iter().filter(|run| !run.has_ended()).count();
+        let is_at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
+        let runs = self.runs.iter().filter(is_at_work).count();
         runs + usize::from(self.ranking.work.is_some())
     }
 

@@ -89,10 +89,9 @@ impl Context {
                     );
                 }
             }
-            Report::Archive(runs) => {
-                let before = self.archive.replace(runs);
-                self.note(Change::Archive(before));
-            }
+            Report::Archive(runs) => self.archive_read(runs),
+            Report::Trained(trained) => self.trained(*trained),
+            Report::Followed(news) => self.followed(*news),
             Report::Preview(preview) => {
                 self.plan.waiting = false;
                 if preview.as_ref().as_ref().is_ok_and(|preview| preview.refusal.is_none()) {

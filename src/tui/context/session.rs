@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Change, Context, DatasetStatus, Popup};
 use crate::engine::Request;
 use crate::session::{Session, plan_name};
+use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::popup::Then;
 use crate::tui::popup::picker::{Item, Picker};
@@ -17,6 +18,9 @@ impl Context {
             self.load(definition);
         }
         self.ask(Request::Ledger);
+        if !self.watched.is_empty() {
+            self.ask(Request::Watch(self.watched.clone()));
+        }
         self.ask_preview();
     }
 
@@ -161,7 +165,12 @@ impl Context {
         let text = if working > 0 {
             let runs =
                 if working == 1 { "A run is".to_owned() } else { format!("{working} runs are") };
-            format!("{runs} under way. Stop and quit? What has been spent stays spent.")
+            let more = if self.can_leave_running() {
+                " Or g: quit, and it goes on in a process of its own."
+            } else {
+                ""
+            };
+            format!("{runs} under way. Stop and quit? What has been spent stays spent.{more}")
         } else if self.unsaved && self.demo.is_none() {
             "The session has changes that are not saved. Quit without them? (s saves)".to_owned()
         } else {
@@ -170,8 +179,28 @@ impl Context {
         let mut question = Question::new(text, "quit", Self::leave);
         if working == 0 {
             question.other = Some(('s', Box::new(Self::save)));
+        } else if self.can_leave_running() {
+            question.other = Some(('g', Box::new(Self::leave_running)));
         }
         self.popup = Some(Popup::Question(question));
+    }
+
+    /// Whether everything that is under way can go on without the interface: runs of plans, in a
+    /// workspace that stays.
+    fn can_leave_running(&self) -> bool {
+        let at_work = |run: &&LiveRun| run.is_ours() && !run.has_ended();
+        let mut runs = self.runs.iter().filter(at_work);
+        let is_alone = self.ranking.work.is_none() && self.demo.is_none();
+        is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
+    }
+
+    /// Lets what runs go on in processes of its own, once its step is taken.
+    fn leave_running(&mut self) {
+        self.leaving = true;
+        for run in self.runs.iter().filter(|run| run.is_ours()) {
+            run.control.leave();
+        }
+        self.quit = !self.must_settle();
     }
 
     /// Stops what runs; quits at once when nothing does.
@@ -179,7 +208,7 @@ impl Context {
         self.quit = self.leaving || !self.must_settle();
         self.leaving = true;
         self.queue.working = false;
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|run| run.is_ours()) {
             run.control.stop();
         }
         if let Some(work) = &self.ranking.work {
@@ -196,6 +225,6 @@ impl Context {
     /// numbers has not.
     fn must_settle(&self) -> bool {
         let ranks = self.ranking.work.as_ref().is_some_and(|work| work.privately && work.begun);
-        ranks || self.runs.iter().any(|run| !run.has_ended())
+        ranks || self.runs.iter().any(|run| run.is_ours() && !run.has_ended())
     }
 }

@@ -19,6 +19,7 @@ use crate::evaluation::Evaluation;
 use crate::privacy::Watch;
 use crate::rank::RankStep;
 use crate::session::Session;
+use crate::session::steering::Wish;
 use crate::tui::context::{DatasetStatus, Popup};
 use crate::tui::fixtures::{self, archived};
 use crate::tui::live_ranking::Found;
@@ -932,4 +933,31 @@ fn exact_curves_are_gone_from_a_sealed_view_and_back_after() {
     let curve = &app.context.runs[0].curves[&crate::adapt::Series::PrivateError];
     assert!(curve.points(&app.context.watch).is_some());
     assert!(curve.points(&Watch::sealed()).is_none());
+}
+
+#[test]
+fn keys_steer_a_run_of_another_process_by_its_file_and_leave_another_trainer_alone() {
+    let steered = |app: &mut App, key: &str| {
+        let effects = press(app, key);
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Ask(request) => match *request {
+                Request::Steer { wish, .. } => Some(wish),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    let mut app = fixtures::elsewhere();
+    app.context.popup = None;
+    assert_eq!(steered(&mut app, "p"), Some(Wish::GoOn), "it waits");
+    assert_eq!(steered(&mut app, "<"), Some(Wish::Pace(Some(512.0))));
+    assert_eq!(steered(&mut app, "s"), None, "it asks first");
+    assert_eq!(steered(&mut app, "y"), Some(Wish::Stop));
+    assert!(app.context.runs.iter().all(|run| !run.control.is_stopped()));
+    assert_eq!(app.context.working(), 0, "nothing of our own is under way");
+    let mut app = fixtures::training();
+    for key in ["p", "s", "<"] {
+        assert_eq!(steered(&mut app, key), None);
+        assert!(app.context.popup.is_none());
+    }
 }

@@ -90,7 +90,7 @@ impl Screen for CompareScreen {
     fn follow(&mut self, change: &Change, context: &mut Context) {
         let Change::Archive(before) = change else { return };
         let runs = context.archived();
-        let id = before.as_ref().and_then(|before| Some(&self.run(before)?.id));
+        let id = before.as_ref().and_then(|before| before.get(self.selected));
         let place = id.and_then(|id| runs.iter().position(|run| run.id == *id));
         let order = self.order(runs, "", &context.watch);
         self.selected = place.or(order.first().copied()).unwrap_or(0);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::state::CompareScreen;
 use crate::engine::Request;
 use crate::session::ArchivedRun;
-use crate::session::archive::DIED;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
+use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::popup::question::Prompt;
 use crate::tui::run_column::RunColumn;
@@ -76,7 +76,8 @@ fn tag(screen: &mut CompareScreen, context: &mut Context) {
 
 fn delete(screen: &mut CompareScreen, context: &mut Context) {
     let Some(ArchivedRun { id, .. }) = selected(screen, context) else { return };
-    if context.runs.iter().any(|live| !live.has_ended() && live.run.as_ref() == Some(&id)) {
+    let is_at_work = |live: &LiveRun| live.is_ours() && !live.has_ended();
+    if context.runs.iter().any(|live| is_at_work(live) && live.run.as_ref() == Some(&id)) {
         context.say(Level::Warning, "this run is under way: stop it first");
         return;
     }
@@ -127,21 +128,9 @@ fn predict(screen: &mut CompareScreen, context: &mut Context) {
 }
 
 fn go_on(screen: &mut CompareScreen, context: &mut Context) {
-    let Some(run) = selected(screen, context) else { return };
-    if run.outcome != DIED {
-        return context.say(
-            Level::Info,
-            "this run did not die: only a run whose program died can be taken up again",
-        );
+    if let Some(run) = selected(screen, context) {
+        context.ask_to_go_on(run);
     }
-    let text = format!(
-        "Go on with {}? It makes the noisy draws that are left of its grant. Nothing is spent twice.",
-        run.id.0
-    );
-    context.confirm(text, "go on", move |context| {
-        context.go_to(Tab::Run);
-        context.resume(&run);
-    });
 }
 
 fn take_settings(screen: &mut CompareScreen, context: &mut Context) {

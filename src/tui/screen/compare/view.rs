@@ -7,6 +7,7 @@ use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, curve, epsilon};
+use crate::session::follow::wrote_words;
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
@@ -163,7 +164,8 @@ fn cell<'a>(theme: &Theme, run: &ArchivedRun, column: RunColumn, watch: &Watch) 
         RunColumn::Outcome => match run.outcome.as_str() {
             "finished" => theme.good,
             "running" => theme.accent,
-            "stopped" => theme.text,
+            "paused" | "missing" | "unseen" => theme.warning,
+            "stopped" | "not begun" => theme.text,
             _ => theme.error,
         },
         _ => theme.text,
@@ -309,7 +311,16 @@ fn selected<'a>(
         (false, false) => "none so far",
     };
     facts.push(("exact numbers", seen.to_owned()));
+    if !run.is_settled()
+        && let Some(process) = &run.process
+    {
+        facts.push(("carried out by", format!("{process}, {}", wrote_words(run.wrote))));
+    }
     facts.push(("directory", run.directory.display().to_string()));
+    if run.skipped > 0 {
+        let text = format!("{} lines of its files are no steps and are left out", run.skipped);
+        facts.push(("passed over", text));
+    }
     if let Some(trouble) = &run.trouble {
         facts.push(("trouble", trouble.clone()));
     }

@@ -416,8 +416,11 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
 
 /// An estimate from the last run of the same method.
 fn time_estimate(context: &Context, preview: &Preview) -> String {
-    let same =
-        context.runs.iter().rev().find(|run| run.method == preview.plan.method && run.step > 0);
+    let same = context
+        .runs
+        .iter()
+        .rev()
+        .find(|run| run.is_ours() && run.method == preview.plan.method && run.step > 0);
     match same {
         Some(run) => {
             let each = run.worked.as_secs_f64() / run.step as f64;

@@ -2,6 +2,7 @@
 
 mod choice;
 mod state;
+mod trainer;
 mod update;
 mod view;
 
@@ -10,8 +11,10 @@ use std::collections::BTreeMap;
 use ratatui::layout::Rect;
 
 use super::{Keys, Screen, explained, moved_in};
+use crate::engine::Request;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
+use crate::session::archive::DIED;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::sheet::Sheet;
@@ -22,6 +25,13 @@ pub use state::{LOG, RUNS, RunScreen};
 impl Screen for RunScreen {
     fn keys() -> Keys<Self> {
         update::KEYS
+    }
+
+    /// Runs of other processes are shown from here on.
+    fn open(&mut self, context: &mut Context) {
+        if context.archive.is_none() {
+            context.ask(Request::Archive);
+        }
     }
 
     fn panes(&self, context: &Context) -> Vec<Pane> {
@@ -42,6 +52,12 @@ impl Screen for RunScreen {
 
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context)?;
+        if run.trained.is_some() {
+            return Some("its ε is computed here from the noise that its file names".to_owned());
+        }
+        if run.state() == DIED {
+            return Some("this run died: o goes on with it, 6 settles it".to_owned());
+        }
         if run.has_ended() {
             return Some(
                 "5 compares it with other runs and reports on it, 6 shows what it spent".to_owned(),
@@ -77,6 +93,11 @@ impl Screen for RunScreen {
     }
 
     fn follow(&mut self, change: &Change, context: &mut Context) {
+        if matches!(change, Change::Met)
+            && let Some(run) = context.runs.last_mut()
+        {
+            run.smooth(self.viewport.smoothing, self.viewport.log);
+        }
         if matches!(change, Change::Launched) {
             self.selected = context.runs.len().saturating_sub(1);
             self.viewport.reset();

@@ -1,6 +1,9 @@
 //! What the keys of the Run screen do.
 
 use super::state::{RUNS, RunScreen};
+use crate::engine::Request;
+use crate::session::archive::PAUSED;
+use crate::session::steering::Wish;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
 use crate::tui::notice::Level;
@@ -12,6 +15,7 @@ pub const KEYS: Keys<RunScreen> = &[
     show(&["s"], "stop", "stop the run and keep its model so far", stop),
     show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
     show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
+    also(&["o"], "go on", "go on with a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
     show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
     show(&["f"], "freeze", "hold the charts still while data keep arriving", freeze),
@@ -26,10 +30,19 @@ pub const KEYS: Keys<RunScreen> = &[
     also(&["]"], "next run", "show the next run", |screen, context| screen.select(RUNS, 1, context)),
 ];
 
+/// Of another trainer.
+const NOT_OURS: &str = "another trainer cannot be steered from here";
+
 fn pause(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
         context.say(Level::Info, "this run has ended");
+    } else if run.trained.is_some() {
+        context.say(Level::Info, NOT_OURS);
+    } else if let Some(elsewhere) = &run.elsewhere {
+        let wish = if elsewhere.outcome == PAUSED { Wish::GoOn } else { Wish::Pause };
+        let directory = elsewhere.directory.clone();
+        context.ask(Request::Steer { directory, wish });
     } else if run.control.is_paused() {
         run.control.resume();
     } else {
@@ -40,12 +53,34 @@ fn pause(screen: &mut RunScreen, context: &mut Context) {
 fn stop(screen: &mut RunScreen, context: &mut Context) {
     let Some(run) = screen.run(context) else { return };
     if run.has_ended() {
-        context.say(Level::Info, "this run has ended");
-        return;
+        return context.say(Level::Info, "this run has ended");
+    }
+    if run.trained.is_some() {
+        return context.say(Level::Info, NOT_OURS);
+    }
+    if let Some(elsewhere) = &run.elsewhere {
+        let directory = elsewhere.directory.clone();
+        let text = format!(
+            "Ask {} to stop this run? The model of its last step is kept. What it has spent stays \
+             spent.",
+            elsewhere.process.as_ref().map_or("its process".to_owned(), ToString::to_string)
+        );
+        return context.confirm(text, "stop", move |context| {
+            context.ask(Request::Steer { directory, wish: Wish::Stop });
+        });
     }
     let control = run.control.clone();
     let text = "Stop this run? The model of its last step is kept. What it has spent stays spent.";
     context.confirm(text, "stop", move |_| control.stop());
+}
+
+fn go_on(screen: &mut RunScreen, context: &mut Context) {
+    let id = screen.run(context).and_then(|run| run.run.clone());
+    let archived = context.archived().iter().find(|run| Some(&run.id) == id.as_ref());
+    match archived.cloned() {
+        Some(run) => context.ask_to_go_on(run),
+        None => context.say(Level::Info, "only a run whose program died can be taken up again"),
+    }
 }
 
 fn slower(screen: &mut RunScreen, context: &mut Context) {
@@ -58,9 +93,17 @@ fn faster(screen: &mut RunScreen, context: &mut Context) {
 
 fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
     let Some(run) = screen.run(context) else { return };
+    if run.trained.is_some() {
+        return context.say(Level::Info, NOT_OURS);
+    }
     let next = change(run.control.pace());
     run.control.set_pace(next);
-    context.pace = next;
+    if let Some(elsewhere) = run.elsewhere.as_ref().filter(|_| !run.has_ended()) {
+        let directory = elsewhere.directory.clone();
+        context.ask(Request::Steer { directory, wish: Wish::Pace(next) });
+    } else {
+        context.pace = next;
+    }
     let text = match next {
         Some(pace) => format!("pace: at most {pace} steps per second"),
         None => "pace: as fast as it can".to_owned(),

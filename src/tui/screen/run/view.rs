@@ -5,8 +5,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::choice;
 use super::state::{LOG, RUNS, RunScreen};
+use super::{choice, trainer};
 use crate::adapt::{self, Series};
 use crate::data::Task;
 use crate::engine::Summary;
@@ -29,8 +29,8 @@ use crate::verdict::{Standing, Tone};
 pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
     let theme = canvas.theme;
     let Some(run) = screen.run(context) else {
-        let words = "No run since this program was opened. Press 3 for the plan, then l to launch it; \
-                     5 shows earlier runs.";
+        let words = "No run since this program was opened, and none of another process is under way. \
+                     Press 3 for the plan, then l to launch it; 5 shows earlier runs.";
         canvas.empty_box(area, "Run", &[words]);
         return;
     };
@@ -43,7 +43,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             status_lines(screen, context, canvas, status, run);
             return match &run.choice {
                 Some(among) => choice::candidates(canvas, charts, run, among),
-                None => three_charts(screen, context, canvas, charts, run),
+                None => of_run(screen, context, canvas, charts, run),
             };
         }
         None => {}
@@ -51,7 +51,8 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     let several = context.runs.len() > 1;
     let on_log = canvas.has_focus(LOG) || canvas.filtering;
     let needed = if run.choice.is_some() { 2 } else { 5 };
-    let results_rows = if run.has_ended() && (!on_log || area.height >= 30) { needed } else { 0 };
+    let results_rows =
+        if run.has_ended() && run.is_ours() && (!on_log || area.height >= 30) { needed } else { 0 };
     // A result says more than the events that led to it.
     let log_rows = match (area.height, on_log) {
         (40.., _) => 8,
@@ -80,7 +81,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
     canvas.render(head, said.inner(Margin::new(1, 0)));
     match &run.choice {
         Some(among) => choice::candidates(canvas, charts, run, among),
-        None => three_charts(screen, context, canvas, charts, run),
+        None => of_run(screen, context, canvas, charts, run),
     }
     if results_rows > 0 {
         match &run.ended {
@@ -93,7 +94,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
                 let text = format!("Nothing was spent. {}", one_line(error));
                 canvas.wrapped(text, theme.error, results);
             }
-            None => {}
+            Some(Ended::Elsewhere) | None => {}
         }
     }
     event_log(screen, context, canvas, log, run);
@@ -118,6 +119,10 @@ fn head_lines(context: &Context, canvas: &Canvas, run: &LiveRun) -> Vec<Line<'st
             };
             lines.push(Line::styled(verdict.text().replace('◆', sign), bold(style)));
         }
+    }
+    if let Some(trained) = &run.trained {
+        let style = if trained.is_too_low { theme.error } else { theme.text };
+        lines.push(Line::styled(format!("ε: {}.", trained.verdict), bold(style)));
     }
     if let Some(Ended::Chosen(chosen)) = &run.ended {
         lines.push(Line::styled(choice::verdict(chosen), bold(theme.text)));
@@ -168,12 +173,14 @@ fn status_lines(
     let state = run.state();
     let style = match state {
         "finished" => theme.good,
-        "paused" | "stopped" => theme.warning,
-        "failed" | "refused" => theme.error,
+        "paused" | "stopped" | "unseen" => theme.warning,
+        "failed" | "refused" | "died" => theme.error,
         _ => theme.accent,
     };
-    let mut parts =
-        vec![Span::styled(format!(" {} ", run.plan), theme.text), Span::styled(state, style)];
+    let mut parts = vec![
+        Span::styled(format!(" {} ", run.plan), theme.text),
+        Span::styled(state.to_owned(), style),
+    ];
     // How often something is trained may be a secret, and steps tell it.
     let in_secret = run.choice.as_ref().is_some_and(|choice| choice.in_secret);
     if in_secret && !run.has_ended() && !context.watch.is_sealed() {
@@ -182,6 +189,9 @@ fn status_lines(
     } else if run.choice.is_none() || !(in_secret || run.has_ended()) {
         let text = format!(" · step {} of {} · {}", run.step, run.total, run.phase);
         parts.push(Span::styled(text, theme.text));
+    }
+    if let Some(elsewhere) = run.elsewhere.as_ref() {
+        parts.push(Span::styled(format!(" · {}", elsewhere.words()), theme.muted));
     }
     if let Some(left) = run.remaining().filter(|_| !in_secret) {
         let text = format!(" · about {} left", duration(left.as_secs_f64()));
@@ -206,8 +216,19 @@ fn status_lines(
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
         return canvas.render(Line::styled(text, theme.text), inset);
     }
+    if run.trained.is_some() {
+        let text = format!("ε {} at δ {:e}", round_up(run.spent(), 4), run.target.delta);
+        return canvas.render(Line::styled(text, theme.text), inset);
+    }
     let gauge = BudgetGauge::new("ε", run.spent(), run.target.epsilon, theme, glyphs);
     canvas.render(gauge.of_run(), inset);
+}
+
+fn of_run(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Rect, run: &LiveRun) {
+    match &run.trained {
+        Some(trained) => trainer::charts(screen, context, canvas, area, trained),
+        None => three_charts(screen, context, canvas, area, run),
+    }
 }
 
 fn three_charts(

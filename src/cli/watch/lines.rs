@@ -1,0 +1,380 @@
+//! What has changed, as lines: for people, or one JSON value each for programs. Public and
+//! released numbers only.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::super::messages;
+use crate::adapt::Series;
+use crate::error::{Error, Result};
+use crate::files::words::harmless;
+use crate::plot::number::five_digits;
+use crate::privacy::Watch;
+use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::RunId;
+use crate::session::archive::{self, ArchivedRun, Curves, DIED, UNSEEN};
+use crate::session::follow::{Follower, Grown, Place, wrote_words};
+use crate::session::tensorboard::Board;
+
+/// People read no more than a line a second about a run.
+const READABLE: Duration = Duration::from_secs(1);
+/// What a step has spent so far, among its numbers.
+const EPSILON: &str = "epsilon";
+/// More of a name is not shown.
+const LONGEST: usize = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Plain,
+    Json,
+}
+
+/// How runs are told of.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    pub form: Form,
+    /// Only how everything stands.
+    pub once: bool,
+    /// Steps go to event files in this directory, too.
+    pub tensorboard: Option<&'a Path>,
+}
+
+/// Follows the runs of these places: to their end where they were named, or for ever.
+pub fn follow(places: Vec<Place>, options: Options<'_>) -> Result<()> {
+    let once = options.once;
+    let has_end = places.iter().all(|place| !matches!(place, Place::Workspace(_)));
+    let mut tasks = BTreeMap::new();
+    for place in &places {
+        if let Place::Sweep(sweep) = place {
+            for (task, entry) in sweep.manifest.tasks.iter().enumerate() {
+                tasks.insert(entry.run.clone(), (task, entry.values.clone()));
+            }
+        }
+    }
+    let mut follower = Follower::new(places, false);
+    let mut runs = follower.read()?;
+    if tasks.is_empty() {
+        runs.reverse();
+    } else {
+        runs.sort_by_key(|run| tasks.get(&run.id).map_or(usize::MAX, |task| task.0));
+    }
+    if runs.is_empty() && (has_end || once) {
+        return Err(Error::failed("there is no run here")
+            .cure("name a directory that has runs, or start one: halflight run SESSION"));
+    }
+    let (runs_so_far, told, boards) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut out = Lines { options, tasks, runs: runs_so_far, told, boards };
+    if runs.is_empty() {
+        messages::tell("no run so far; the first one will be told");
+    }
+    for run in runs {
+        if out.whole(&run)?.is_break() {
+            return Ok(());
+        }
+        out.runs.insert(run.id.clone(), run);
+    }
+    if once {
+        return out.board().map(|_| ());
+    }
+    loop {
+        if has_end && out.runs.values().all(|run| run.is_settled() || run.outcome == DIED) {
+            let _ = out.board()?;
+            return out.verdict();
+        }
+        std::thread::sleep(follower.pause());
+        let news = follower.look()?;
+        for run in news.added.into_iter().chain(news.changed) {
+            if out.anew(run)?.is_break() {
+                return Ok(());
+            }
+        }
+        for grown in news.grown {
+            if out.grown(&grown)?.is_break() {
+                return Ok(());
+            }
+        }
+        for run in news.gone {
+            let Some(run) = out.runs.remove(&run) else { continue };
+            if out.gone(&run)?.is_break() {
+                return Ok(());
+            }
+            if has_end && out.runs.is_empty() {
+                return Err(
+                    Error::failed("its directory is gone").at(run.directory.display().to_string())
+                );
+            }
+        }
+    }
+}
+
+/// What a run is called on a line.
+pub fn name(run: &ArchivedRun) -> String {
+    let id = harmless(&run.id.0, LONGEST);
+    match &run.plan {
+        Some(plan) => format!("{id} '{}'", harmless(&plan.name, LONGEST)),
+        None => id,
+    }
+}
+
+struct Lines<'a> {
+    options: Options<'a>,
+    /// Number and values of a sweep's tasks.
+    tasks: BTreeMap<RunId, (usize, Vec<(String, String)>)>,
+    runs: BTreeMap<RunId, ArchivedRun>,
+    /// When people were last told of a run.
+    told: BTreeMap<RunId, Instant>,
+    boards: BTreeMap<RunId, Board>,
+}
+
+impl Lines<'_> {
+    /// A run that is there from the beginning, or read anew.
+    fn whole(&mut self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        if self.stands(run)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.steps(&run.id, run.of, &run.curves, &run.epsilon)
+    }
+
+    /// A run that is new, or of which more than its steps has changed.
+    fn anew(&mut self, run: ArchivedRun) -> Result<ControlFlow<()>> {
+        // What was told of it may hold: then its end is new.
+        let before = self
+            .runs
+            .get(&run.id)
+            .filter(|before| before.steps <= run.steps && run.epsilon.starts_with(&before.epsilon));
+        let flow = match before.map(|before| before.steps as f64) {
+            None => self.whole(&run)?,
+            Some(from) => {
+                let later = |points: &Vec<(f64, f64)>| {
+                    points.iter().copied().filter(|point| point.0 > from).collect::<Vec<_>>()
+                };
+                let curves: Curves =
+                    run.curves.iter().map(|(series, points)| (*series, later(points))).collect();
+                match self.steps(&run.id, run.of, &curves, &later(&run.epsilon))? {
+                    ControlFlow::Continue(()) => self.stands(&run)?,
+                    over @ ControlFlow::Break(()) => over,
+                }
+            }
+        };
+        self.runs.insert(run.id.clone(), run);
+        Ok(flow)
+    }
+
+    fn grown(&mut self, grown: &Grown) -> Result<ControlFlow<()>> {
+        let Some(run) = self.runs.get_mut(&grown.run) else { return Ok(ControlFlow::Continue(())) };
+        let has_changed = run.outcome != grown.outcome || grown.trouble.is_some();
+        run.follow(grown);
+        let (of, growth) = (grown.growth.of, &grown.growth);
+        if self.steps(&grown.run, of, &growth.curves, &growth.epsilon)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let recent = self.told.get(&grown.run).is_some_and(|it| it.elapsed() < READABLE);
+        let is_news = self.options.form == Form::Plain && growth.added > 0 && !recent;
+        if !has_changed && !is_news {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.told.insert(grown.run.clone(), Instant::now());
+        self.stands(&self.runs[&grown.run])
+    }
+
+    fn stands(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        match self.options.form {
+            Form::Plain => self.plain(run),
+            Form::Json => self.state(run),
+        }
+    }
+
+    fn gone(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        match self.options.form {
+            Form::Plain => say(&format!("{} {}: its directory is gone", time(), name(run))),
+            Form::Json => say(&json!({"kind": "gone", "run": run.id}).to_string()),
+        }
+    }
+
+    /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, wrote just now`
+    fn plain(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        let mut parts = vec![run.outcome.clone()];
+        if run.steps > 0 {
+            parts.push(format!("step {} of {}", run.steps, run.of.max(run.steps)));
+        }
+        parts.extend(archive::epsilon(run).map(|epsilon| format!("ε {}", round_up(epsilon, 4))));
+        parts.extend(score(run));
+        if run.is_alive() || matches!(run.outcome.as_str(), DIED | UNSEEN) {
+            parts.push(wrote_words(run.wrote));
+            parts.extend(run.process.as_ref().map(ToString::to_string));
+        }
+        if run.skipped > 0 {
+            parts.push(format!("{} lines are no steps and were passed over", run.skipped));
+        }
+        if run.outcome == DIED {
+            let directory = harmless(&run.directory.display().to_string(), 1000);
+            parts.push(format!("`halflight run --resume {directory}` goes on with it"));
+        }
+        if let Some(trouble) = &run.trouble {
+            parts.push(harmless(&trouble.replace('\n', " "), 300));
+        }
+        let who = match self.tasks.get(&run.id) {
+            Some((task, values)) => format!("{task:04} {}", words(values)),
+            None => name(run),
+        };
+        say(&format!("{} {who} {}", time(), parts.join(", ")))
+    }
+
+    fn state(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
+        let mut value = json!({
+            "kind": "run",
+            "run": harmless(&run.id.0, LONGEST),
+            "plan": run.plan.as_ref().map(|plan| harmless(&plan.name, LONGEST)),
+            "state": run.outcome,
+            "step": run.steps,
+            "of": run.of,
+            "epsilon": archive::epsilon(run),
+            "process": run.process.as_ref().map(ToString::to_string),
+            "seconds_since_a_step":
+                run.wrote.and_then(|wrote| wrote.elapsed().ok()).map(|it| it.as_secs_f64()),
+            "lines_passed_over": run.skipped,
+            "trouble": run.trouble.as_ref().map(|it| harmless(&it.replace('\n', " "), 1000)),
+            "directory": harmless(&run.directory.display().to_string(), 4000),
+        });
+        if let Some((task, values)) = self.tasks.get(&run.id) {
+            let values = values
+                .iter()
+                .map(|(key, value)| (harmless(key, LONGEST), json!(harmless(value, LONGEST))));
+            value["task"] = json!(task);
+            value["settings"] = Value::Object(values.collect());
+        }
+        if let Some(told) = &run.told {
+            value["score"] = json!(told);
+        }
+        say(&value.to_string())
+    }
+
+    /// A line of JSON for each step, and an event of TensorBoard's.
+    fn steps(
+        &mut self,
+        run: &RunId,
+        of: u64,
+        curves: &Curves,
+        epsilon: &[(f64, f64)],
+    ) -> Result<ControlFlow<()>> {
+        let mut steps: BTreeMap<u64, BTreeMap<&str, f64>> = BTreeMap::new();
+        for (step, epsilon) in epsilon {
+            steps.entry(*step as u64).or_default().insert(EPSILON, *epsilon);
+        }
+        let names: Vec<Value> =
+            curves.keys().map(|series| serde_json::to_value(series).unwrap_or_default()).collect();
+        for (name, points) in names.iter().zip(curves.values()) {
+            for (step, y) in points {
+                steps
+                    .entry(*step as u64)
+                    .or_default()
+                    .insert(name.as_str().unwrap_or_default(), *y);
+            }
+        }
+        if let Some(folder) = self.options.tensorboard
+            && !steps.is_empty()
+        {
+            if !self.boards.contains_key(run) {
+                self.boards.insert(run.clone(), Board::create(folder, &run.0)?);
+            }
+            for (step, values) in &steps {
+                self.boards[run].add(*step, values.iter().map(|(name, y)| (*name, *y)))?;
+            }
+        }
+        if self.options.form == Form::Plain {
+            return Ok(ControlFlow::Continue(()));
+        }
+        for (step, mut values) in steps {
+            let line = json!({
+                "kind": "step", "run": harmless(&run.0, LONGEST), "step": step, "of": of,
+                "epsilon": values.remove(EPSILON), "values": values,
+            });
+            if say(&line.to_string())?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// How many tasks of a sweep stand where, and the best of them.
+    fn board(&self) -> Result<ControlFlow<()>> {
+        if self.tasks.is_empty() || self.options.form == Form::Json {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for run in self.runs.values() {
+            *counts.entry(run.outcome.as_str()).or_default() += 1;
+        }
+        let counts: Vec<String> =
+            counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let best = self.runs.values().filter_map(|run| Some((run, best_of(run)?)));
+        let best = best.min_by(|a, b| a.1.total_cmp(&b.1));
+        let best = best.map_or_else(String::new, |(run, error)| {
+            let task = self.tasks.get(&run.id).map_or(0, |task| task.0);
+            let what = if run.told.is_some() { "released error" } else { "public error" };
+            format!("; least {what}: {} in task {task:04}", five_digits(error))
+        });
+        say(&format!("{} tasks: {}{best}", self.runs.len(), counts.join(", ")))
+    }
+
+    /// An error where a run that was followed to its end has none.
+    fn verdict(&self) -> Result<()> {
+        let died: Vec<&ArchivedRun> =
+            self.runs.values().filter(|run| run.outcome == DIED).collect();
+        match died.first() {
+            None => Ok(()),
+            Some(run) => {
+                Err(Error::failed(format!("{} of {} runs died", died.len(), self.runs.len())).cure(
+                    format!(
+                        "`halflight run --resume {}` goes on where it ended",
+                        harmless(&run.directory.display().to_string(), 1000)
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+/// What decides between tasks: the released error, or else the least public one.
+fn best_of(run: &ArchivedRun) -> Option<f64> {
+    let told = run.told.as_ref().map(|told| told.error.value);
+    told.or_else(|| archive::best(run, Series::PublicError, &Watch::sealed()))
+}
+
+fn score(run: &ArchivedRun) -> Option<String> {
+    if let Some(told) = &run.told {
+        return Some(format!("score {}", told.brief()));
+    }
+    let watch = Watch::sealed();
+    let last = archive::last(run, Series::PublicError, &watch)?;
+    let best = archive::best(run, Series::PublicError, &watch)?;
+    Some(format!("public error {} (least {})", five_digits(last), five_digits(best)))
+}
+
+fn words(values: &[(String, String)]) -> String {
+    let values: Vec<String> = values
+        .iter()
+        .map(|(key, value)| format!("{}={}", harmless(key, LONGEST), harmless(value, LONGEST)))
+        .collect();
+    values.join(" ")
+}
+
+pub(super) fn time() -> String {
+    crate::clock::now().strftime("%H:%M:%S").to_string()
+}
+
+/// Prints a line; whoever does not read any more ends it.
+pub(super) fn say(line: &str) -> Result<ControlFlow<()>> {
+    let (mut out, line) = (std::io::stdout(), format!("{line}\n"));
+    let text = line.as_bytes();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Ok(()) => Ok(ControlFlow::Continue(())),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        Err(error) => Err(Error::failed(format!("cannot write to standard output: {error}"))),
+    }
+}

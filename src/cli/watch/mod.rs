@@ -1,0 +1,163 @@
+//! `halflight watch`: runs that other processes carry out, followed by their files.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this one | what is watched, and how it is steered |
+//! | [`lines`] | what has changed, as lines for people and for programs |
+//! | [`trainers`] | the same of other trainers' files |
+
+mod lines;
+mod trainers;
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{open, print_line};
+use crate::error::{Error, Result};
+use crate::session::archive::{MISSING, NOT_BEGUN, UNSEEN};
+use crate::session::follow::{Follower, Place};
+use crate::session::steering::{self, Wish};
+use crate::session::trainer;
+
+/// Watch runs that other processes carry out: here, in a sweep, on another machine.
+///
+/// In a terminal the interface opens on them. With --plain or --json, or elsewhere, every change
+/// is a line: public and released numbers only. A run that is named is followed to its end, and
+/// a workspace until you stop it. Watching writes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight watch
+  halflight watch .halflight/runs/RUN --plain
+  halflight watch /shared/sweep --once
+  halflight watch session.ron --json
+  halflight watch .halflight/runs/RUN --stop
+  halflight watch .halflight/runs/RUN --once --tensorboard logs
+  halflight watch events.jsonl
+  ssh -t host halflight watch /shared/sweep")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word on the command line")]
+pub struct Watch {
+    /// A session, a directory with runs, a sweep, a run or its name, or the steps of another
+    /// trainer (`halflight schema steps`); none is this directory.
+    places: Vec<PathBuf>,
+
+    /// Print a line for each change.
+    #[arg(long)]
+    plain: bool,
+
+    /// Print each change and each step as a line of JSON.
+    #[arg(long, conflicts_with = "plain")]
+    json: bool,
+
+    /// Print how everything stands, and end.
+    #[arg(long)]
+    once: bool,
+
+    /// Write public and released numbers as event files for TensorBoard into this directory, too.
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
+
+    /// Let the run wait; the tasks of a sweep that are at work, all of them.
+    #[arg(long, group = "steer")]
+    pause: bool,
+
+    /// Let a run that waits go on.
+    #[arg(long, group = "steer")]
+    go_on: bool,
+
+    /// End the run after its step: it settles what it drew and keeps its model so far.
+    #[arg(long, group = "steer")]
+    stop: bool,
+
+    /// At most this many steps per second; 0 is as fast as it can.
+    #[arg(long, group = "steer", value_name = "STEPS")]
+    pace: Option<f64>,
+}
+
+impl Watch {
+    pub fn execute(&self) -> Result<()> {
+        if let Some(wish) = self.wish() {
+            self.steer(wish)?;
+            if !(self.plain || self.json || self.once) {
+                return Ok(());
+            }
+        }
+        let in_lines = self.plain || self.json || self.once || self.tensorboard.is_some();
+        if in_lines || !std::io::stdout().is_terminal() {
+            let form = if self.json { lines::Form::Json } else { lines::Form::Plain };
+            let named = self.named();
+            let (trainers, others): (Vec<&Path>, Vec<&Path>) =
+                named.iter().map(PathBuf::as_path).partition(|path| trainer::is_one(path));
+            if !trainers.is_empty() {
+                if let Some(other) = others.first() {
+                    return Err(Error::usage("this is no trainer's file")
+                        .at(other.display().to_string())
+                        .cure(
+                            "follow runs and the files of other trainers by commands of their own",
+                        ));
+                }
+                if self.tensorboard.is_some() {
+                    return Err(Error::usage("--tensorboard is for runs of halflight")
+                        .cure("leave it out: the trainer can write its own events"));
+                }
+                return trainers::follow(&trainers, form, self.once);
+            }
+            let tensorboard = self.tensorboard.as_deref();
+            let options = lines::Options { form, once: self.once, tensorboard };
+            return lines::follow(self.places()?, options);
+        }
+        let mut runs = self.named();
+        runs.retain(|path| !trainer::is_one(path));
+        runs.iter().try_for_each(|path| Place::of(path).map(|_| ()))?;
+        open::watch(self.named())
+    }
+
+    fn named(&self) -> Vec<PathBuf> {
+        if self.places.is_empty() { vec![PathBuf::from(".")] } else { self.places.clone() }
+    }
+
+    fn places(&self) -> Result<Vec<Place>> {
+        self.named().iter().map(|path| Place::of(path)).collect()
+    }
+
+    fn wish(&self) -> Option<Wish> {
+        match self.pace {
+            Some(pace) => Some(Wish::Pace((pace != 0.0).then_some(pace))),
+            None if self.stop => Some(Wish::Stop),
+            None if self.pause => Some(Wish::Pause),
+            None if self.go_on => Some(Wish::GoOn),
+            None => None,
+        }
+    }
+
+    fn steer(&self, wish: Wish) -> Result<()> {
+        let places = self.places()?;
+        if self.places.is_empty() || places.iter().any(|it| matches!(it, Place::Workspace(_))) {
+            return Err(Error::usage("which run is meant?").cure(
+                "name the directory of one run, or of a sweep; `halflight watch --once` lists them",
+            ));
+        }
+        let runs = Follower::new(places, false).read()?;
+        let works = |word: &str| matches!(word, MISSING | UNSEEN);
+        let (at_work, over): (Vec<_>, Vec<_>) =
+            runs.into_iter().partition(|run| run.is_alive() || works(&run.outcome));
+        if at_work.is_empty() {
+            let words: Vec<&str> = over.iter().map(|run| run.outcome.as_str()).collect();
+            let word = words.first().copied().unwrap_or(NOT_BEGUN);
+            return Err(Error::refused(format!("nothing is under way here: {word}"))
+                .cure("`halflight watch --once` says how every run stands"));
+        }
+        for run in at_work {
+            let process = steering::ask(&run.directory, wish)?;
+            let what = match wish {
+                Wish::Pause => "to wait",
+                Wish::GoOn => "to go on",
+                Wish::Stop => "to stop; it settles what it drew",
+                Wish::Pace(_) => "to change its pace",
+            };
+            print_line(&format!("asked {process} {what}: {}", lines::name(&run)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The steps of other trainers as lines, with what our accountant says of their claims.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::lines::{Form, say, time};
+use crate::error::{Error, Result};
+use crate::plot::number::five_digits;
+use crate::privacy::accountant::round_up;
+use crate::session::follow::wrote_words;
+use crate::session::trainer::{Account, Neighbours, Trainer};
+
+/// Between two looks at a file. An ε takes a moment to compute.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Follows these files until each says how it ended; with `once` it says how they stand.
+pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
+    let mut trainers: Vec<Trainer> = paths.iter().map(|path| Trainer::new(path)).collect();
+    loop {
+        for trainer in &mut trainers {
+            let has_grown = trainer
+                .read()
+                .map_err(|error| Error::io("read the trainer's steps", trainer.path(), &error))?;
+            if has_grown && tell(trainer, form)?.is_break() {
+                return Ok(());
+            }
+        }
+        if once || trainers.iter().all(|trainer| trainer.end.is_some()) {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn tell(trainer: &Trainer, form: Form) -> Result<ControlFlow<()>> {
+    let account = trainer.account();
+    match form {
+        Form::Plain => say(&format!("{} {}", time(), words(trainer, &account))),
+        Form::Json => say(&value(trainer, &account).to_string()),
+    }
+}
+
+fn words(trainer: &Trainer, account: &Account) -> String {
+    let mut parts = vec![format!("step {} of {}", trainer.step, trainer.of())];
+    for (name, points) in &trainer.metrics {
+        parts.extend(points.last().map(|(_, y)| format!("{name} {}", five_digits(*y))));
+    }
+    if let Some(ours) = &account.ours {
+        parts.push(format!("ε {} computed", round_up(ours.epsilon, 4)));
+    }
+    if let Some((claimed, _)) = &account.claimed {
+        parts.push(format!("ε {} claimed", five_digits(*claimed)));
+    }
+    if let (Some(delta), Some(neighbours)) = (trainer.delta(), trainer.neighbours()) {
+        parts.push(format!("δ {delta:e}, {} neighbours", neighbours.words()));
+    }
+    parts.push(account.verdict.clone());
+    if trainer.skipped > 0 {
+        parts.push(format!("{} lines are no steps and were passed over", trainer.skipped));
+    }
+    parts.push(trainer.end.clone().unwrap_or_else(|| wrote_words(trainer.written())));
+    let by = trainer.trainer();
+    let by = if by.is_empty() { by } else { format!(" ({by})") };
+    format!("'{}'{by} {}", trainer.name(), parts.join(", "))
+}
+
+fn value(trainer: &Trainer, account: &Account) -> Value {
+    let last = |points: &Vec<(f64, f64)>| points.last().map(|point| json!(point.1));
+    let metrics: Map<String, Value> = trainer
+        .metrics
+        .iter()
+        .filter_map(|(name, points)| Some((name.clone(), last(points)?)))
+        .collect();
+    json!({
+        "kind": "trainer", "run": trainer.name(), "trainer": trainer.trainer(),
+        "step": trainer.step, "of": trainer.of(), "values": metrics,
+        "epsilon": account.ours.as_ref().map(|it| it.epsilon),
+        "epsilon_at_least": account.ours.as_ref().map(|it| it.epsilon_lower),
+        "claimed_epsilon": account.claimed.as_ref().map(|it| it.0),
+        "delta": trainer.delta(),
+        "neighbours": trainer.neighbours().map(Neighbours::words),
+        "verdict": account.verdict, "claim_is_too_low": account.is_too_low,
+        "lines_passed_over": trainer.skipped,
+        "state": trainer.end.as_deref().unwrap_or("running"),
+    })
+}

@@ -1,0 +1,120 @@
+//! The thread that follows the runs of a workspace for an interface, and those that the user
+//! watches elsewhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::Tray;
+use super::messages::{Report, Trained};
+use crate::error::Result;
+use crate::session::Workspace;
+use crate::session::follow::{Follower, Place};
+use crate::session::trainer::{self, Trainer};
+
+/// The clerk's end of it. The thread ends with it.
+pub(super) struct Following(Sender<Errand>);
+
+enum Errand {
+    /// Read everything again; of this workspace from now on.
+    Read(Workspace),
+    /// Runs of these places, too.
+    Watch(Vec<PathBuf>),
+}
+
+impl Following {
+    /// Nothing is read before it is asked for.
+    pub fn start(tray: Arc<Tray>) -> Self {
+        let (sender, inbox) = channel();
+        thread::spawn(move || serve(&inbox, &tray));
+        Self(sender)
+    }
+
+    pub fn read(&self, workspace: &Workspace) {
+        let _ = self.0.send(Errand::Read(workspace.clone()));
+    }
+
+    pub fn watch(&self, places: Vec<PathBuf>) {
+        let _ = self.0.send(Errand::Watch(places));
+    }
+}
+
+/// Between two looks at a trainer's file.
+const TRAINING: Duration = Duration::from_millis(500);
+/// What was wrong with a read is told once.
+const FOR_GOOD: Duration = Duration::from_hours(1);
+
+fn serve(inbox: &Receiver<Errand>, tray: &Tray) {
+    let (mut watched, mut follower): (Vec<PathBuf>, Option<Follower>) = (Vec::new(), None);
+    let mut trainers: Vec<(Trainer, Vec<(f64, f64)>)> = Vec::new();
+    loop {
+        let is_trained = trainers.iter().any(|(trainer, _)| trainer.end.is_none());
+        let pause = follower.as_ref().map_or(FOR_GOOD, Follower::pause);
+        match inbox.recv_timeout(if is_trained { pause.min(TRAINING) } else { pause }) {
+            Ok(Errand::Watch(places)) => {
+                let (files, others): (Vec<PathBuf>, _) =
+                    places.into_iter().partition(|path| trainer::is_one(path));
+                watched = others;
+                trainers = files.iter().map(|it| (Trainer::new(it), Vec::new())).collect();
+            }
+            Ok(Errand::Read(workspace)) => match read(&workspace, &watched) {
+                Ok((fresh, report)) => {
+                    follower = Some(fresh);
+                    tray.put(report);
+                }
+                Err(error) => tray.put(Report::Trouble(error)),
+            },
+            Err(RecvTimeoutError::Timeout) => {
+                // What cannot be read now may be read later.
+                if let Some(Ok(news)) = follower.as_mut().map(Follower::look)
+                    && !news.is_nothing()
+                {
+                    tray.put(Report::Followed(Box::new(news)));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        for (trainer, computed) in &mut trainers {
+            if trainer.read().is_ok_and(|has_grown| has_grown) {
+                tray.put(Report::Trained(Box::new(trained(trainer, computed))));
+            }
+        }
+    }
+}
+
+fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> Trained {
+    let account = trainer.account();
+    let x = trainer.step as f64;
+    computed.retain(|point| point.0 < x);
+    computed.extend(account.ours.as_ref().map(|ours| (x, ours.epsilon)));
+    Trained {
+        path: trainer.path().to_path_buf(),
+        name: trainer.name(),
+        trainer: trainer.trainer(),
+        step: trainer.step,
+        of: trainer.of(),
+        delta: trainer.delta().unwrap_or(f64::NAN),
+        metrics: trainer.metrics.clone(),
+        claimed: trainer.claimed.clone(),
+        computed: computed.clone(),
+        verdict: account.verdict,
+        is_too_low: account.is_too_low,
+        wrote: trainer.written(),
+        end: trainer.end.clone(),
+    }
+}
+
+fn read(workspace: &Workspace, watched: &[PathBuf]) -> Result<(Follower, Report)> {
+    let mut places = vec![Place::Workspace(workspace.clone())];
+    for path in watched {
+        match Place::of(path)? {
+            Place::Workspace(other) if other == *workspace => {}
+            place => places.push(place),
+        }
+    }
+    let mut follower = Follower::new(places, true);
+    let runs = follower.read()?;
+    Ok((follower, Report::Archive(runs)))
+}

@@ -1,0 +1,33 @@
+//! A run that was left by its interface goes on in a process of its own, under the same grant:
+//! it is resumed, so nothing is spent twice.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result};
+use crate::files::{self, step};
+
+/// What the process says, beside the run's other files.
+const LOG: &str = "headless.log";
+
+/// Starts the process that goes on with the run in this directory.
+pub fn go_on(run: &Path, pace: Option<f64>) -> Result<()> {
+    let by_hand = || format!("`halflight run --resume {}` goes on with the run", run.display());
+    let path = run.join(LOG);
+    let log = step::open(files::private().append(true).create(true), &path)
+        .map_err(|error| Error::io("begin the log of the run", &path, &error).cure(by_hand()))?;
+    let started = std::env::current_exe().and_then(|program| {
+        let mut command = Command::new(program);
+        command.args(["run", "--resume"]).arg(run);
+        if let Some(pace) = pace {
+            command.arg("--pace").arg(pace.to_string());
+        }
+        // Keys of the terminal, and its end, are not for this process.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn()
+    });
+    started.map(|_| ()).map_err(|error| {
+        Error::io("start the process that goes on with the run", run, &error).cure(by_hand())
+    })
+}

@@ -1,0 +1,87 @@
+//! Looks after the wishes of other processes while a run is carried out.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::control::Control;
+use crate::session::steering::{Inbox, Wish};
+
+/// Between two looks, each of which asks the disk about one file.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Lives as long as the run.
+pub(super) struct Steward {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Steward {
+    /// Of the run in `directory`, which looks at `control` between its steps.
+    pub fn of(directory: &Path, control: &Control) -> Self {
+        let (end, ended) = channel();
+        let (mut inbox, control) = (Inbox::of(directory), control.clone());
+        let thread = std::thread::spawn(move || {
+            while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                if let Some(wish) = inbox.look() {
+                    follow(wish, &control);
+                }
+                inbox.tell(control.is_paused());
+            }
+            inbox.clear();
+        });
+        Self { end: Some(end), thread: Some(thread) }
+    }
+}
+
+fn follow(wish: Wish, control: &Control) {
+    match wish {
+        Wish::Pause => control.pause(),
+        Wish::GoOn => control.resume(),
+        Wish::Stop => control.stop(),
+        Wish::Pace(pace) => control.set_pace(pace),
+    }
+}
+
+impl Drop for Steward {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::run_directory::Process;
+    use crate::session::steering;
+
+    #[test]
+    fn a_run_does_what_another_process_wishes_and_says_that_it_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        std::fs::write(path.join("process"), Process::this().to_string()).unwrap();
+        let control = Control::default();
+        let steward = Steward::of(path, &control);
+        let wait = |what: &dyn Fn() -> bool| {
+            for _ in 0..3000 {
+                if what() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            panic!("waited in vain");
+        };
+        steering::ask(path, Wish::Pause).unwrap();
+        wait(&|| control.is_paused() && steering::is_paused(path));
+        steering::ask(path, Wish::GoOn).unwrap();
+        wait(&|| !control.is_paused() && !steering::is_paused(path));
+        steering::ask(path, Wish::Stop).unwrap();
+        wait(&|| control.is_stopped());
+        drop(steward);
+        assert_eq!(std::fs::read_dir(path).unwrap().count(), 1, "only the process is left");
+    }
+}

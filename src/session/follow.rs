@@ -1,0 +1,604 @@
+//! Runs followed by their files alone, whoever carries them out: a headless command, another
+//! interface, a task of a sweep, another machine.
+//!
+//! A [`Follower`] reads every run of its places once, and from then on only what changes: new
+//! directories, lines that are added, the word of the ledger and of locks. It polls, which works
+//! on every disk; how soon to look again is told by [`Follower::pause`]. It writes nothing into
+//! what it follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::archive::{
+    self, ArchivedRun, Judge, MISSING, NOT_BEGUN, PAUSED, RUNNING, UNSEEN, directories,
+};
+use super::growth::{Growth, Steps};
+pub use super::place::Place;
+use super::slurm::Queue;
+use super::sweep::{SweepDirectory, TaskState};
+use super::workspace::Workspace;
+use super::{Session, certificate, steering};
+use crate::error::Result;
+use crate::files::words::harmless;
+use crate::numeric::parallel;
+use crate::privacy::ledger::{Outcome, RunId};
+
+/// Between two looks at runs that grow, that are at work, and that have ended.
+const GROWING: Duration = Duration::from_millis(200);
+const WORKING: Duration = Duration::from_millis(500);
+const IDLE: Duration = Duration::from_secs(2);
+/// A run that does not grow is asked so often whether it is alive.
+const ASKED: Duration = Duration::from_secs(1);
+/// A run that wrote so lately is at work, whatever its lock says.
+const LATELY: Duration = Duration::from_secs(10);
+/// The time of a folder tells two changes apart that lie so far from each other.
+const COARSE: Duration = Duration::from_secs(3);
+/// That a run is quiet is told so often.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// What repeats a run: the first file in its directory.
+const SESSION: &str = "run.ron";
+
+/// What has changed.
+#[derive(Debug, Default)]
+pub struct News {
+    /// Runs that were not there before.
+    pub added: Vec<ArchivedRun>,
+    pub grown: Vec<Grown>,
+    /// Runs that are read anew: they have ended, or their files are others.
+    pub changed: Vec<ArchivedRun>,
+    pub gone: Vec<RunId>,
+}
+
+impl News {
+    pub fn is_nothing(&self) -> bool {
+        self.added.is_empty()
+            && self.grown.is_empty()
+            && self.changed.is_empty()
+            && self.gone.is_empty()
+    }
+}
+
+/// What one run has more than before.
+#[derive(Debug, Clone)]
+pub struct Grown {
+    pub run: RunId,
+    pub growth: Growth,
+    pub outcome: String,
+    pub wrote: Option<SystemTime>,
+    /// What is known beside that, where it is something else than before.
+    pub trouble: Option<String>,
+}
+
+/// A run's directory, and who knows what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    directory: PathBuf,
+    of: Home,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Home {
+    /// The judge of this number.
+    Workspace(usize),
+    /// A task of the sweep of this number.
+    Sweep(usize, usize),
+}
+
+/// A run that has not come to its end.
+#[derive(Debug)]
+struct Open {
+    found: Found,
+    steps: Steps,
+    /// It is there to be read: a task that is not begun is not.
+    is_begun: bool,
+    outcome: String,
+    wrote: Option<SystemTime>,
+    trouble: Option<String>,
+    /// When it was last seen to grow, was last asked about, and was last told of.
+    grew: Option<Instant>,
+    asked: Instant,
+    told: Instant,
+    /// Its beginning could not be read yet.
+    is_half: bool,
+}
+
+#[derive(Debug)]
+pub struct Follower {
+    places: Vec<Place>,
+    /// Exact numbers are read, too.
+    exact: bool,
+    judges: Vec<Judge>,
+    sweeps: Vec<SweepDirectory>,
+    /// Of those that were submitted to Slurm.
+    queues: Vec<Option<Queue>>,
+    known: BTreeMap<RunId, Found>,
+    open: BTreeMap<RunId, Open>,
+    /// Folders that were listed, with their times and when that was.
+    listed: Vec<(PathBuf, Option<SystemTime>)>,
+    listed_at: Option<SystemTime>,
+}
+
+impl Follower {
+    pub fn new(places: Vec<Place>, exact: bool) -> Self {
+        Self {
+            places,
+            exact,
+            judges: Vec::new(),
+            sweeps: Vec::new(),
+            queues: Vec::new(),
+            known: BTreeMap::new(),
+            open: BTreeMap::new(),
+            listed: Vec::new(),
+            listed_at: None,
+        }
+    }
+
+    /// Reads every run, the newest first; what changes from here on is told by [`Self::look`].
+    pub fn read(&mut self) -> Result<Vec<ArchivedRun>> {
+        (self.judges, self.sweeps, self.queues) = (Vec::new(), Vec::new(), Vec::new());
+        self.known = self.list()?;
+        self.open.clear();
+        let found: Vec<(RunId, Found)> =
+            self.known.iter().map(|(run, found)| (run.clone(), found.clone())).collect();
+        let mut runs = self.begin(&found);
+        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(runs)
+    }
+
+    /// What has changed since the last call.
+    pub fn look(&mut self) -> Result<News> {
+        let mut news = News::default();
+        if self.is_listing_due() {
+            let before = std::mem::take(&mut self.known);
+            self.known = self.list()?;
+            let new = |(run, found): &(&RunId, &Found)| before.get(*run) != Some(*found);
+            let new = self.known.iter().filter(new);
+            let new: Vec<(RunId, Found)> =
+                new.map(|(run, found)| (run.clone(), found.clone())).collect();
+            for run in before.keys().filter(|run| !self.known.contains_key(*run)) {
+                self.open.remove(run);
+                news.gone.push(run.clone());
+            }
+            for run in self.begin(&new) {
+                // A run that was collected lies elsewhere now.
+                let list =
+                    if before.contains_key(&run.id) { &mut news.changed } else { &mut news.added };
+                list.push(run);
+            }
+        }
+        let runs: Vec<RunId> = self.open.keys().cloned().collect();
+        for run in runs {
+            self.look_at(run, &mut news);
+        }
+        Ok(news)
+    }
+
+    /// How long to wait before the next look.
+    pub fn pause(&self) -> Duration {
+        let grew = |open: &Open| open.grew.is_some_and(|at| at.elapsed() < LATELY);
+        if self.open.values().any(grew) {
+            GROWING
+        } else if self.open.values().any(|it| matches!(it.outcome.as_str(), RUNNING | PAUSED)) {
+            WORKING
+        } else {
+            IDLE
+        }
+    }
+
+    /// Reads the beginning of these runs, and follows those that have no end.
+    fn begin(&mut self, found: &[(RunId, Found)]) -> Vec<ArchivedRun> {
+        let (exact, sweeps) = (self.exact, &self.sweeps);
+        let read = |index: usize| {
+            let (run, found) = &found[index];
+            let directory = &found.directory;
+            let mut steps = if exact { Steps::with_exact(directory) } else { Steps::of(directory) };
+            let is_begun = found.directory.is_dir();
+            let mut archived = if is_begun {
+                archive::read_head(&found.directory)
+            } else {
+                ArchivedRun::unread(run.clone(), &found.directory)
+            };
+            if let (None, Home::Sweep(sweep, task)) = (&archived.plan, &found.of) {
+                let session = Session::open(&sweeps[*sweep].task(*task).session_file());
+                archived.plan = session.ok().and_then(|session| session.plans.into_iter().next());
+            }
+            match steps.read() {
+                Ok(growth) => archived.grow(&growth),
+                Err(error) => archived.trouble = Some(error.to_string()),
+            }
+            archived.wrote = steps.written();
+            let has_ended = is_begun && archive::read_end(&mut archived);
+            (archived, steps, is_begun, has_ended)
+        };
+        let all = parallel::map(found.len(), read);
+        let mut runs = Vec::with_capacity(found.len());
+        for ((mut run, steps, is_begun, has_ended), (_, found)) in all.into_iter().zip(found) {
+            if !has_ended {
+                let unread = run.trouble.take();
+                self.judge(&mut run, found, false);
+                let trouble = run.trouble.clone();
+                run.trouble = run.trouble.or(unread);
+                if !run.is_settled() {
+                    let open = Open {
+                        found: found.clone(),
+                        steps,
+                        is_begun,
+                        outcome: run.outcome.clone(),
+                        wrote: run.wrote,
+                        trouble,
+                        grew: None,
+                        asked: Instant::now(),
+                        told: Instant::now(),
+                        is_half: is_begun && !found.directory.join(SESSION).exists(),
+                    };
+                    self.open.insert(run.id.clone(), open);
+                }
+            }
+            runs.push(run);
+        }
+        runs
+    }
+
+    /// Says what became of a run without a certificate.
+    fn judge(&mut self, run: &mut ArchivedRun, found: &Found, again: bool) {
+        let outcome = match found.of {
+            Home::Workspace(judge) => {
+                let mut word = self.judges[judge].outcome(&run.id, &found.directory);
+                if again && !matches!(word, RUNNING | PAUSED) {
+                    // Its program is gone: what does the ledger say of it?
+                    self.judges[judge].read();
+                    word = self.judges[judge].outcome(&run.id, &found.directory);
+                }
+                if word == UNSEEN {
+                    let by = run.process.as_ref().map(ToString::to_string).unwrap_or_default();
+                    run.trouble = Some(format!(
+                        "{by} carried it out; locks on this disk do not tell whether it still does"
+                    ));
+                }
+                word
+            }
+            Home::Sweep(sweep, task) => match self.sweeps[sweep].state(task) {
+                Ok(TaskState::NotBegun) => {
+                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
+                    run.trouble =
+                        queue.filter(|it| !it.is_empty()).map(|it| format!("queue: {it}"));
+                    NOT_BEGUN
+                }
+                Ok(TaskState::Running) if steering::is_paused(&found.directory) => PAUSED,
+                Ok(TaskState::Running) => RUNNING,
+                Ok(TaskState::Missing { claim }) => {
+                    let claim = harmless(&claim, 200);
+                    let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
+                    let (word, more) = match queue.as_deref() {
+                        Some("") => (MISSING, "; the queue does not have it any more".to_owned()),
+                        Some(state) if state.starts_with("RUNNING") => (RUNNING, String::new()),
+                        Some(state) => (MISSING, format!("; queue: {state}")),
+                        None => (MISSING, String::new()),
+                    };
+                    let text = format!("taken by {claim}, without a result{more}");
+                    run.trouble = (word == MISSING).then_some(text);
+                    word
+                }
+                Ok(TaskState::Ended(result)) => {
+                    run.trouble = result.trouble.map(|trouble| harmless(&trouble, 2000));
+                    match result.outcome {
+                        Outcome::Finished => "finished",
+                        Outcome::Stopped => "stopped",
+                        Outcome::Failed => "failed",
+                        Outcome::Abandoned => "given up",
+                    }
+                }
+                Err(error) => {
+                    run.trouble = Some(error.to_string());
+                    UNSEEN
+                }
+            },
+        };
+        outcome.clone_into(&mut run.outcome);
+    }
+
+    fn look_at(&mut self, run: RunId, news: &mut News) {
+        let Some(mut open) = self.open.remove(&run) else { return };
+        let read = if open.is_begun { open.steps.read().ok() } else { Some(Growth::default()) };
+        let growth = read.unwrap_or_default();
+        if growth.added > 0 {
+            (open.grew, open.wrote) = (Some(Instant::now()), Some(SystemTime::now()));
+        }
+        let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
+        let is_over = || open.found.directory.join(certificate::FILE).exists();
+        let (mut outcome, mut trouble) = (open.outcome.clone(), None);
+        if growth.added > 0 && open.outcome != PAUSED {
+            RUNNING.clone_into(&mut outcome);
+        }
+        let is_whole = open.is_half && open.found.directory.join(SESSION).exists();
+        if is_due || growth.anew || is_whole {
+            open.asked = Instant::now();
+            let directory = &open.found.directory;
+            let mut now = if open.is_begun {
+                ArchivedRun {
+                    process: super::RunDirectory::process(directory),
+                    ..ArchivedRun::unread(run.clone(), directory)
+                }
+            } else {
+                ArchivedRun::unread(run.clone(), directory)
+            };
+            self.judge(&mut now, &open.found, true);
+            let lately = open.grew.is_some_and(|at| at.elapsed() < LATELY);
+            if lately && matches!(now.outcome.as_str(), MISSING | UNSEEN) {
+                RUNNING.clone_into(&mut now.outcome);
+            }
+            let has_begun = !open.is_begun && directory.is_dir();
+            if is_over() || now.is_settled() || growth.anew || is_whole || has_begun {
+                news.changed.extend(self.begin(&[(run, open.found)]));
+                return;
+            }
+            outcome = now.outcome;
+            if now.trouble != open.trouble {
+                trouble = Some(now.trouble.clone().unwrap_or_default());
+                open.trouble = now.trouble;
+            }
+        }
+        let is_quiet = outcome == RUNNING && open.told.elapsed() >= QUIET;
+        if !growth.is_nothing() || outcome != open.outcome || trouble.is_some() || is_quiet {
+            open.told = Instant::now();
+            open.outcome.clone_from(&outcome);
+            let (run, wrote) = (run.clone(), open.wrote);
+            news.grown.push(Grown { run, growth, outcome, wrote, trouble });
+        }
+        self.open.insert(run, open);
+    }
+
+    /// Whether a folder has other entries than when it was listed, or may have.
+    fn is_listing_due(&self) -> bool {
+        let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+        let recent = |at: &SystemTime| {
+            self.listed.iter().any(|(_, time)| {
+                time.is_some_and(|time| {
+                    at.duration_since(time).is_ok_and(|since| since < COARSE)
+                        && at.elapsed().is_ok_and(|since| since < COARSE)
+                })
+            })
+        };
+        self.listed.iter().any(|(path, before)| time(path) != *before)
+            || self.listed_at.as_ref().is_some_and(recent)
+    }
+
+    /// Every run there is.
+    fn list(&mut self) -> Result<BTreeMap<RunId, Found>> {
+        let (mut runs, mut listed) = (BTreeMap::new(), Vec::new());
+        let now = SystemTime::now();
+        for place in self.places.clone() {
+            match place {
+                Place::Workspace(workspace) => {
+                    let folder = workspace.folder().to_path_buf();
+                    let judge = self.judge_of(&workspace);
+                    listed.push(folder.join("runs"));
+                    for directory in directories(&folder.join("runs"))? {
+                        let found = Found { directory, of: Home::Workspace(judge) };
+                        runs.entry(name_of(&found.directory)).or_insert(found);
+                    }
+                    listed.push(folder.join("sweeps"));
+                    for path in directories(&folder.join("sweeps")).unwrap_or_default() {
+                        let Ok(sweep) = SweepDirectory::open(&path) else { continue };
+                        listed.push(path.join("runs"));
+                        self.list_sweep(&sweep, false, &mut runs);
+                    }
+                }
+                Place::Sweep(sweep) => {
+                    listed.push(sweep.path().to_path_buf());
+                    listed.push(sweep.path().join("runs"));
+                    self.list_sweep(&sweep, true, &mut runs);
+                }
+                Place::Run(directory) => {
+                    listed.push(directory.parent().unwrap_or(&directory).to_path_buf());
+                    if !directory.is_dir() {
+                        continue;
+                    }
+                    let sweep = directory.parent().and_then(Path::parent);
+                    let sweep = sweep.filter(|it| it.join("sweep.json").is_file());
+                    if let Some(sweep) = sweep.and_then(|it| SweepDirectory::open(it).ok()) {
+                        let mut tasks = BTreeMap::new();
+                        self.list_sweep(&sweep, true, &mut tasks);
+                        let name = name_of(&directory);
+                        runs.extend(tasks.remove(&name).map(|found| (name, found)));
+                        continue;
+                    }
+                    let judge = self.judge_of(&Workspace::of(&directory)?);
+                    let found = Found { directory, of: Home::Workspace(judge) };
+                    runs.insert(name_of(&found.directory), found);
+                }
+            }
+        }
+        let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+        self.listed = listed.into_iter().map(|path| (path.clone(), time(&path))).collect();
+        self.listed_at = Some(now);
+        Ok(runs)
+    }
+
+    fn judge_of(&mut self, workspace: &Workspace) -> usize {
+        let same = |judge: &Judge| judge.workspace() == workspace;
+        self.judges.iter().position(same).unwrap_or_else(|| {
+            self.judges.push(Judge::of(workspace));
+            self.judges.len() - 1
+        })
+    }
+
+    fn list_sweep(&mut self, sweep: &SweepDirectory, all: bool, runs: &mut BTreeMap<RunId, Found>) {
+        let same = |it: &SweepDirectory| it.path() == sweep.path();
+        let number = self.sweeps.iter().position(same).unwrap_or_else(|| {
+            self.sweeps.push(sweep.clone());
+            self.queues.push(Queue::of(sweep.path()));
+            self.sweeps.len() - 1
+        });
+        let begun: BTreeSet<RunId> = directories(&sweep.path().join("runs"))
+            .unwrap_or_default()
+            .iter()
+            .map(|it| name_of(it))
+            .collect();
+        for (task, entry) in sweep.manifest.tasks.iter().enumerate() {
+            let is_name = Path::new(&entry.run.0).file_name().is_some_and(|it| *it == *entry.run.0);
+            if is_name && (all || begun.contains(&entry.run)) {
+                let directory = sweep.run_directory(task);
+                let found = Found { directory, of: Home::Sweep(number, task) };
+                runs.entry(entry.run.clone()).or_insert(found);
+            }
+        }
+    }
+}
+
+fn name_of(directory: &Path) -> RunId {
+    RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// `wrote 3 s ago`; of a disk whose clock is ahead, that it is.
+pub fn wrote_words(wrote: Option<SystemTime>) -> String {
+    let Some(wrote) = wrote else { return "no step so far".to_owned() };
+    match wrote.elapsed() {
+        Ok(since) => match since.as_secs() {
+            0..=1 => "wrote just now".to_owned(),
+            seconds @ 2..=119 => format!("wrote {seconds} s ago"),
+            seconds @ 120..=7199 => format!("wrote {} min ago", seconds / 60),
+            seconds @ 7200..=172_799 => format!("wrote {} h ago", seconds / 3600),
+            seconds => format!("wrote {} days ago", seconds / 86_400),
+        },
+        Err(ahead) if ahead.duration().as_secs() < 2 => "wrote just now".to_owned(),
+        Err(_) => "when it last wrote is not known: the clock of its disk is ahead".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::super::archive::DIED;
+    use super::super::sweep::TaskEntry;
+    use super::super::workspace::FOLDER;
+    use super::*;
+
+    const NAME: &str = "20260131-235958-moment_release-00";
+
+    fn step(number: u64) -> String {
+        format!(
+            "{{\"step\":{number},\"of\":9,\"values\":{{\"public_error\":{{\"value\":1.5}}}}}}\n"
+        )
+    }
+
+    /// A workspace with a run that is at work while the returned file lives.
+    fn at_work() -> (tempfile::TempDir, Workspace, PathBuf, fs::File) {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let run = workspace.run_directory(&RunId(NAME.to_owned()));
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("process"), "4711\n").unwrap();
+        fs::write(run.join("events.jsonl"), step(1)).unwrap();
+        let transcript = fs::File::create(run.join("transcript")).unwrap();
+        transcript.lock().unwrap();
+        (directory, workspace, run, transcript)
+    }
+
+    fn append(path: &Path, text: &str) {
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Looks until there is something that `take` takes.
+    fn until<T>(follower: &mut Follower, mut take: impl FnMut(News) -> Option<T>) -> T {
+        for _ in 0..600 {
+            if let Some(found) = take(follower.look().unwrap()) {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("waited in vain");
+    }
+
+    #[test]
+    fn a_run_is_followed_from_its_steps_to_its_death_and_to_its_end() {
+        let (_keep, workspace, run, transcript) = at_work();
+        let mut follower = Follower::new(vec![Place::Workspace(workspace)], true);
+        let runs = follower.read().unwrap();
+        assert_eq!((runs.len(), runs[0].steps, runs[0].outcome.as_str()), (1, 1, RUNNING));
+        append(&run.join("events.jsonl"), &(step(2) + "{\"step\":3"));
+        let news = until(&mut follower, |news| news.grown.into_iter().next());
+        assert_eq!((news.growth.steps, news.growth.added, news.growth.skipped), (2, 1, 0));
+        append(&run.join("events.jsonl"), &(step(3)[9..].to_owned() + "\x1b[2J\n"));
+        let news = until(&mut follower, |news| news.grown.into_iter().next());
+        assert_eq!((news.growth.steps, news.growth.skipped), (3, 1));
+
+        fs::write(run.join("paused"), "").unwrap();
+        let paused = |news: News| news.grown.into_iter().find(|it| it.outcome == PAUSED);
+        until(&mut follower, paused);
+        drop(transcript);
+        let died = |news: News| news.grown.into_iter().find(|it| it.outcome == DIED);
+        until(&mut follower, died);
+        fs::write(run.join("certificate.json"), r#"{"outcome":"stopped"}"#).unwrap();
+        let ended = until(&mut follower, |news| news.changed.into_iter().next());
+        assert_eq!((ended.outcome.as_str(), ended.steps), ("stopped", 3));
+        assert_eq!(follower.pause(), IDLE);
+        assert!(follower.look().unwrap().is_nothing());
+        fs::remove_dir_all(&run).unwrap();
+        let gone = until(&mut follower, |news| news.gone.into_iter().next());
+        assert_eq!(gone.0, NAME);
+    }
+
+    #[test]
+    fn a_run_that_begins_later_is_met_and_nothing_is_written_by_who_looks() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let mut follower = Follower::new(vec![Place::Workspace(workspace.clone())], true);
+        assert!(follower.read().unwrap().is_empty());
+        assert!(!directory.path().join(FOLDER).exists());
+        let run = workspace.run_directory(&RunId(NAME.to_owned()));
+        fs::create_dir_all(&run).unwrap();
+        let added = until(&mut follower, |news| news.added.into_iter().next());
+        assert!(added.trouble.is_some() && added.outcome == DIED);
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn every_task_of_a_sweep_stands_on_the_board_begun_or_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        let task = |name: &str| TaskEntry { run: RunId(name.to_owned()), values: Vec::new() };
+        let path = directory.path().join("sweep");
+        let tasks = vec![task("a"), task("b"), task("../../outside")];
+        let sweep = SweepDirectory::create(&path, "p", &workspace, tasks).unwrap();
+        for index in 0..2 {
+            fs::create_dir_all(sweep.task(index).path()).unwrap();
+        }
+        let mut follower = Follower::new(vec![Place::of(&path).unwrap()], false);
+        let runs = follower.read().unwrap();
+        let outcomes: Vec<&str> = runs.iter().map(|run| run.outcome.as_str()).collect();
+        assert_eq!(outcomes, [NOT_BEGUN, NOT_BEGUN], "a name that leads elsewhere is none");
+        sweep.task(1).claim().unwrap();
+        fs::create_dir_all(sweep.run_directory(1)).unwrap();
+        let run = until(&mut follower, |news| news.changed.into_iter().next());
+        assert_eq!((run.id.0.as_str(), run.outcome.as_str()), ("b", MISSING));
+        assert!(run.trouble.unwrap().contains("taken by process"));
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_refused_with_what_can() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x.txt");
+        fs::write(&file, "").unwrap();
+        for path in [file.as_path(), Path::new("no-such-run"), Path::new("/no/such")] {
+            let error = Place::of(path).unwrap_err().to_string();
+            assert!(error.contains("name a session"), "{error}");
+        }
+    }
+
+    #[test]
+    fn how_long_ago_it_wrote_is_told_and_a_clock_that_is_ahead_is_no_time() {
+        let ago = |seconds| Some(SystemTime::now() - Duration::from_secs(seconds));
+        assert_eq!(wrote_words(None), "no step so far");
+        assert_eq!(wrote_words(ago(0)), "wrote just now");
+        assert_eq!(wrote_words(ago(65)), "wrote 65 s ago");
+        assert_eq!(wrote_words(ago(300)), "wrote 5 min ago");
+        let ahead = Some(SystemTime::now() + Duration::from_hours(1));
+        assert!(wrote_words(ahead).contains("not known"));
+    }
+}

@@ -1,0 +1,260 @@
+//! How a run is steered by another process: a small file in the run's directory.
+//!
+//! | file | written by | says |
+//! |---|---|---|
+//! | `control.json` | whoever steers | what is wished, and of which process |
+//! | `paused` | the run | that it waits |
+//!
+//! A wish counts if its file belongs to the owner of the run and nobody else may write or read
+//! it, and if it is meant for the process that carries the run out: what was wished of a program
+//! that died means nothing to the one that goes on. Both files go when the run ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::certificate;
+use super::run_directory::{Process, RunDirectory};
+use crate::error::{Error, Result};
+use crate::files::{self, step};
+
+const CONTROL: &str = "control.json";
+const PAUSED: &str = "paused";
+/// A longer file is no wish.
+const LONGEST: u64 = 4096;
+
+/// What a run is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    Pause,
+    GoOn,
+    /// End after this step; what was drawn is settled and the model so far is kept.
+    Stop,
+    /// Steps per second at most; without a number as fast as it can.
+    Pace(Option<f64>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Control {
+    /// The process that is meant.
+    to: String,
+    wish: Wish,
+    /// Who wishes it.
+    by: String,
+}
+
+/// Whether the run in this directory waits.
+pub fn is_paused(directory: &Path) -> bool {
+    directory.join(PAUSED).exists()
+}
+
+/// Asks the program that carries out the run in `directory` to do something.
+pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
+    let here = || directory.display().to_string();
+    if directory.join(certificate::FILE).exists() {
+        return Err(Error::refused("this run has ended").at(here()));
+    }
+    let process = RunDirectory::process(directory).ok_or_else(|| {
+        Error::usage("no run is carried out here, or its directory cannot be read")
+            .at(here())
+            .cure("name the directory of a run, such as .halflight/runs/RUN")
+    })?;
+    if let Wish::Pace(Some(pace)) = wish
+        && !(pace.is_finite() && pace > 0.0)
+    {
+        return Err(Error::usage(format!("the pace is {pace}"))
+            .cure("give a number of steps per second above 0"));
+    }
+    if !is_owners(directory) {
+        return Err(Error::refused("the run belongs to somebody else")
+            .at(here())
+            .cure("only its owner can pause or stop it"));
+    }
+    let control = Control { to: process.to_string(), wish, by: Process::this().to_string() };
+    let text = serde_json::to_string(&control)
+        .map_err(|error| Error::failed(format!("the wish cannot be written: {error}")))?;
+    files::write_private(&directory.join(CONTROL), (text + "\n").as_bytes())?;
+    Ok(process)
+}
+
+/// The run's end of it: what is wished, each time that it changes.
+#[derive(Debug)]
+pub struct Inbox {
+    directory: PathBuf,
+    this: String,
+    /// The file that was read last.
+    seen: Option<(u64, SystemTime, u64)>,
+    says_paused: bool,
+}
+
+impl Inbox {
+    /// Of the run that this process carries out in `directory`.
+    pub fn of(directory: &Path) -> Self {
+        let mut inbox = Self {
+            directory: directory.to_path_buf(),
+            this: Process::this().to_string(),
+            seen: None,
+            says_paused: false,
+        };
+        // Of a program that died.
+        inbox.clear();
+        inbox
+    }
+
+    /// A wish that is new.
+    pub fn look(&mut self) -> Option<Wish> {
+        let path = self.directory.join(CONTROL);
+        let about = fs::symlink_metadata(&path).ok()?;
+        let seen = Some((about.len(), about.modified().ok()?, inode(&about)));
+        if self.seen == seen {
+            return None;
+        }
+        self.seen = seen;
+        if !about.is_file() || about.len() > LONGEST || !is_private(&about, &self.directory) {
+            return None;
+        }
+        let control: Control = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        let is_number = |wish: Wish| match wish {
+            Wish::Pace(Some(pace)) => pace.is_finite() && pace > 0.0,
+            _ => true,
+        };
+        (control.to == self.this && is_number(control.wish)).then_some(control.wish)
+    }
+
+    /// Tells others whether the run waits.
+    pub fn tell(&mut self, is_paused: bool) {
+        if is_paused == self.says_paused {
+            return;
+        }
+        self.says_paused = is_paused;
+        let path = self.directory.join(PAUSED);
+        // It is for who looks on: nothing depends on it.
+        let _ = if is_paused {
+            step::open(files::private().write(true).create(true).truncate(true), &path).map(|_| ())
+        } else {
+            step::remove(&path)
+        };
+    }
+
+    /// Takes both files away.
+    pub fn clear(&mut self) {
+        for name in [CONTROL, PAUSED] {
+            let path = self.directory.join(name);
+            if fs::symlink_metadata(&path).is_ok() {
+                let _ = step::remove(&path);
+            }
+        }
+    }
+}
+
+/// Whether a folder belongs to this process's user.
+fn is_owners(directory: &Path) -> bool {
+    #[cfg(unix)]
+    let user = Some(rustix::process::geteuid().as_raw());
+    #[cfg(not(unix))]
+    let user = None;
+    fs::metadata(directory).is_ok_and(|about| owner(&about) == user)
+}
+
+/// Whether a file in the run's directory is its owner's alone.
+fn is_private(about: &fs::Metadata, directory: &Path) -> bool {
+    #[cfg(unix)]
+    let is_closed = std::os::unix::fs::MetadataExt::mode(about).trailing_zeros() >= 6;
+    #[cfg(not(unix))]
+    let is_closed = true;
+    is_closed && fs::metadata(directory).is_ok_and(|folder| owner(&folder) == owner(about))
+}
+
+/// The user to whom a file belongs, where files belong to users.
+fn owner(about: &fs::Metadata) -> Option<u32> {
+    #[cfg(unix)]
+    let owner = Some(std::os::unix::fs::MetadataExt::uid(about));
+    #[cfg(not(unix))]
+    let owner = {
+        let _ = about;
+        None
+    };
+    owner
+}
+
+/// Tells a file from the one that was renamed into its place.
+fn inode(about: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(about);
+    #[cfg(not(unix))]
+    let number = about.len();
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The directory of a run of this process.
+    fn directory() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("process"), format!("{}\n", Process::this())).unwrap();
+        directory
+    }
+
+    #[test]
+    fn a_wish_is_heard_once_and_is_gone_with_the_run() {
+        let run = directory();
+        let mut inbox = Inbox::of(run.path());
+        assert_eq!(inbox.look(), None);
+        for wish in [Wish::Pause, Wish::GoOn, Wish::Pace(Some(2.5)), Wish::Pace(None), Wish::Stop] {
+            ask(run.path(), wish).unwrap();
+            assert_eq!((inbox.look(), inbox.look()), (Some(wish), None));
+        }
+        inbox.tell(true);
+        assert!(is_paused(run.path()));
+        inbox.clear();
+        assert!(!is_paused(run.path()) && !run.path().join(CONTROL).exists());
+    }
+
+    #[test]
+    fn what_is_wished_of_another_process_or_by_others_is_not_heard() {
+        let run = directory();
+        let mut inbox = Inbox::of(run.path());
+        let path = run.path().join(CONTROL);
+        fs::write(run.path().join("process"), "1 on elsewhere\n").unwrap();
+        ask(run.path(), Wish::Stop).unwrap();
+        assert_eq!(inbox.look(), None, "of a process that died");
+        for text in ["", "{", "\u{1b}[2J", &"x".repeat(5000)] {
+            files::write_private(&path, text.as_bytes()).unwrap();
+            assert_eq!(inbox.look(), None);
+        }
+        for pace in ["0", "-1", "1e999", "NaN", "\"fast\""] {
+            let text = format!(
+                "{{\"to\":\"{}\",\"wish\":{{\"pace\":{pace}}},\"by\":\"x\"}}",
+                Process::this()
+            );
+            files::write_private(&path, text.as_bytes()).unwrap();
+            assert_eq!(inbox.look(), None, "{pace}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let stop = format!("{{\"to\":\"{}\",\"wish\":\"stop\",\"by\":\"x\"}}", Process::this());
+            files::write_private(&path, stop.as_bytes()).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+            assert_eq!(inbox.look(), None, "everybody could have written it");
+        }
+    }
+
+    #[test]
+    fn a_run_that_has_ended_and_a_pace_that_is_none_are_refused() {
+        let run = directory();
+        for pace in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(ask(run.path(), Wish::Pace(Some(pace))).is_err());
+        }
+        fs::write(run.path().join(certificate::FILE), "{}").unwrap();
+        assert!(ask(run.path(), Wish::Stop).unwrap_err().to_string().contains("has ended"));
+        let none = tempfile::tempdir().unwrap();
+        assert!(ask(none.path(), Wish::Stop).unwrap_err().to_string().contains("no run"));
+    }
+}

@@ -1,0 +1,512 @@
+//! Steps of another trainer, as a file of JSON lines that it appends to.
+//!
+//! ```json
+//! {"halflight": "steps 1", "name": "cifar", "trainer": "opacus 1.5", "of": 400, "delta": 1e-5, "adjacency": "add_remove"}
+//! {"step": 1, "metrics": {"loss": 2.31}, "drawn": [{"mechanism": "subsampled_gaussian", "noise_multiplier": 1.1, "sampling_rate": 0.004}], "epsilon": 0.11}
+//! {"end": "finished"}
+//! ```
+//!
+//! `drawn` is what was drawn since the line before, and `epsilon` what the trainer claims for
+//! everything so far at the δ of the first line. Our accountant computes ε from the mechanisms:
+//! it holds if they were drawn as the file says, which nobody here can see. `halflight schema
+//! steps` is the whole format.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::tail::Tail;
+use crate::error::{Error, Result};
+use crate::files::words::harmless;
+use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, Noise, QueryKind};
+
+/// More names of metrics, and more kinds of noise, are passed over or not added up.
+const MOST_METRICS: usize = 64;
+const MOST_KINDS: usize = 1000;
+/// Beyond so many kinds of noise only what is quick to compute is computed.
+const MOST_EXACT: usize = 16;
+const LONGEST: usize = 60;
+/// A claim that differs by less agrees.
+const AGREES: f64 = 0.01;
+
+/// Whether a file is such a one, by its first line.
+pub fn is_one(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut start = Vec::new();
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    let file = is_file.then(|| std::fs::File::open(path).ok()).flatten();
+    let read = file.map(|file| file.take(64 << 10).read_to_end(&mut start));
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    read.is_some() && serde_json::from_slice::<Head>(line).is_ok()
+}
+
+/// Under which change of the data the noise was scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Neighbours {
+    /// One record more or less. The pairs are those of zero-out.
+    AddRemove,
+    ReplaceOne,
+    ZeroOut,
+}
+
+impl Neighbours {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AddRemove => "add-or-remove",
+            Self::ReplaceOne => "replace-one",
+            Self::ZeroOut => "zero-out",
+        }
+    }
+
+    fn adjacency(self) -> Adjacency {
+        match self {
+            Self::ReplaceOne => Adjacency::ReplaceOne,
+            Self::AddRemove | Self::ZeroOut => Adjacency::ZeroOut,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Head {
+    #[serde(rename = "halflight")]
+    _version: Version,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    trainer: String,
+    #[serde(default)]
+    of: u64,
+    delta: f64,
+    adjacency: Neighbours,
+}
+
+#[derive(Debug, Deserialize)]
+enum Version {
+    #[serde(rename = "steps 1")]
+    One,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(default)]
+    step: Option<u64>,
+    #[serde(default)]
+    metrics: BTreeMap<String, Option<f64>>,
+    #[serde(default)]
+    drawn: Vec<Drawn>,
+    #[serde(default)]
+    epsilon: Option<f64>,
+    #[serde(default)]
+    end: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Drawn {
+    #[serde(flatten)]
+    mechanism: Mechanism,
+    #[serde(default = "once")]
+    count: u64,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// Noise relative to the sensitivity: the most by which one record's change moves the answer, or
+/// of samples the largest norm of one record's part (the clip norm).
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "mechanism")]
+enum Mechanism {
+    Gaussian { noise_multiplier: f64 },
+    SubsampledGaussian { noise_multiplier: f64, sampling_rate: f64 },
+    Laplace { noise_multiplier: f64 },
+    Pure { epsilon: f64 },
+}
+
+impl Mechanism {
+    fn is_sound(self) -> bool {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        match self {
+            Self::Gaussian { noise_multiplier } | Self::Laplace { noise_multiplier } => {
+                positive(noise_multiplier)
+            }
+            Self::SubsampledGaussian { noise_multiplier, sampling_rate } => {
+                positive(noise_multiplier) && positive(sampling_rate) && sampling_rate <= 1.0
+            }
+            Self::Pure { epsilon } => positive(epsilon),
+        }
+    }
+
+    fn event(self, count: u64, adjacency: Adjacency) -> Event {
+        let (query, scale) = match self {
+            Self::SubsampledGaussian { noise_multiplier, sampling_rate } if sampling_rate < 1.0 => {
+                let kind = QueryKind::SampledSum { rate: sampling_rate };
+                (kind.query(1.0, 1), noise_multiplier)
+            }
+            Self::Gaussian { noise_multiplier }
+            | Self::SubsampledGaussian { noise_multiplier, .. } => {
+                (QueryKind::Gaussian.query(1.0, 1), noise_multiplier)
+            }
+            Self::Laplace { noise_multiplier } => {
+                (QueryKind::Laplace.query(1.0, 1), noise_multiplier)
+            }
+            Self::Pure { epsilon } => (QueryKind::Pure.query(epsilon, 1), 1.0),
+        };
+        Event {
+            label: "step".to_owned(),
+            what: "a step of another trainer".to_owned(),
+            mechanism: query.with(Noise::ideal(scale)),
+            count,
+            adjacency,
+            held_out: false,
+        }
+    }
+}
+
+type Counts = Vec<(Mechanism, u64)>;
+
+/// What a trainer claimed last, and what it had drawn by then.
+#[derive(Debug, Clone)]
+struct Claim {
+    epsilon: f64,
+    counts: Counts,
+}
+
+/// A trainer's steps so far.
+#[derive(Debug)]
+pub struct Trainer {
+    tail: Tail,
+    head: Option<Head>,
+    pub step: u64,
+    pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
+    /// ε as the trainer claims it after each step.
+    pub claimed: Vec<(f64, f64)>,
+    /// How it ended, if it says so.
+    pub end: Option<String>,
+    /// Lines that are no steps.
+    pub skipped: u64,
+    counts: Counts,
+    /// A step drew something that cannot be added up.
+    is_unknown: bool,
+    claim: Option<Claim>,
+}
+
+/// What our accountant says of a trainer's steps.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// Of everything drawn.
+    pub ours: Option<Guarantee>,
+    /// The last claim, and what we compute for the draws up to it.
+    pub claimed: Option<(f64, Option<Guarantee>)>,
+    pub verdict: String,
+    /// The claim is less than what these draws leak.
+    pub is_too_low: bool,
+}
+
+impl Trainer {
+    pub fn new(path: &Path) -> Self {
+        Self {
+            tail: Tail::new(path),
+            head: None,
+            step: 0,
+            metrics: BTreeMap::new(),
+            claimed: Vec::new(),
+            end: None,
+            skipped: 0,
+            counts: Vec::new(),
+            is_unknown: false,
+            claim: None,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.tail.path()
+    }
+
+    /// What the first line calls it.
+    pub fn name(&self) -> String {
+        let named = self.head.as_ref().map(|head| harmless(&head.name, LONGEST));
+        named.filter(|name| !name.is_empty()).unwrap_or_else(|| {
+            let file = self.path().file_name().unwrap_or_default();
+            harmless(&PathBuf::from(file).display().to_string(), LONGEST)
+        })
+    }
+
+    pub fn trainer(&self) -> String {
+        self.head.as_ref().map(|head| harmless(&head.trainer, LONGEST)).unwrap_or_default()
+    }
+
+    pub fn of(&self) -> u64 {
+        self.head.as_ref().map_or(0, |head| head.of).max(self.step)
+    }
+
+    pub fn delta(&self) -> Option<f64> {
+        self.head.as_ref().map(|head| head.delta)
+    }
+
+    pub fn neighbours(&self) -> Option<Neighbours> {
+        self.head.as_ref().map(|head| head.adjacency)
+    }
+
+    /// When it last wrote, by the clock of the disk.
+    pub fn written(&self) -> Option<std::time::SystemTime> {
+        self.tail.written()
+    }
+
+    /// Reads what was added; whether anything was.
+    pub fn read(&mut self) -> io::Result<bool> {
+        let mut has_grown = false;
+        loop {
+            let added = self.tail.read()?;
+            if added.anew {
+                let path = self.path().to_path_buf();
+                let tail = std::mem::replace(&mut self.tail, Tail::new(&path));
+                *self = Self { tail, ..Self::new(&path) };
+            }
+            has_grown |= added.anew || !added.text.is_empty() || added.too_long > 0;
+            self.skipped += added.too_long;
+            self.is_unknown |= added.too_long > 0;
+            let lines = added.text.split(|byte| *byte == b'\n');
+            for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
+                if !self.take(line) {
+                    self.skipped += 1;
+                }
+            }
+            if !added.more {
+                return Ok(has_grown);
+            }
+        }
+    }
+
+    /// Takes one line in; false where it is no step.
+    fn take(&mut self, text: &[u8]) -> bool {
+        if self.head.is_none() {
+            let head = serde_json::from_slice::<Head>(text).ok();
+            self.head = head.filter(|head| head.delta > 0.0 && head.delta < 1.0);
+            return self.head.is_some();
+        }
+        let Ok(line) = serde_json::from_slice::<Line>(text) else {
+            // What it drew is lost: from here on no ε of ours holds.
+            self.is_unknown |= text.windows(5).any(|it| it == b"drawn");
+            return false;
+        };
+        let is_next = line.step.is_some_and(|step| step > self.step);
+        if !is_next && (line.step.is_some() || line.end.is_none()) {
+            self.is_unknown |= !line.drawn.is_empty();
+            return false;
+        }
+        self.step = line.step.unwrap_or(self.step);
+        let x = self.step as f64;
+        for drawn in &line.drawn {
+            self.add(drawn);
+        }
+        for (name, value) in line.metrics {
+            let name = harmless(&name, LONGEST);
+            let is_known = self.metrics.contains_key(&name);
+            if let Some(y) = value
+                && (is_known || self.metrics.len() < MOST_METRICS)
+            {
+                self.metrics.entry(name).or_default().push((x, y));
+            }
+        }
+        if let Some(epsilon) = line.epsilon {
+            self.claimed.push((x, epsilon));
+            self.claim = Some(Claim { epsilon, counts: self.counts.clone() });
+        }
+        if let Some(end) = line.end {
+            self.end = Some(harmless(&end, LONGEST));
+        }
+        true
+    }
+
+    fn add(&mut self, drawn: &Drawn) {
+        let has_room = self.counts.len() < MOST_KINDS;
+        let same = self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism);
+        match same {
+            _ if !drawn.mechanism.is_sound() => self.is_unknown = true,
+            Some((_, count)) => *count = count.saturating_add(drawn.count),
+            None if has_room => {
+                self.counts.push((drawn.mechanism, drawn.count));
+            }
+            None => self.is_unknown = true,
+        }
+    }
+
+    fn guarantee(&self, counts: &Counts) -> Result<Option<Guarantee>> {
+        let (Some(head), false) = (&self.head, self.is_unknown) else { return Ok(None) };
+        let adjacency = head.adjacency.adjacency();
+        let drawn = counts.iter().filter(|(_, count)| *count > 0);
+        let events: Vec<Event> = drawn.map(|(it, count)| it.event(*count, adjacency)).collect();
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let sum = Composition::of(&events)?;
+        let quick = events.len() > MOST_EXACT;
+        (if quick { sum.running(head.delta) } else { sum.guarantee(head.delta) }).map(Some)
+    }
+
+    /// ε from the mechanisms, beside the one that is claimed.
+    pub fn account(&self) -> Account {
+        let claimed =
+            self.claim.as_ref().map(|claim| (claim.epsilon, self.guarantee(&claim.counts)));
+        let same = self.claim.as_ref().is_some_and(|claim| claim.counts == self.counts);
+        let ours = match &claimed {
+            Some((_, Ok(then))) if same => Ok(then.clone()),
+            _ => self.guarantee(&self.counts),
+        };
+        let trouble = ours.as_ref().err().map(|error: &Error| error.what().to_owned());
+        let claimed = claimed.map(|(epsilon, then)| (epsilon, then.ok().flatten()));
+        let (verdict, is_too_low) = match (&claimed, trouble) {
+            (_, Some(trouble)) => (format!("ε cannot be computed: {trouble}"), false),
+            _ if self.is_unknown => {
+                ("what some lines drew cannot be read, so no ε is computed".to_owned(), false)
+            }
+            _ if self.counts.is_empty() => {
+                ("the file names no mechanism: the claim cannot be checked".to_owned(), false)
+            }
+            (None, None) => ("the trainer claims no ε".to_owned(), false),
+            (Some((claim, Some(then))), None) => judge(*claim, then),
+            (Some((_, None)), None) => {
+                ("the claim cannot be checked: nothing was drawn before it".to_owned(), false)
+            }
+        };
+        Account { ours: ours.ok().flatten(), claimed, verdict, is_too_low }
+    }
+}
+
+fn judge(claim: f64, ours: &Guarantee) -> (String, bool) {
+    let (least, most) = (ours.epsilon_lower, ours.epsilon);
+    if !claim.is_finite() || claim < 0.0 {
+        return ("the claim is no ε".to_owned(), true);
+    }
+    if claim < least * (1.0 - AGREES) {
+        let text = format!("the claim is too low: these draws leak at least ε {least:.4}");
+        return (text, true);
+    }
+    if claim < most * (1.0 - AGREES) {
+        let text = format!(
+            "the claim is between what is leaked for certain, ε {least:.4}, and what is proven here"
+        );
+        return (text, false);
+    }
+    if claim > most * (1.0 + AGREES) {
+        return (format!("the claim is on the safe side: ε {most:.4} holds, too"), false);
+    }
+    ("the claim agrees".to_owned(), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn head(delta: f64) -> String {
+        json!({"halflight": "steps 1", "name": "n\u{1b}[2J", "trainer": "t", "delta": delta,
+               "adjacency": "add_remove"})
+        .to_string()
+            + "\n"
+    }
+
+    fn read(text: &str) -> (tempfile::TempDir, Trainer) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("events.jsonl");
+        fs::write(&path, text).unwrap();
+        let mut trainer = Trainer::new(&path);
+        assert_eq!(is_one(&path), trainer.read().unwrap() && trainer.head.is_some());
+        (directory, trainer)
+    }
+
+    /// Configurations that dp-accounting was asked about.
+    fn recorded() -> Vec<Value> {
+        let all: Vec<Value> =
+            serde_json::from_str(include_str!("../../tests/golden/accounting.json")).unwrap();
+        let sampled = all.iter().filter(|it| it["q"].as_f64().unwrap() < 1.0).take(8).cloned();
+        let whole = all.iter().filter(|it| it["q"] == 1.0).take(4).cloned();
+        sampled.chain(whole).collect()
+    }
+
+    #[test]
+    fn epsilon_is_that_of_dp_accounting_within_one_per_cent() {
+        for config in recorded() {
+            let (sigma, q) = (&config["sigma"], config["q"].as_f64().unwrap());
+            let known = config["eps_pld_upper"].as_f64().unwrap();
+            let drawn = if q < 1.0 {
+                json!({"mechanism": "subsampled_gaussian", "noise_multiplier": sigma,
+                       "sampling_rate": q, "count": config["steps"]})
+            } else {
+                json!({"mechanism": "gaussian", "noise_multiplier": sigma, "count": config["steps"]})
+            };
+            let step = json!({"step": 1, "drawn": [drawn], "epsilon": known}).to_string();
+            let (_keep, trainer) = read(&(head(config["delta"].as_f64().unwrap()) + &step + "\n"));
+            let account = trainer.account();
+            let ours = account.ours.unwrap().epsilon;
+            assert!((ours / known - 1.0).abs() < 0.01, "{config}: {ours} and {known}");
+            assert!(!account.is_too_low, "{}", account.verdict);
+        }
+    }
+
+    #[test]
+    fn a_claim_that_is_too_low_is_told_and_one_that_is_too_high_is_not_wrong() {
+        let step = |claim: f64| {
+            format!(
+                "{{\"step\":1,\"drawn\":[{{\"mechanism\":\"gaussian\",\"noise_multiplier\":10,\"count\":9}}],\"epsilon\":{claim}}}\n"
+            )
+        };
+        for (claim, words, is_too_low) in [
+            (0.1, "too low", true),
+            (-1.0, "no ε", true),
+            (40.0, "safe side", false),
+            (1.1318, "agrees", false),
+        ] {
+            let (_keep, trainer) = read(&(head(1e-5) + &step(claim)));
+            let account = trainer.account();
+            assert!(account.verdict.contains(words), "{claim}: {account:?}");
+            assert_eq!(account.is_too_low, is_too_low);
+        }
+    }
+
+    #[test]
+    fn hostile_lines_are_counted_and_what_they_may_have_drawn_leaves_no_epsilon() {
+        let good = "{\"step\":1,\"metrics\":{\"loss\":2.5,\"\\u001b[31m\":1},\"drawn\":[{\"mechanism\":\"gaussian\",\"noise_multiplier\":10}],\"epsilon\":0.5}\n";
+        let (_keep, mut trainer) = read(&(head(1e-5) + good));
+        assert_eq!((trainer.step, trainer.skipped), (1, 0));
+        assert!(!trainer.name().contains('\x1b'));
+        assert!(trainer.metrics.keys().all(|name| !name.contains('\x1b')));
+        assert!(trainer.account().ours.is_some());
+        let path = trainer.path().to_path_buf();
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"\x1b[2J\n{\"step\":1}\n{\"step\":2,\"epsilon\":1e999}\n{\"step\":3,\"met")
+            .unwrap();
+        assert!(trainer.read().unwrap());
+        assert_eq!((trainer.step, trainer.skipped), (1, 3));
+        assert!(trainer.account().ours.is_some());
+        for drawn in [
+            r#"{"mechanism":"gaussian","noise_multiplier":0}"#,
+            r#"{"mechanism":"gaussian","noise_multiplier":-1}"#,
+            r#"{"mechanism":"subsampled_gaussian","noise_multiplier":1,"sampling_rate":7}"#,
+            r#"{"mechanism":"magic"}"#,
+        ] {
+            let line = format!("{{\"step\":2,\"drawn\":[{drawn}]}}\n");
+            let (_keep, trainer) = read(&(head(1e-5) + good + &line));
+            let account = trainer.account();
+            assert!(
+                account.ours.is_none() && account.verdict.contains("cannot be read"),
+                "{drawn}"
+            );
+        }
+        assert!(!is_one(Path::new("/no/such")));
+        for text in
+            ["", "{}", "{\"halflight\":\"steps 2\",\"delta\":0.1,\"adjacency\":\"zero_out\"}\n"]
+        {
+            let (_keep, trainer) = read(text);
+            assert!(trainer.account().ours.is_none());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs of other processes: those of the workspace, and those that the user watches.
+
+use super::{Change, Context};
+use crate::engine::desk::Trained;
+use crate::privacy::ledger::RunId;
+use crate::session::ArchivedRun;
+use crate::session::archive::DIED;
+use crate::session::follow::News;
+use crate::session::run_directory::Process;
+use crate::tui::live_run::LiveRun;
+use crate::tui::notice::Level;
+use crate::tui::tab::Tab;
+
+impl Context {
+    /// Every run was read again.
+    pub(super) fn archive_read(&mut self, runs: Vec<ArchivedRun>) {
+        let before = self.archive.replace(runs);
+        let before = before.map(|runs| runs.into_iter().map(|run| run.id).collect());
+        let runs = self.archive.take().unwrap_or_default();
+        runs.iter().rev().for_each(|run| self.meet(run));
+        self.archive = Some(runs);
+        self.note(Change::Archive(before));
+    }
+
+    /// Something has changed since.
+    pub(super) fn followed(&mut self, news: News) {
+        let News { added, grown, changed, gone } = news;
+        let Some(mut runs) = self.archive.take() else { return };
+        let before: Option<Vec<RunId>> = (!added.is_empty() || !gone.is_empty())
+            .then(|| runs.iter().map(|run| run.id.clone()).collect());
+        for grown in &grown {
+            if let Some(run) = runs.iter_mut().find(|run| run.id == grown.run) {
+                run.follow(grown);
+                self.meet_grown(run, |live| live.grow(grown));
+            }
+        }
+        for run in added.into_iter().chain(changed) {
+            self.meet(&run);
+            match runs.iter_mut().find(|other| other.id == run.id) {
+                Some(other) => *other = run,
+                None => runs.push(run),
+            }
+        }
+        runs.retain(|run| !gone.contains(&run.id));
+        if before.is_some() {
+            runs.sort_by(|a, b| b.id.cmp(&a.id));
+        }
+        self.archive = Some(runs);
+        if before.is_some() {
+            self.note(Change::Archive(before));
+        }
+    }
+
+    /// A trainer's file has grown.
+    pub(super) fn trained(&mut self, trained: Trained) {
+        let same =
+            |run: &&mut LiveRun| run.trained.as_ref().is_some_and(|it| it.path == trained.path);
+        if let Some(run) = self.runs.iter_mut().find(same) {
+            return run.trains(trained);
+        }
+        let id = self.next_job().0;
+        self.runs.push(LiveRun::of_trainer(id, trained));
+        self.note(Change::Met);
+    }
+
+    /// A run of another process is shown on Run from when it is seen at work.
+    fn meet(&mut self, run: &ArchivedRun) {
+        self.meet_grown(run, |live| live.read_anew(run));
+    }
+
+    fn meet_grown(&mut self, run: &ArchivedRun, grow: impl FnOnce(&mut LiveRun)) {
+        if let Some(live) = self.runs.iter_mut().find(|live| live.run.as_ref() == Some(&run.id)) {
+            // One of ours tells of itself.
+            if !live.is_ours() {
+                grow(live);
+            }
+            return;
+        }
+        let is_ours = run.process.as_ref().is_some_and(Process::is_this);
+        if run.is_alive() && !is_ours {
+            let id = self.next_job().0;
+            self.runs.push(LiveRun::elsewhere(id, run));
+            self.note(Change::Met);
+        }
+    }
+
+    /// Offers to take up a run whose program died.
+    pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
+        if run.outcome != DIED {
+            return self.say(
+                Level::Info,
+                "this run did not die: only a run whose program died can be taken up again",
+            );
+        }
+        let text = format!(
+            "Go on with {}? It makes the noisy draws that are left of its grant. Nothing is spent twice.",
+            run.id.0
+        );
+        self.confirm(text, "go on", move |context| {
+            context.go_to(Tab::Run);
+            // From here on it is ours.
+            context.runs.retain(|live| live.is_ours() || live.run.as_ref() != Some(&run.id));
+            context.resume(&run);
+        });
+    }
+}

@@ -1,0 +1,242 @@
+//! A run of another process as the interface follows it, by its files.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::live_run::{Curve, Ended, LiveRun, always_log};
+use super::widgets::smoothing::Point;
+use super::widgets::track::Smoothed;
+use crate::adapt::Series;
+use crate::engine::Control;
+use crate::engine::desk::JobId;
+pub use crate::engine::desk::Trained;
+use crate::privacy::{CuratorOnly, Target};
+use crate::session::ArchivedRun;
+use crate::session::archive::{self, Curves};
+use crate::session::follow::{Grown, wrote_words};
+use crate::session::growth::Growth;
+use crate::session::run_directory::Process;
+
+/// Who carries a run out, and how it stands.
+#[derive(Debug)]
+pub struct Elsewhere {
+    pub directory: PathBuf,
+    /// `running`, `paused`, `died`, `finished` and so on.
+    pub outcome: String,
+    pub process: Option<Process>,
+    pub wrote: Option<SystemTime>,
+    /// What the ledger charges, once it has ended.
+    pub spent: Option<f64>,
+}
+
+impl Elsewhere {
+    /// `process 4711 on node3, wrote 2 s ago`
+    pub fn words(&self) -> String {
+        let process = self.process.as_ref().map(ToString::to_string);
+        let process = process.unwrap_or_else(|| "another process".to_owned());
+        format!("{process}, {}", wrote_words(self.wrote))
+    }
+}
+
+impl LiveRun {
+    /// A run of another process.
+    pub fn elsewhere(id: JobId, run: &ArchivedRun) -> Self {
+        let unknown = Target { epsilon: f64::NAN, delta: f64::NAN };
+        let mut live = match &run.plan {
+            Some(plan) => Self::new(id, plan, Control::default()),
+            None => {
+                Self::of(id, (&run.id.0, ""), run.guarantee.unwrap_or(unknown), Control::default())
+            }
+        };
+        live.phase = Cow::Borrowed("followed");
+        live.run = Some(run.id.clone());
+        live.log.clear();
+        live.say(format!("{}: carried out by another process", run.id.0));
+        live.say(format!("its directory is {}", run.directory.display()));
+        live.read_anew(run);
+        live
+    }
+
+    /// The steps of another trainer.
+    pub fn of_trainer(id: JobId, trained: Trained) -> Self {
+        let target = Target { epsilon: f64::NAN, delta: trained.delta };
+        let names = (trained.name.as_str(), trained.trainer.as_str());
+        let mut live = Self::of(id, names, target, Control::default());
+        live.log.clear();
+        live.say(format!("followed from {}", trained.path.display()));
+        live.phase = Cow::Borrowed("another trainer");
+        live.trains(trained);
+        live
+    }
+
+    /// Its steps so far.
+    pub fn trains(&mut self, trained: Trained) {
+        let before = self.trained.as_ref().map(|before| &before.verdict);
+        if before != Some(&trained.verdict) {
+            self.say(format!("step {}: {}", trained.step, trained.verdict));
+        }
+        (self.step, self.total) = (trained.step, trained.of);
+        let last = |points: &[Point]| points.last().map(|point| point.1);
+        self.elsewhere = Some(Elsewhere {
+            directory: trained.path.parent().map(PathBuf::from).unwrap_or_default(),
+            outcome: trained.end.clone().unwrap_or_else(|| archive::RUNNING.to_owned()),
+            process: None,
+            wrote: trained.wrote,
+            spent: last(&trained.computed).or(last(&trained.claimed)),
+        });
+        self.ended = trained.end.is_some().then_some(Ended::Elsewhere);
+        self.trained = Some(Box::new(trained));
+    }
+
+    /// The whole of it, read again.
+    pub fn read_anew(&mut self, run: &ArchivedRun) {
+        self.curves.clear();
+        self.epsilon = super::widgets::track::Track::default();
+        self.add_all(&run.curves, run.exact.clone(), &run.epsilon);
+        (self.step, self.total) = (run.steps, run.of);
+        let before = self.elsewhere.as_ref().map(|it| it.outcome.clone());
+        self.elsewhere = Some(Elsewhere {
+            directory: run.directory.clone(),
+            outcome: run.outcome.clone(),
+            process: run.process.clone(),
+            wrote: run.wrote,
+            spent: archive::epsilon(run).filter(|_| run.is_settled()),
+        });
+        if let Some(told) = run.told.as_ref().filter(|_| self.ended.is_none()) {
+            self.say(format!("released score, it may be told: {}", told.sentence()));
+        }
+        if let Some(trouble) = &run.trouble {
+            self.say(trouble.clone());
+        }
+        self.stands(&run.outcome, before.as_deref());
+    }
+
+    /// Takes in what its files have more than before.
+    pub fn grow(&mut self, grown: &Grown) {
+        let Growth { steps, of, phase, curves, epsilon, exact, skipped, .. } = &grown.growth;
+        if grown.growth.added > 0 {
+            (self.step, self.total) = (*steps, *of);
+            if self.phase != phase.as_str() {
+                self.phase = Cow::Owned(phase.clone());
+                self.say(format!("step {steps}: {phase}"));
+            }
+        }
+        self.add_all(curves, exact.clone(), epsilon);
+        if *skipped > 0 {
+            self.say(format!("{skipped} lines of its file are no steps and were passed over"));
+        }
+        if let Some(trouble) = grown.trouble.as_ref().filter(|it| !it.is_empty()) {
+            self.say(trouble.clone());
+        }
+        let Some(elsewhere) = &mut self.elsewhere else { return };
+        elsewhere.wrote = grown.wrote;
+        let before = std::mem::replace(&mut elsewhere.outcome, grown.outcome.clone());
+        self.stands(&grown.outcome, Some(&before));
+    }
+
+    fn stands(&mut self, outcome: &str, before: Option<&str>) {
+        let is_alive = matches!(outcome, archive::RUNNING | archive::PAUSED | archive::UNSEEN);
+        self.ended = (!is_alive).then_some(Ended::Elsewhere);
+        if before.is_some_and(|before| before != outcome) {
+            self.say(match outcome {
+                archive::DIED => "it died: o goes on with it, 6 settles it".to_owned(),
+                _ => format!("it is {outcome}"),
+            });
+        }
+    }
+
+    fn add_all(&mut self, curves: &Curves, exact: Option<CuratorOnly<Curves>>, epsilon: &[Point]) {
+        for point in epsilon {
+            self.epsilon.push(*point);
+        }
+        for (series, points) in curves {
+            let fresh = self.fresh(*series);
+            let curve = self.curves.entry(*series).or_insert_with(|| Curve::Open(fresh));
+            if let Curve::Open(curve) = curve {
+                for point in points {
+                    curve.push(*point);
+                }
+            }
+        }
+        // Which series there are says nothing; their numbers stay where they are.
+        let Some(exact) = exact else { return };
+        let mut names = Vec::new();
+        let exact = exact.map(|curves| {
+            names.extend(curves.keys().copied());
+            curves
+        });
+        for series in names {
+            let points = exact.clone().map(|mut curves| curves.remove(&series));
+            let Some(points) = points.transpose() else { continue };
+            let grown = match self.curves.remove(&series) {
+                Some(Curve::Exact(curve)) => curve.zip(points),
+                Some(open @ Curve::Open(_)) => {
+                    self.curves.insert(series, open);
+                    continue;
+                }
+                None => {
+                    let fresh = self.fresh(series);
+                    points.map(|points| (fresh, points))
+                }
+            };
+            let grown = grown.map(|(mut curve, points)| {
+                for point in points {
+                    curve.push(point);
+                }
+                curve
+            });
+            self.curves.insert(series, Curve::Exact(grown));
+        }
+    }
+
+    fn fresh(&self, series: Series) -> Smoothed {
+        let (weight, log) = self.smoothing;
+        let mut points = Smoothed::default();
+        points.set(weight, log || always_log(series));
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::Watch;
+    use crate::tui::fixtures::archived;
+
+    #[test]
+    fn a_run_elsewhere_grows_pauses_dies_and_keeps_its_exact_numbers_under_seal() {
+        let mut run = archived(1, 2.0, &[5.0, 3.0]);
+        archive::RUNNING.clone_into(&mut run.outcome);
+        let mut live = LiveRun::elsewhere(7, &run);
+        assert_eq!((live.state(), live.step, live.has_ended()), ("running", 2, false));
+        assert!(!live.is_ours() && live.remaining().is_none());
+        let growth = Growth {
+            steps: 3,
+            of: 9,
+            added: 1,
+            phase: "descend".to_owned(),
+            curves: [(Series::PublicError, vec![(3.0, 2.5)])].into(),
+            epsilon: vec![(3.0, 1.5)],
+            exact: run.exact.clone(),
+            ..Growth::default()
+        };
+        let grown = |growth, outcome: &str| Grown {
+            run: run.id.clone(),
+            growth,
+            outcome: outcome.to_owned(),
+            wrote: None,
+            trouble: None,
+        };
+        live.grow(&grown(growth, archive::PAUSED));
+        assert_eq!((live.state(), live.step, live.total, live.spent()), ("paused", 3, 9, 1.5));
+        let points = |series, watch: &Watch| {
+            live.curves[&series].points(watch).map(|points| points.raw().view().len())
+        };
+        assert_eq!(points(Series::PublicError, &Watch::sealed()), Some(3));
+        assert_eq!(points(Series::PrivateError, &Watch::open()), Some(4));
+        assert_eq!(points(Series::PrivateError, &Watch::sealed()), None);
+        live.grow(&grown(Growth::default(), archive::DIED));
+        assert!(live.has_ended() && live.state() == "died");
+    }
+}

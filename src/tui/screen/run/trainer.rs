@@ -1,0 +1,53 @@
+//! The steps of another trainer: its metrics, and its ε beside ours.
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use super::state::RunScreen;
+use crate::tui::canvas::Canvas;
+use crate::tui::context::Context;
+use crate::tui::live_elsewhere::Trained;
+use crate::tui::tab::CHARTS;
+use crate::tui::widgets::chart::{Chart, SeriesView};
+
+/// More charts leave no room for any.
+const MOST: usize = 3;
+
+pub fn charts(
+    screen: &RunScreen,
+    context: &Context,
+    canvas: &mut Canvas,
+    area: Rect,
+    trained: &Trained,
+) {
+    let (theme, glyphs, viewport) = (canvas.theme, canvas.glyphs, &screen.viewport);
+    let shown = trained.metrics.len().min(MOST);
+    let [metrics, spent] =
+        area.layout(&Layout::horizontal([Constraint::Fill(2), Constraint::Fill(1)]));
+    let rows = metrics.layout_vec(&Layout::vertical(vec![Constraint::Fill(1); shown.max(1)]));
+    // Whether a metric may be told is not said in the file.
+    if context.watch.is_sealed() || shown == 0 {
+        let inner = canvas.boxed(metrics, "metrics");
+        let words =
+            if shown == 0 { "The file has no metrics." } else { "Sealed: they may be exact." };
+        canvas.empty(inner, &[words]);
+    } else {
+        for ((slot, (name, points)), area) in trained.metrics.iter().enumerate().zip(rows) {
+            let style = theme.series(slot);
+            let view = SeriesView { name, style, curator: true, points: points.into(), slot };
+            let chart = Chart::new(name, theme, glyphs).x_axis("step", true).log(viewport.log);
+            canvas.pointed_chart(area, CHARTS, chart.legend(false).series(view), viewport);
+        }
+    }
+    let title = format!("ε at δ {:e}", trained.delta);
+    let mut chart = Chart::new(&title, theme, glyphs).x_axis("step", true);
+    for (slot, (name, points)) in
+        [("claimed", &trained.claimed), ("computed here", &trained.computed)]
+            .into_iter()
+            .enumerate()
+    {
+        let style = theme.series(slot);
+        chart =
+            chart.series(SeriesView { name, style, curator: false, points: points.into(), slot });
+    }
+    canvas.pointed_chart(spent, CHARTS, chart.empty("no ε is known"), viewport);
+}

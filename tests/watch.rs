@@ -1,0 +1,465 @@
+//! Runs that one process carries out and another one watches, pauses and stops.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/program.rs"]
+mod program;
+#[path = "support/schema.rs"]
+mod schema;
+mod support;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use support::Screen;
+
+/// Winter rides, from a few of the other seasons'.
+const SESSION: &str = r#"(version: 1, datasets: [
+  (name: "winter", role: private, source: builtin("bikeshare"), label: "bikers",
+   filter: "season == 1", columns: only(["hr", "workingday", "temp", "hum"])),
+  (name: "rest", role: public, source: builtin("bikeshare"), label: "bikers",
+   filter: "season != 1", columns: only(["hr", "workingday", "temp", "hum"]), sample: (rows: 500))],
+  budgets: {"winter": (epsilon: 4.0, delta: 1e-5)},
+  plans: [(name: "winter", method: "profiled_cnvx_adap", private: "winter", public: ["rest"],
+    target: (epsilon: 1.0, delta: 1e-6), seed: 1)])"#;
+
+/// Long enough for a loaded machine; a passing test never waits for it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = program::halflight();
+    command.args(arguments).current_dir(directory);
+    command.env("XDG_CONFIG_HOME", directory.join("config"));
+    command
+}
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn wait<T>(what: &str, mut get: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = get() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited for {what} in vain");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What `halflight schema watch` says of a line.
+fn assert_follows_schema(line: &Value) {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    let schema = SCHEMA.get_or_init(|| {
+        let printed = program::halflight().args(["schema", "watch"]).output().unwrap();
+        serde_json::from_slice(&printed.stdout).unwrap()
+    });
+    if let Some(flaw) = schema::flaw(schema, line) {
+        panic!("{flaw} in {line}");
+    }
+}
+
+/// A run that goes on until it is told to end, and its directory.
+struct AtWork {
+    child: Child,
+    directory: PathBuf,
+    run: PathBuf,
+}
+
+impl AtWork {
+    fn start(directory: &Path, pace: &str) -> Self {
+        fs::write(directory.join("session.ron"), SESSION).unwrap();
+        let mut command = command(directory, &["run", "session.ron", "--pace", pace]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let run = wait("the run's first step", || {
+            let runs = fs::read_dir(directory.join(".halflight/runs")).ok()?;
+            let run = runs.flatten().next()?.path();
+            (fs::metadata(run.join("events.jsonl")).ok()?.len() > 0).then_some(run)
+        });
+        Self { child, directory: directory.to_path_buf(), run }
+    }
+
+    fn watch(&self, arguments: &[&str]) -> Output {
+        let run = self.run.display().to_string();
+        let mut all = vec!["watch", run.as_str()];
+        all.extend(arguments);
+        halflight(&self.directory, &all)
+    }
+
+    /// What the ledger says of it.
+    fn in_ledger(&self) -> Value {
+        let book = halflight(&self.directory, &["ledger", "--json"]);
+        let book: Value = serde_json::from_slice(&book.stdout).unwrap();
+        book["accounts"][0]["runs"][0].clone()
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `halflight watch RUN --json`, line by line.
+struct Watcher {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Watcher {
+    fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(directory, arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads on until a line of this kind holds.
+    fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        for line in &mut self.lines {
+            let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            assert_follows_schema(&line);
+            if holds(&line) {
+                return line;
+            }
+        }
+        panic!("the watcher ended without {what}");
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_run_is_watched_paused_and_stopped_from_another_process_and_settled_as_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut work = AtWork::start(directory.path(), "4");
+    let run = work.run.display().to_string();
+    let mut watcher = Watcher::start(directory.path(), &["watch", &run, "--json"]);
+    let first = watcher.until("how it stands", |line| line["kind"] == "run");
+    assert_eq!(first["state"], "running", "{first}");
+    let process = format!("process {} on ", work.child.id());
+    assert!(first["process"].as_str().unwrap().starts_with(&process), "{first}");
+    let step = watcher.until("a third step", |line| line["kind"] == "step" && line["step"] == 3);
+    assert!(step["epsilon"].as_f64().unwrap() > 0.0, "{step}");
+    assert!(step["values"]["public_error"].as_f64().unwrap() > 0.0, "{step}");
+    assert!(!step.to_string().contains("private"), "exact numbers are not told: {step}");
+
+    let asked = work.watch(&["--pause"]);
+    assert!(text(&asked.stdout).contains("to wait"), "{asked:?}");
+    watcher.until("that it waits", |line| line["state"] == "paused");
+    assert!(text(&work.watch(&["--once"]).stdout).contains("paused"));
+    work.watch(&["--go-on"]);
+    watcher.until("that it goes on", |line| line["state"] == "running");
+    work.watch(&["--pace", "8"]);
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(work.run.join("control.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let asked = work.watch(&["--stop"]);
+    assert!(text(&asked.stdout).contains("to stop"), "{asked:?}");
+    let last = watcher.until("its end", |line| line["kind"] == "run" && line["state"] != "running");
+    assert_eq!(last["state"], "stopped", "{last}");
+    assert!(last["step"].as_u64().unwrap() < 60, "{last}");
+    assert!(watcher.child.wait().unwrap().success());
+    assert!(work.child.wait().unwrap().success());
+
+    let settled = work.in_ledger();
+    assert!(settled["state"].as_str().unwrap().starts_with("stopped"), "{settled:#}");
+    for name in ["control.json", "paused"] {
+        assert!(!work.run.join(name).exists(), "{name}");
+    }
+    let refused = work.watch(&["--stop"]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(text(&refused.stderr).contains("nothing is under way here: stopped"), "{refused:?}");
+}
+
+#[test]
+fn a_run_that_dies_is_told_with_what_goes_on_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut work = AtWork::start(directory.path(), "4");
+    let run = work.run.display().to_string();
+    let mut watcher = Watcher::start(directory.path(), &["watch", &run, "--json"]);
+    watcher.until("that it works", |line| line["state"] == "running");
+    // What was wished of the program that dies means nothing to the one that goes on.
+    work.watch(&["--pause"]);
+    watcher.until("that it waits", |line| line["state"] == "paused");
+    work.child.kill().unwrap();
+    work.child.wait().unwrap();
+    watcher.until("its death", |line| line["state"] == "died");
+    assert_eq!(watcher.child.wait().unwrap().code(), Some(1));
+    let plain = work.watch(&["--plain"]);
+    assert!(text(&plain.stdout).contains("halflight run --resume"), "{plain:?}");
+    let gone_on = halflight(directory.path(), &["run", "--resume", &run]);
+    assert!(gone_on.status.success(), "{gone_on:?}");
+    assert!(work.in_ledger()["state"].as_str().unwrap().starts_with("finished"));
+    assert!(text(&work.watch(&["--plain"]).stdout).contains("finished, step 60 of 60"));
+}
+
+#[test]
+fn hostile_files_are_shown_tamed_and_a_directory_that_vanishes_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join(".halflight/runs/20260131-235958-x-00");
+    fs::create_dir_all(&run).unwrap();
+    fs::write(run.join("process"), "4711 on \u{1b}[2Jnode\u{9b}31m\u{202e}\n").unwrap();
+    fs::write(run.join("run.ron"), "(version: 99, name: \"\u{1b}[2Jfrom the future\")").unwrap();
+    let lines = [
+        "\u{1b}[2J\u{1b}]0;title\u{7}",
+        r#"{"step":1,"of":1000000000,"epsilon":0.5,"values":{"public_error":{"value":3.5}}}"#,
+        r#"{"step":2,"epsilon":NaN,"values":{}}"#,
+        r#"{"step":1000000000,"of":1000000000,"epsilon":1e300,"phase":"\u001b[31m","values":{"\u001b[31m":{"value":1},"public_error":{"value":1e308}}}"#,
+        &format!("{{\"step\":\"{}\"}}", "9".repeat(100_000)),
+        "{\"step\":3,",
+    ];
+    fs::write(run.join("events.jsonl"), lines.join("\n")).unwrap();
+    let before = fs::read_dir(&run).unwrap().count();
+    for form in ["--plain", "--json"] {
+        let shown = halflight(directory.path(), &["watch", ".", "--once", form]);
+        let (out, errors) = (text(&shown.stdout), text(&shown.stderr));
+        assert!(shown.status.success(), "{errors}");
+        let is_tame = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(out.chars().all(is_tame) && errors.chars().all(is_tame), "{out:?}{errors:?}");
+        assert!(out.contains("1000000000"), "{out}");
+        assert!(
+            out.contains("3 lines are no steps") || out.contains("\"lines_passed_over\":3"),
+            "{out}"
+        );
+    }
+    assert_eq!(fs::read_dir(&run).unwrap().count(), before, "who looks on writes nothing");
+
+    let sweep = directory.path().join("sweep");
+    fs::create_dir_all(&sweep).unwrap();
+    fs::write(sweep.join("sweep.json"), r#"{"version":1,"\u001b[2J":1}"#).unwrap();
+    let refused = halflight(directory.path(), &["watch", "sweep", "--once"]);
+    let errors = text(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("sweep.json"), "{errors}");
+    assert!(!errors.contains('\u{1b}'), "{errors:?}");
+
+    let path = run.display().to_string();
+    let transcript = fs::File::create(run.join("transcript")).unwrap();
+    transcript.lock().unwrap();
+    let mut watcher = Watcher::start(directory.path(), &["watch", &path, "--json"]);
+    watcher.until("that it works", |line| line["state"] == "running");
+    fs::remove_dir_all(&run).unwrap();
+    watcher.until("that it is gone", |line| line["kind"] == "gone");
+    assert_eq!(watcher.child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_sweep_stands_on_a_board_of_one_line_a_task() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let arguments =
+        ["sweep", "session.ron", "--over", "seed=1..3", "--over", "epsilon=0.5", "--on", "list"];
+    let list = halflight(directory.path(), &[&arguments[..], &["--into", "s1"]].concat());
+    assert!(list.status.success(), "{}", text(&list.stderr));
+    let board = |form: &str| {
+        let shown = halflight(directory.path(), &["watch", "s1", "--once", form]);
+        assert!(shown.status.success(), "{}", text(&shown.stderr));
+        text(&shown.stdout)
+    };
+    let plain = board("--plain");
+    assert_eq!(plain.matches("not begun").count(), 4, "{plain}");
+    assert!(plain.contains("0002 ") && plain.contains("seed=3"), "{plain}");
+    let done = halflight(directory.path(), &["sweep", "--task", "s1/tasks/0001"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let plain = board("--plain");
+    assert!(plain.contains("0001 ") && plain.contains("finished, step 60 of 60"), "{plain}");
+    assert!(plain.contains("3 tasks: 1 finished, 2 not begun; least public error"), "{plain}");
+    let json = board("--json");
+    for line in json.lines() {
+        assert_follows_schema(&serde_json::from_str(line).unwrap());
+    }
+    assert!(json.contains("\"task\":2") && json.contains("\"state\":\"not begun\""), "{json}");
+}
+
+#[test]
+fn an_interface_shows_and_stops_the_run_of_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut work = AtWork::start(directory.path(), "4");
+    let mut screen = Screen::start(directory.path(), &["watch"], 120, 36);
+    screen.wait_for(" running · step ");
+    screen.wait_for(&format!("process {} on ", work.child.id()));
+    let step = |text: &str| {
+        let after = text.split(" · step ").nth(1)?;
+        after.split(' ').next()?.parse::<u64>().ok()
+    };
+    let then = step(&screen.text()).unwrap();
+    screen.wait_until("it to grow", |text| step(text).is_some_and(|now| now >= then + 3));
+    screen.press("p");
+    screen.wait_for(" paused · step ");
+    screen.press("p");
+    screen.wait_for(" running · step ");
+    screen.press("5");
+    screen.wait_for("running");
+    screen.press("4");
+    screen.wait_for(" running · step ");
+    screen.press("s");
+    screen.wait_for("to stop this run?");
+    screen.press("y");
+    screen.wait_for(" stopped · step ");
+    assert!(work.child.wait().unwrap().success());
+    assert!(work.in_ledger()["state"].as_str().unwrap().starts_with("stopped"));
+    // Nothing of its own is under way: it ends without a question.
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+}
+
+#[test]
+fn the_steps_of_another_trainer_are_drawn_and_its_epsilon_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = r#"
+from steps import Steps, subsampled_gaussian
+for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
+    with Steps(path, 1e-5, "add_remove", "cifar", "opacus 1.5", 3000) as steps:
+        for number in range(1, 31):
+            claim = share * 0.9726 if number == 30 else None
+            steps.step(number * 100, {"loss": 3 / number, "nothing": float("nan")},
+                       [subsampled_gaussian(1.1, 0.004, 100)], claim)
+"#;
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let mut python = Command::new("python3");
+    python.args(["-B", "-c", script]).env("PYTHONPATH", assets).current_dir(directory.path());
+    let written = match python.output() {
+        Ok(written) => written,
+        Err(error) => return println!("SKIPPED: there is no python3 here: {error}"),
+    };
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let printed = program::halflight().args(["schema", "steps"]).output().unwrap();
+    let schema: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    for line in fs::read_to_string(directory.path().join("good.jsonl")).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(schema::flaw(&schema, &line), None);
+    }
+    for (file, verdict, is_too_low) in
+        [("good.jsonl", "the claim agrees", false), ("bad.jsonl", "the claim is too low", true)]
+    {
+        let shown = halflight(directory.path(), &["watch", file, "--json"]);
+        let line: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_follows_schema(&line);
+        // As `halflight account --sigma 1.1 --q 0.004 --steps 3000 --delta 1e-5` says.
+        let epsilon = line["epsilon"].as_f64().unwrap();
+        assert!((epsilon / 0.9726 - 1.0).abs() < 0.01, "{line}");
+        assert!(line["verdict"].as_str().unwrap().contains(verdict), "{line}");
+        assert_eq!(line["claim_is_too_low"], is_too_low);
+        let plain =
+            text(&halflight(directory.path(), &["watch", file, "--once", "--plain"]).stdout);
+        assert!(plain.contains("'cifar' (opacus 1.5) step 3000 of 3000, loss 0.1"), "{plain}");
+    }
+    let mut screen = Screen::start(directory.path(), &["watch", "bad.jsonl"], 120, 36);
+    screen.wait_for("the claim is too low");
+    screen.wait_for("computed here");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+}
+
+#[test]
+fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let mut screen = Screen::start(directory.path(), &["session.ron"], 120, 36);
+    let launch = |screen: &mut Screen| {
+        screen.press("3");
+        screen.wait_for("What it costs");
+        screen.press("l");
+        screen.wait_for("Launch 'winter'?");
+        screen.press("y");
+    };
+    launch(&mut screen);
+    screen.wait_for("guarantee: ε");
+    // The next one goes at a pace at which it can be left.
+    for pace in ["512", "256", "128", "64", "32", "16", "8"] {
+        screen.press("<");
+        screen.wait_for(&format!("at most {pace} steps per second"));
+    }
+    launch(&mut screen);
+    screen.wait_for("running · step ");
+    screen.press("q");
+    screen.wait_for("g: quit, and it goes on");
+    screen.press("g");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+
+    let shown = halflight(directory.path(), &["watch", ".", "--once", "--json"]);
+    let runs: Vec<Value> = text(&shown.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["kind"] == "run")
+        .collect();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let run = runs[1]["directory"].as_str().unwrap();
+    let before = runs[1]["step"].as_u64().unwrap();
+    assert!(before < 60 && runs[1]["state"] != "stopped", "{}", runs[1]);
+    let last = wait("its end", || {
+        // Between the two processes nobody carries it out, for a moment.
+        let shown = halflight(directory.path(), &["watch", run, "--json"]);
+        let line = text(&shown.stdout)
+            .lines()
+            .rev()
+            .find(|it| it.contains("\"kind\":\"run\""))?
+            .to_owned();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        (line["state"] != "died").then_some(line)
+    });
+    assert_eq!((&last["state"], &last["step"]), (&"finished".into(), &60.into()), "{last}");
+    let book = halflight(directory.path(), &["ledger", "--json"]);
+    let book: Value = serde_json::from_slice(&book.stdout).unwrap();
+    let charged = &book["accounts"][0]["runs"][1]["charged"];
+    assert_eq!(charged, &serde_json::json!([60]), "nothing is spent twice: {book:#}");
+    assert!(Path::new(run).join("headless.log").exists());
+}
+
+/// Reads the event files with TensorBoard's own package, where the Python named by `PYTHON` has
+/// it.
+#[test]
+fn event_files_are_read_by_tensorboard() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let done = halflight(directory.path(), &["run", "session.ron"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let arguments = ["watch", ".", "--once", "--tensorboard", "logs"];
+    let written = halflight(directory.path(), &arguments);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let again = halflight(directory.path(), &arguments);
+    assert!(text(&again.stderr).contains("it would stand there twice"), "{again:?}");
+    let script = r#"
+import os, sys
+try:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+except ImportError:
+    sys.exit(77)
+events = EventAccumulator(os.path.join("logs", os.listdir("logs")[0])).Reload()
+names = events.Tags()["scalars"]
+errors = events.Scalars("public_error")
+assert [it.step for it in errors] == list(range(1, 61)), errors
+assert events.Scalars("epsilon")[-1].value > 0.99
+assert not any("private" in name or "exact" in name for name in names), names
+"#;
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(python);
+    match command.args(["-c", script]).current_dir(directory.path()).output() {
+        Ok(read) if read.status.code() == Some(77) => println!("SKIPPED: no tensorboard here"),
+        Ok(read) => assert!(read.status.success(), "{}", text(&read.stderr)),
+        Err(error) => println!("SKIPPED: there is no Python here: {error}"),
+    }
+}
