@@ -453,19 +453,19 @@ fn name_of(directory: &Path) -> RunId {
     RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// `wrote 3 s ago`; of a disk whose clock is ahead, that it is.
+/// `last step 3 s ago`; of a disk whose clock is ahead, that it is.
 pub fn wrote_words(wrote: Option<SystemTime>) -> String {
     let Some(wrote) = wrote else { return "no step so far".to_owned() };
     match wrote.elapsed() {
         Ok(since) => match since.as_secs() {
-            0..=1 => "wrote just now".to_owned(),
-            seconds @ 2..=119 => format!("wrote {seconds} s ago"),
-            seconds @ 120..=7199 => format!("wrote {} min ago", seconds / 60),
-            seconds @ 7200..=172_799 => format!("wrote {} h ago", seconds / 3600),
-            seconds => format!("wrote {} days ago", seconds / 86_400),
+            0..=1 => "last step just now".to_owned(),
+            seconds @ 2..=119 => format!("last step {seconds} s ago"),
+            seconds @ 120..=7199 => format!("last step {} min ago", seconds / 60),
+            seconds @ 7200..=172_799 => format!("last step {} h ago", seconds / 3600),
+            seconds => format!("last step {} days ago", seconds / 86_400),
         },
-        Err(ahead) if ahead.duration().as_secs() < 2 => "wrote just now".to_owned(),
-        Err(_) => "when it last wrote is not known: the clock of its disk is ahead".to_owned(),
+        Err(ahead) if ahead.duration().as_secs() < 2 => "last step just now".to_owned(),
+        Err(_) => "the time of its last step is not known: the clock of its disk is ahead".to_owned(),
     }
 }
 
@@ -595,9 +595,9 @@ mod tests {
     fn how_long_ago_it_wrote_is_told_and_a_clock_that_is_ahead_is_no_time() {
         let ago = |seconds| Some(SystemTime::now() - Duration::from_secs(seconds));
         assert_eq!(wrote_words(None), "no step so far");
-        assert_eq!(wrote_words(ago(0)), "wrote just now");
-        assert_eq!(wrote_words(ago(65)), "wrote 65 s ago");
-        assert_eq!(wrote_words(ago(300)), "wrote 5 min ago");
+        assert_eq!(wrote_words(ago(0)), "last step just now");
+        assert_eq!(wrote_words(ago(65)), "last step 65 s ago");
+        assert_eq!(wrote_words(ago(300)), "last step 5 min ago");
         let ahead = Some(SystemTime::now() + Duration::from_hours(1));
         assert!(wrote_words(ahead).contains("not known"));
     }
