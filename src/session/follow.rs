@@ -38,6 +38,9 @@ const COARSE: Duration = Duration::from_secs(3);
 /// That a run is quiet is told so often.
 const QUIET: Duration = Duration::from_secs(5);
 
+/// So many runs take a while to read.
+const MANY: usize = 300;
+
 /// What repeats a run: the first file in its directory.
 const SESSION: &str = "run.ron";
 
@@ -146,6 +149,26 @@ impl Follower {
         let mut runs = self.begin(&found);
         runs.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(runs)
+    }
+
+    /// Where there are many runs, what is quickly read of them: all but their steps.
+    pub fn heads(&mut self) -> Result<Option<Vec<ArchivedRun>>> {
+        let found: Vec<(RunId, Found)> = self.list()?.into_iter().collect();
+        if found.len() < MANY {
+            return Ok(None);
+        }
+        let read = |index: usize| {
+            let (run, Found { directory, .. }) = &found[index];
+            if !directory.is_dir() {
+                return ArchivedRun::unread(run.clone(), directory);
+            }
+            let mut run = archive::read_head(directory);
+            archive::read_end(&mut run);
+            run
+        };
+        let mut runs = parallel::map(found.len(), read);
+        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(Some(runs))
     }
 
     /// What has changed since the last call.
@@ -453,19 +476,21 @@ fn name_of(directory: &Path) -> RunId {
     RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// `wrote 3 s ago`; of a disk whose clock is ahead, that it is.
+/// `last step 3 s ago`; of a disk whose clock is ahead, that it is.
 pub fn wrote_words(wrote: Option<SystemTime>) -> String {
     let Some(wrote) = wrote else { return "no step so far".to_owned() };
     match wrote.elapsed() {
         Ok(since) => match since.as_secs() {
-            0..=1 => "wrote just now".to_owned(),
-            seconds @ 2..=119 => format!("wrote {seconds} s ago"),
-            seconds @ 120..=7199 => format!("wrote {} min ago", seconds / 60),
-            seconds @ 7200..=172_799 => format!("wrote {} h ago", seconds / 3600),
-            seconds => format!("wrote {} days ago", seconds / 86_400),
+            0..=1 => "last step just now".to_owned(),
+            seconds @ 2..=119 => format!("last step {seconds} s ago"),
+            seconds @ 120..=7199 => format!("last step {} min ago", seconds / 60),
+            seconds @ 7200..=172_799 => format!("last step {} h ago", seconds / 3600),
+            seconds => format!("last step {} days ago", seconds / 86_400),
         },
-        Err(ahead) if ahead.duration().as_secs() < 2 => "wrote just now".to_owned(),
-        Err(_) => "when it last wrote is not known: the clock of its disk is ahead".to_owned(),
+        Err(ahead) if ahead.duration().as_secs() < 2 => "last step just now".to_owned(),
+        Err(_) => {
+            "the time of its last step is not known: the clock of its disk is ahead".to_owned()
+        }
     }
 }
 
@@ -549,6 +574,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::fresh(directory.path());
         let mut follower = Follower::new(vec![Place::Workspace(workspace.clone())], true);
+        assert!(follower.heads().unwrap().is_none());
         assert!(follower.read().unwrap().is_empty());
         assert!(!directory.path().join(FOLDER).exists());
         let run = workspace.run_directory(&RunId(NAME.to_owned()));
@@ -556,6 +582,26 @@ mod tests {
         let added = until(&mut follower, |news| news.added.into_iter().next());
         assert!(added.trouble.is_some() && added.outcome == DIED);
         assert_eq!(fs::read_dir(&run).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn of_many_runs_the_heads_are_there_before_their_steps() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::fresh(directory.path());
+        for number in 0..MANY {
+            let run = workspace.run_directory(&RunId(format!("2026-{number:04}")));
+            fs::create_dir_all(&run).unwrap();
+            fs::write(run.join("events.jsonl"), step(1)).unwrap();
+            fs::write(run.join("certificate.json"), r#"{"outcome":"stopped"}"#).unwrap();
+        }
+        let mut follower = Follower::new(vec![Place::Workspace(workspace)], true);
+        let heads = follower.heads().unwrap().unwrap();
+        let runs = follower.read().unwrap();
+        assert_eq!((heads.len(), runs.len()), (MANY, MANY));
+        for (head, run) in heads.iter().zip(&runs) {
+            assert_eq!((&head.id, head.outcome.as_str(), head.steps), (&run.id, "stopped", 0));
+            assert_eq!((run.outcome.as_str(), run.steps), ("stopped", 1));
+        }
     }
 
     #[test]
@@ -595,9 +641,9 @@ mod tests {
     fn how_long_ago_it_wrote_is_told_and_a_clock_that_is_ahead_is_no_time() {
         let ago = |seconds| Some(SystemTime::now() - Duration::from_secs(seconds));
         assert_eq!(wrote_words(None), "no step so far");
-        assert_eq!(wrote_words(ago(0)), "wrote just now");
-        assert_eq!(wrote_words(ago(65)), "wrote 65 s ago");
-        assert_eq!(wrote_words(ago(300)), "wrote 5 min ago");
+        assert_eq!(wrote_words(ago(0)), "last step just now");
+        assert_eq!(wrote_words(ago(65)), "last step 65 s ago");
+        assert_eq!(wrote_words(ago(300)), "last step 5 min ago");
         let ahead = Some(SystemTime::now() + Duration::from_hours(1));
         assert!(wrote_words(ahead).contains("not known"));
     }

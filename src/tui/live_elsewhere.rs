@@ -31,7 +31,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// `process 4711 on node3, wrote 2 s ago`
+    /// `process 4711 on node3, last step 2 s ago`
     pub fn words(&self) -> String {
         let process = self.process.as_ref().map(ToString::to_string);
         let process = process.unwrap_or_else(|| "another process".to_owned());

@@ -196,7 +196,7 @@ impl Lines<'_> {
         }
     }
 
-    /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, wrote just now`
+    /// `23:07:33 RUN 'plan' running, step 12 of 60, ε 0.31, public error 118.2, last step just now`
     fn plain(&self, run: &ArchivedRun) -> Result<ControlFlow<()>> {
         let mut parts = vec![run.outcome.clone()];
         if run.steps > 0 {

@@ -59,13 +59,22 @@ fn serve(inbox: &Receiver<Errand>, tray: &Tray) {
                 watched = others;
                 trainers = files.iter().map(|it| (Trainer::new(it), Vec::new())).collect();
             }
-            Ok(Errand::Read(workspace)) => match read(&workspace, &watched) {
-                Ok((fresh, report)) => {
-                    follower = Some(fresh);
-                    tray.put(report);
+            Ok(Errand::Read(workspace)) => {
+                let read = follow(&workspace, &watched).and_then(|mut fresh| {
+                    // At first there is something to look at soon.
+                    if follower.is_none()
+                        && let Some(heads) = fresh.heads()?
+                    {
+                        tray.put(Report::Archive(heads));
+                    }
+                    tray.put(Report::Archive(fresh.read()?));
+                    Ok(fresh)
+                });
+                match read {
+                    Ok(fresh) => follower = Some(fresh),
+                    Err(error) => tray.put(Report::Trouble(error)),
                 }
-                Err(error) => tray.put(Report::Trouble(error)),
-            },
+            }
             Err(RecvTimeoutError::Timeout) => {
                 // What cannot be read now may be read later.
                 if let Some(Ok(news)) = follower.as_mut().map(Follower::look)
@@ -106,7 +115,7 @@ fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> Trained {
     }
 }
 
-fn read(workspace: &Workspace, watched: &[PathBuf]) -> Result<(Follower, Report)> {
+fn follow(workspace: &Workspace, watched: &[PathBuf]) -> Result<Follower> {
     let mut places = vec![Place::Workspace(workspace.clone())];
     for path in watched {
         match Place::of(path)? {
@@ -114,7 +123,5 @@ fn read(workspace: &Workspace, watched: &[PathBuf]) -> Result<(Follower, Report)
             place => places.push(place),
         }
     }
-    let mut follower = Follower::new(places, true);
-    let runs = follower.read()?;
-    Ok((follower, Report::Archive(runs)))
+    Ok(Follower::new(places, true))
 }
