@@ -624,8 +624,8 @@ fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
     assert!(young.exists() && run.exists());
 }
 
-/// A step before the grant that takes most of a minute: the square of nearly as many columns as the
-/// method takes is taken apart.
+/// Steps before and after the grant that take most of a minute: the square of nearly as many columns
+/// as the method takes is taken apart. Before it two seconds are allowed, after it ten.
 #[cfg(unix)]
 #[test]
 fn a_program_that_is_told_to_end_ends_in_the_middle_of_a_long_step() {
@@ -650,11 +650,11 @@ fn a_program_that_is_told_to_end_ends_in_the_middle_of_a_long_step() {
     std::fs::write(here.join("s.ron"), session).unwrap();
     let mut run = command(here, &["run", "s.ron"]);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(2));
     assert!(child.try_wait().unwrap().is_none(), "the step is not long enough for this test");
     let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(told.success());
     let begun = std::time::Instant::now();
     child.wait().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(18), "{:?}", begun.elapsed());
 }
