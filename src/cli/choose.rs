@@ -118,7 +118,7 @@ impl Choose {
         let control = Control::default();
         control.set_pace(self.pace);
         let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.stop())?;
+        let interrupted = signals::on_first(move || stopped.end())?;
         let job = ChoiceJob {
             session,
             plans,

@@ -109,7 +109,7 @@ impl Rank {
         }
         let control = Control::default();
         let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.stop())?;
+        let interrupted = signals::on_first(move || stopped.end())?;
         let watch = if manner == Manner::Curator { Watch::open() } else { Watch::sealed() };
         let (allow_large_delta, prepared) = (self.allow_large_delta, PreparedStore::default());
         let job = RankingJob {

@@ -146,7 +146,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
     control.set_pace(options.pace);
     // The run ends between two steps.
     let stopped = control.clone();
-    let interrupted = signals::on_first(move || stopped.stop())?;
+    let interrupted = signals::on_first(move || stopped.end())?;
     let mut results = Vec::new();
     let prepared = PreparedStore::default();
     for plan in plans {

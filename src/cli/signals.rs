@@ -1,8 +1,8 @@
 //! Ctrl-C and friends.
 //!
 //! The first signal asks the work to stop, which it does between two steps, and settles what was
-//! drawn. Some steps are long: what does not stop by itself is ended, by SIGTERM and SIGHUP after a
-//! while and by Ctrl-C the second time. Nothing is lost then, as by any death: what was announced
+//! drawn. Some steps are long: what does not stop by itself is ended, by SIGTERM and SIGHUP after two
+//! seconds and by Ctrl-C the second time. Nothing is lost then, as by any death: what was announced
 //! is charged, and the run can go on. SIGQUIT (Ctrl-\) is left to the system and ends at once.
 
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::messages;
 use crate::error::{Error, Result};
 use crate::privacy::spender;
 
-/// So long the work may take to stop where nothing is granted, and where something is.
-const PATIENCE: (Duration, Duration) = (Duration::from_millis(1500), Duration::from_secs(10));
+/// So long the work may take to stop.
+const PATIENCE: Duration = Duration::from_millis(1900);
 
 /// Calls `stop` at the first signal and sets the returned flag. The next one ends the process.
 pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
@@ -40,10 +40,8 @@ pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
 }
 
 fn end_in_a_while(signal: i32) {
-    let (idle, at_stake) = PATIENCE;
-    std::thread::sleep(idle);
+    std::thread::sleep(PATIENCE);
     if spender::is_at_stake() {
-        std::thread::sleep(at_stake.saturating_sub(idle));
         messages::tell(
             "it did not stop in time and is ended: what it announced is charged; \
              `halflight ledger` lists the run, which can go on or be settled",

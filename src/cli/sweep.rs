@@ -202,7 +202,7 @@ impl Sweep {
     fn run_here(&self, sweep: &SweepDirectory, datasets: &[Arc<Loaded>]) -> Result<()> {
         let control = Control::default();
         let stopped = control.clone();
-        let interrupted = signals::on_first(move || stopped.stop())?;
+        let interrupted = signals::on_first(move || stopped.end())?;
         let cores = parallel::threads();
         let progress = Mutex::new((Progress::new("tasks", sweep.manifest.tasks.len()), 0));
         let told = |index: usize, done: &Result<Summary>| {
@@ -452,7 +452,7 @@ fn word(state: &TaskState) -> &'static str {
 fn carry_out(task: &TaskDirectory, as_json: bool) -> Result<()> {
     let control = Control::default();
     let stopped = control.clone();
-    let interrupted = signals::on_first(move || stopped.stop())?;
+    let interrupted = signals::on_first(move || stopped.end())?;
     let summary =
         sweep::carry_out(task, sweep::load(task)?, control, PreparedStore::default(), &mut |_| {})?;
     if let Some(trouble) = summary.trouble {

@@ -18,6 +18,8 @@ struct State {
     /// Steps per second at most; `None` as fast as it can.
     pace: Option<f64>,
     last_step: Option<Instant>,
+    /// The process has to end: only what must be done still is.
+    hurried: bool,
     /// Runs that stop with this one.
     each: Vec<Weak<(Mutex<State>, Condvar)>>,
 }
@@ -30,9 +32,9 @@ impl Control {
     /// For one of several runs: stops with all of them, and is steered by itself otherwise.
     pub fn of_one(&self) -> Self {
         let mut all = self.lock();
-        let (wish, pace) = (all.wish, all.pace);
-        let one =
-            Self(Arc::new((Mutex::new(State { wish, pace, ..State::default() }), Condvar::new())));
+        let State { wish, pace, hurried, .. } = *all;
+        let state = State { wish, pace, hurried, ..State::default() };
+        let one = Self(Arc::new((Mutex::new(state), Condvar::new())));
         all.each.retain(|each| each.strong_count() > 0);
         all.each.push(Arc::downgrade(&one.0));
         one
@@ -69,12 +71,27 @@ impl Control {
 
     /// Final: a stopped run does not resume.
     pub fn stop(&self) {
+        self.stop_all(false);
+    }
+
+    /// The same because the process has to end: what was drawn is settled, and nothing is
+    /// compared with it.
+    pub fn end(&self) {
+        self.stop_all(true);
+    }
+
+    fn stop_all(&self, hurried: bool) {
         let mut each = Vec::new();
         self.set(|state| {
             state.wish = Wish::Stop;
-            each = std::mem::take(&mut state.each);
+            state.hurried |= hurried;
+            each.clone_from(&state.each);
         });
-        each.iter().filter_map(Weak::upgrade).for_each(|one| Self(one).stop());
+        each.iter().filter_map(Weak::upgrade).for_each(|one| Self(one).stop_all(hurried));
+    }
+
+    pub fn is_hurried(&self) -> bool {
+        self.lock().hurried
     }
 
     pub fn is_stopped(&self) -> bool {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::assembly::{Assembly, assemble};
 use super::cautions;
 use super::control::Control;
-use super::judge::{Judge, Scores};
+use super::judge::{Baselines, Judge, Scores};
 use super::prepared::PreparedStore;
 use super::public_alone::public_alone;
 use super::steps::{Steps, catch};
@@ -311,7 +311,11 @@ pub(super) fn perform(
     drop(steward);
     let Steps { taken, worked, mut resumable, .. } = steps;
     // Comparisons take their time when everything is drawn.
-    let alone = public_alone(&problem, &job.plan.method);
+    let alone = if job.control.is_hurried() {
+        None
+    } else {
+        public_alone(&problem, &job.plan.method)
+    };
     let mut told = None;
     // What a run that ended early did not draw covers no score; with noise that is no secret
     // there is nothing that may be told.
@@ -337,9 +341,13 @@ pub(super) fn perform(
 
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
-    let peeked = opening.peeked || job.watch.has_peeked();
-    let baselines = judge.baselines(alone, &private);
+    let baselines = if job.control.is_hurried() {
+        Baselines::default()
+    } else {
+        judge.baselines(alone, &private)
+    };
     let scores = judge.scores(model.as_ref(), &baselines);
+    let peeked = opening.peeked || job.watch.has_peeked();
     let used = spender.counts().to_vec();
     let mut ending = Ending::new(ended, resumable);
     let facts = Facts {

@@ -62,6 +62,7 @@ pub(super) struct Judge<'a> {
     pub watch: &'a Watch,
 }
 
+#[derive(Default)]
 pub(super) struct Baselines {
     /// `None` where public records have no labels, or others than the private ones.
     source_only: Option<Model>,

@@ -1,6 +1,7 @@
 //! The logistic loss log(1 + e^(−s·y)) of a score s and a sign y = ±1.
 
 use super::LinearModel;
+use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 
 const NEWTON_STEPS: usize = 50;
@@ -55,7 +56,7 @@ pub fn ridge_solution(features: &Matrix, signs: &[f64], ridge: f64) -> Option<Ve
         for k in 0..system.nrows() {
             system[(k, k)] += ridge;
         }
-        let direction = system.cholesky()?.solve(&gradient);
+        let direction = cholesky(system)?.solve(&gradient);
         let decrement = direction.dot(&gradient);
         if decrement <= 1e-20 {
             break;

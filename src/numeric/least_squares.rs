@@ -1,5 +1,6 @@
 //! Weighted least squares with a ridge, free or in a ball.
 
+use super::positive::cholesky;
 use super::symmetric::{eigen, weighted_outer_sum};
 use super::{Matrix, Vector};
 
@@ -37,7 +38,7 @@ impl NormalEquations {
         for k in 0..system.nrows() {
             system[(k, k)] += ridge;
         }
-        let solution = system.cholesky()?.solve(&self.moment);
+        let solution = cholesky(system)?.solve(&self.moment);
         solution.iter().all(|w| w.is_finite()).then_some(solution)
     }
 

@@ -14,6 +14,7 @@ pub mod least_squares;
 mod norm;
 pub mod pairwise;
 pub mod parallel;
+pub mod positive;
 pub mod principal;
 pub mod product;
 pub mod projection;

@@ -21,6 +21,7 @@ use crate::adapt::{MOST_FEATURES, Method, Plan, Problem, ProblemShape, Settings,
 use crate::data::{Dataset, Task};
 use crate::error::{Error, Result};
 use crate::model::LinearModel;
+use crate::numeric::positive::{cholesky, trace_of_inverse};
 use crate::numeric::symmetric::weighted_outer_sum;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::Target;
@@ -230,11 +231,9 @@ fn usual_pull(sigma: f64, noise: f64, residual: f64) -> f64 {
 /// damps, follow the noise.
 fn degrees_of_freedom(curvature: &Matrix, damping: f64) -> f64 {
     let dimension = curvature.nrows();
-    let identity = Matrix::identity(dimension, dimension);
-    let damped = (curvature + damping * &identity).cholesky();
-    // tr (LLᵀ)⁻¹ = ‖L⁻¹‖²
-    let inverse = damped.and_then(|factor| factor.l().solve_lower_triangular(&identity));
-    dimension as f64 - inverse.map_or(0.0, |inverse| damping * inverse.norm_squared())
+    let damped = curvature + damping * &Matrix::identity(dimension, dimension);
+    let trace = cholesky(damped).map_or(0.0, |factor| trace_of_inverse(&factor));
+    dimension as f64 - damping * trace
 }
 
 /// Less noise pays for more steps, which come closer to the minimum.

@@ -25,6 +25,7 @@ use super::moment::frobenius_sensitivity;
 use crate::adapt::ProblemShape;
 use crate::error::{Error, Result};
 use crate::numeric::pairwise::Pairwise;
+use crate::numeric::positive::cholesky;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::quadratic_forms;
 use crate::numeric::{Matrix, Vector};
@@ -70,7 +71,7 @@ impl Kernel {
         for i in 0..m {
             shifted[(i, i)] += jitter;
         }
-        let factor = shifted.cholesky().ok_or_else(|| {
+        let factor = cholesky(shifted).ok_or_else(|| {
             Error::failed("the public records' kernel matrix cannot be factored")
                 .cure("choose the dense form, or check the public features")
         })?;

@@ -209,10 +209,10 @@ impl Context {
         self.leaving = true;
         self.queue.working = false;
         for run in self.runs.iter().filter(|run| run.is_ours()) {
-            run.control.stop();
+            run.control.end();
         }
         if let Some(work) = &self.ranking.work {
-            work.control.stop();
+            work.control.end();
         }
     }
 

@@ -9,6 +9,7 @@ use crate::adapt::{Measure, ProblemShape, Run, Series, Step};
 use crate::error::{Error, Result};
 use crate::faults::{Fault, planted};
 use crate::model::{LinearModel, Model};
+use crate::numeric::positive::cholesky;
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{Private, Reach, Released, Spender, Watch};
 
@@ -38,7 +39,7 @@ impl Descent {
         for k in 0..curvature.nrows() {
             curvature[(k, k)] += motion.pull + motion.damping;
         }
-        let curvature = curvature.cholesky().ok_or_else(|| {
+        let curvature = cholesky(curvature).ok_or_else(|| {
             Error::failed("the public features are collinear and the pull is too weak to tell")
                 .cure("raise the pull or the damping, or drop columns that say the same")
         })?;

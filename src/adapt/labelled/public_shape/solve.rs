@@ -8,6 +8,7 @@
 use nalgebra::{Cholesky, Dyn};
 
 use super::features::Tier;
+use crate::numeric::positive::cholesky;
 use crate::numeric::symmetric::eigen;
 use crate::numeric::{Matrix, Vector};
 
@@ -219,7 +220,7 @@ impl Score {
                 *sum += part * entry;
             }
         }
-        total.cholesky()
+        cholesky(total)
     }
 
     /// M⁻¹·b̄
