@@ -7,16 +7,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::messages;
+use crate::engine::control::PATIENCE;
 use crate::error::{Error, Result};
 use crate::privacy::spender;
-
-/// So long the work may take to stop.
-const PATIENCE: Duration = Duration::from_millis(1900);
 
 /// Calls `stop` at the first signal and sets the returned flag. The next one ends the process.
 pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {

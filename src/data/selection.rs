@@ -46,7 +46,7 @@ fn meant<'a>(table: &'a Table, name: &str) -> Result<Vec<&'a str>> {
     let all = table.names.iter().map(String::as_str);
     if table.has(name) || !is_pattern(name) {
         table.column(name)?;
-        return Ok(all.filter(|known| *known == name).collect());
+        return Ok(table.known(name).into_iter().collect());
     }
     let found: Vec<_> = all.filter(|known| matches(name, known)).collect();
     if found.is_empty() {

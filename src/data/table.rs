@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rand::rngs::ChaCha20Rng;
 use rand::seq::SliceRandom;
@@ -295,6 +296,29 @@ pub enum Ending {
     Row,
 }
 
+/// Where each name stands, once somebody asks: looking through a hundred thousand names for each
+/// of them takes minutes. Two tables are the same whether somebody has asked or not.
+#[derive(Clone, Default)]
+struct Places(OnceLock<HashMap<String, usize>>);
+
+impl Places {
+    fn of(&self, name: &str, names: &[String]) -> Option<usize> {
+        let noted = self.0.get_or_init(|| {
+            names.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect()
+        });
+        // Whoever changed the names since is found out here.
+        let noted =
+            noted.get(name).copied().filter(|place| names.get(*place).is_some_and(|it| it == name));
+        noted.or_else(|| names.iter().position(|known| known == name))
+    }
+}
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A file's rows after reading (and perhaps filtering). No `Debug`, so that
 /// private cells cannot end up in a log by accident.
 #[derive(Clone, PartialEq)]
@@ -302,6 +326,7 @@ pub struct Table {
     /// Where it came from, for messages: a path or `builtin:NAME`.
     pub origin: String,
     pub names: Vec<String>,
+    places: Places,
     pub columns: Vec<Column>,
     /// Line of the file that each row starts on, or its number in a file
     /// without lines.
@@ -370,6 +395,7 @@ impl Table {
         Self {
             origin,
             names,
+            places: Places::default(),
             columns,
             lines,
             content,
@@ -399,8 +425,13 @@ impl Table {
         })
     }
 
+    /// A name as it stands in the table.
+    pub(super) fn known(&self, name: &str) -> Option<&str> {
+        self.index(name).map(|index| self.names[index].as_str())
+    }
+
     fn index(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| known == name)
+        self.places.of(name, &self.names)
     }
 
     /// `file:line` or `file, row …` of a row, for messages.
@@ -436,6 +467,7 @@ impl Table {
             origin: self.origin.clone(),
             view: self.view,
             names: self.names.clone(),
+            places: Places::default(),
             columns,
             lines: rows.iter().map(|&row| self.lines[row]).collect(),
             content: self.content,
@@ -527,6 +559,7 @@ impl Table {
         Ok(Self {
             origin: tables.iter().map(|t| t.origin.as_str()).collect::<Vec<_>>().join(" + "),
             names: names.to_vec(),
+            places: Places::default(),
             view: Fingerprint::of(names, &columns),
             columns,
             lines: tables.iter().flat_map(|table| &table.lines).copied().collect(),
@@ -626,6 +659,7 @@ impl Table {
                 new.clone_into(name);
             }
         }
+        self.places = Places::default();
         Ok(self)
     }
 

@@ -473,6 +473,7 @@ fn forget_own_label(definition: &mut DatasetDefinition, own: &DatasetDefinition)
 /// What all columns of the private records were to be used and public ones lack is said.
 fn left_out(private: &Loaded, used: &[String]) -> Option<String> {
     let definition = &private.definition;
+    let used: HashSet<&String> = used.iter().collect();
     let lacking = private.columns.iter().filter(|column| {
         let spoken_for = definition.label.as_ref() == Some(&column.name);
         !used.contains(&column.name) && !spoken_for && !definition.is_of_unit(&column.name)
@@ -518,9 +519,9 @@ fn starting_model(path: &Path) -> Result<(StartingModel, Preparation)> {
 
 /// All public records under the columns in use.
 pub(super) fn pool(publics: &[&Table], used: &[String]) -> Result<Table> {
+    let needed: HashSet<&str> = used.iter().map(String::as_str).collect();
     for other in &publics[1..] {
-        Compatibility::between(publics[0], other)
-            .check_for(|name| used.iter().any(|used| used == name))?;
+        Compatibility::between(publics[0], other).check_for(|name| needed.contains(name))?;
     }
     Table::concat_columns(publics, used)
 }

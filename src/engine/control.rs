@@ -3,6 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+/// So long the work of a process that is told to end may take to stop.
+pub const PATIENCE: Duration = Duration::from_millis(1900);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Wish {
     #[default]

@@ -311,11 +311,8 @@ pub(super) fn perform(
     drop(steward);
     let Steps { taken, worked, mut resumable, .. } = steps;
     // Comparisons take their time when everything is drawn.
-    let alone = if job.control.is_hurried() {
-        None
-    } else {
-        public_alone(&problem, &job.plan.method)
-    };
+    let alone =
+        if job.control.is_hurried() { None } else { public_alone(&problem, &job.plan.method) };
     let mut told = None;
     // What a run that ended early did not draw covers no score; with noise that is no secret
     // there is nothing that may be told.

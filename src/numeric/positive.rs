@@ -37,10 +37,12 @@ pub fn cholesky(mut matrix: Matrix) -> Option<Cholesky<f64, Dyn>> {
                 &all.columns(start, rows - start).transpose(),
                 &all.columns(start, columns),
             );
-            let corner = (below + start, below + start);
-            matrix.view_mut(corner, (rows - start, columns)).zip_apply(&change, |old, change| {
-                *old -= change;
-            });
+            let corner = below + start;
+            for (index, change) in change.as_slice().chunks_exact(rows - start).enumerate() {
+                let place = (corner + index) * dimension + corner;
+                let old = &mut matrix.as_mut_slice()[place..place + change.len()];
+                old.iter_mut().zip(change).for_each(|(old, change)| *old -= change);
+            }
         }
         matrix.view_mut((first, first), (width, width)).copy_from(&corner);
         matrix.view_mut((below, first), (rows, width)).copy_from(&beneath.transpose());

@@ -55,6 +55,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+use crate::engine::control::PATIENCE;
 use crate::engine::{Desk, detach};
 use crate::error::{Error, Result};
 use crate::session::Workspace;
@@ -212,6 +213,12 @@ fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {
             if sender.send(Wake::Signal).is_err() {
                 return;
             }
+            // The second one ends the interface while a long step is still being taken.
+            let again = sender.clone();
+            thread::spawn(move || {
+                thread::sleep(PATIENCE);
+                let _ = again.send(Wake::Signal);
+            });
         }
     });
     Ok(())
