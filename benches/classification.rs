@@ -1,18 +1,21 @@
 //! `cargo bench --bench classification`: one DP-SGD step without its noise, of softmax
-//! regression and of the probe network, against numpy's einsum route; with the memory that it
-//! takes, against that of all per-example gradients.
+//! regression and of the probe network, beside numpy and JAX as an expert would use them, in f64
+//! (which we use) and in f32; with the memory that ours takes, against that of all per-example
+//! gradients.
 //!
-//! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one only
+//! The peers are asked through `python3`, or the interpreter that `PYTHON` names; without one only
 //! our own times are printed.
 #![allow(clippy::unwrap_used)]
 
+#[path = "peers/mod.rs"]
+mod peers;
+
 use std::hint::black_box;
-use std::process::Command;
 use std::time::Instant;
 
 use halflight::adapt::classes::sampled::{Examples, Loss, Objective, Trained};
 use halflight::model::{Architecture, Classifier, Volume};
-use halflight::numeric::{Matrix, parallel};
+use halflight::numeric::Matrix;
 use peak_alloc::PeakAlloc;
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
@@ -35,10 +38,6 @@ fn main() {
     let records = Examples::own(features, classes);
     let members: Vec<usize> = (0..2 * BATCH).step_by(2).collect();
     let objective = Objective { loss: Loss::CrossEntropy, trained: Trained::Everything };
-    println!(
-        "{:>8} {:>10} {:>10} {:>7} {:>12} {:>22}",
-        "model", "step", "numpy", "ratio", "memory", "all gradients would be"
-    );
     for (name, architecture, rounds) in [
         ("softmax", Architecture::linear(PIXELS, 10), 50),
         ("probe", Architecture::probe(image, 10), 8),
@@ -55,30 +54,7 @@ fn main() {
         }
         let memory = (MEMORY.peak_usage() - before) as f64 / 1e6;
         let all = (BATCH * model.parameters().len() * 8) as f64 / 1e6;
-        let peer = numpy(name);
-        println!(
-            "{name:>8} {:>10} {:>10} {:>7} {:>9.1} MB {:>19.1} MB",
-            milliseconds(Some(best)),
-            milliseconds(peer),
-            peer.map_or("–".to_owned(), |peer| format!("{:.1}", peer / best)),
-            memory,
-            all
-        );
+        println!("{name}: {:.2} ms, {memory:.1} MB; all gradients: {all:.1} MB", 1e3 * best);
+        peers::tell(&peers::seconds("classification.py", &[name]), best);
     }
-}
-
-fn milliseconds(seconds: Option<f64>) -> String {
-    seconds.map_or("–".to_owned(), |seconds| format!("{:.2} ms", 1e3 * seconds))
-}
-
-fn numpy(model: &str) -> Option<f64> {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/classification.py");
-    let output = Command::new(python)
-        .args([script, model])
-        .env("OPENBLAS_NUM_THREADS", parallel::threads().to_string())
-        .output()
-        .ok()?;
-    let line: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-    line.get("seconds")?.as_f64()
 }

@@ -1,15 +1,17 @@
-//! `cargo bench --bench labelled`: one gradient step of the profiled methods against
-//! numpy's two passes (same shapes, same threads) and against reading the data once.
-//! The last column is the pass that a run makes: the gradient with every record's part
+//! `cargo bench --bench labelled`: one gradient step of the profiled methods, which we take in f64,
+//! beside numpy and JAX on the same shapes, in f64 and f32, and against reading the data once.
+//! The last columns are the pass that a run makes: the gradient with every record's part
 //! clipped, and the objective, the mean loss and the weights with it; then the same where the
 //! records belong to persons of five, with each person's part clipped, over the pass before.
 //!
-//! numpy is asked through `python3`, or the interpreter that `PYTHON` names; without one
+//! The peers are asked through `python3`, or the interpreter that `PYTHON` names; without one
 //! only our own times are printed.
 #![allow(clippy::unwrap_used)]
 
+#[path = "peers/mod.rs"]
+mod peers;
+
 use std::hint::black_box;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,8 +31,8 @@ const EACH: usize = 5;
 fn main() {
     let threads = parallel::threads();
     println!(
-        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10} {:>8}",
-        "shape", "step", "numpy", "ratio", "reading", "of it", "pass", "persons"
+        "{:>14} {:>10} {:>10} {:>8} {:>10} {:>8}",
+        "shape", "step", "reading", "of it", "pass", "persons"
     );
     for (records, features) in SHAPES {
         let mut generator = ChaCha20Rng::seed_from_u64(1);
@@ -90,20 +92,16 @@ fn main() {
         }
         drop((data, persons));
         let shape = format!("{records}x{features}");
-        let numpy = numpy(&shape, threads);
-        let told = |seconds: Option<f64>| {
-            seconds.map_or("–".to_owned(), |seconds| format!("{:.3} ms", 1e3 * seconds))
-        };
+        let told = |seconds: f64| format!("{:.3} ms", 1e3 * seconds);
         println!(
-            "{shape:>14} {:>10} {:>10} {:>8} {:>10} {:>7.0}% {:>10} {:>8.2}",
-            told(Some(step)),
-            told(numpy),
-            numpy.map_or("–".to_owned(), |numpy| format!("{:.2}", numpy / step)),
-            told(Some(reading)),
+            "{shape:>14} {:>10} {:>10} {:>7.0}% {:>10} {:>8.2}",
+            told(step),
+            told(reading),
             100.0 * reading / step,
-            told(Some(pass)),
+            told(pass),
             whole / pass
         );
+        peers::tell(&peers::seconds("gradient.py", &[&shape]), step);
     }
 }
 
@@ -125,16 +123,4 @@ fn read_once(numbers: &[f64], threads: usize) -> f64 {
         let handles: Vec<_> = parts.map(|part| scope.spawn(move || sum(part))).collect();
         handles.into_iter().map(|handle| handle.join().unwrap()).sum()
     })
-}
-
-fn numpy(shape: &str, threads: usize) -> Option<f64> {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/gradient.py");
-    let output = Command::new(python)
-        .args([script, shape])
-        .env("OPENBLAS_NUM_THREADS", threads.to_string())
-        .output()
-        .ok()?;
-    let line: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-    line.get("seconds")?.as_f64()
 }

@@ -9,10 +9,12 @@
 //! `-- repeat` the second.
 #![allow(clippy::unwrap_used)]
 
+#[path = "peers/mod.rs"]
+mod peers;
+
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -142,15 +144,7 @@ fn numpy(model: &str) -> (Option<f64>, Option<f64>) {
 
 /// What the peer prints.
 fn peer(arguments: &[&str]) -> Option<serde_json::Value> {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/ranking.py");
-    let output = Command::new(python)
-        .arg(script)
-        .args(arguments)
-        .env("OPENBLAS_NUM_THREADS", parallel::threads().to_string())
-        .output()
-        .ok()?;
-    serde_json::from_slice(&output.stdout).ok()
+    serde_json::from_slice(&peers::ask("ranking.py", arguments)?).ok()
 }
 
 /// A ranking from the first repeat to the last.

@@ -6,8 +6,10 @@
 //! (`python3` if unset).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "peers/mod.rs"]
+mod peers;
+
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use halflight::data::read;
@@ -17,7 +19,6 @@ use peak_alloc::PeakAlloc;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const ROUNDS: usize = 3;
-const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/reading.py");
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().filter_map(|word| word.parse().ok()).collect();
@@ -65,7 +66,5 @@ fn read_once(path: &Path) -> (f64, usize) {
 
 /// What the peer prints, if it works.
 fn peer(arguments: &[&str]) -> Option<String> {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let output = Command::new(python).arg(PEER).args(arguments).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    peers::ask("reading.py", arguments).map(|said| String::from_utf8_lossy(&said).into_owned())
 }
