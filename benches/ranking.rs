@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use halflight::data::{Bounds, Dataset};
 use halflight::model::{Activation, Architecture, Classifier, Labels, Volume};
-use halflight::numeric::{Matrix, parallel};
+use halflight::numeric::Matrix;
 use halflight::rank::subspace::lead_and_span;
 use halflight::rank::{Candidate, Lineup, ProbeModel, Ranking, RankingSettings, Subspace};
 use rand::SeedableRng;
