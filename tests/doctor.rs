@@ -1,5 +1,5 @@
 //! `halflight doctor`: made to be pasted where strangers read it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "support/program.rs"]
 mod program;

@@ -1,6 +1,11 @@
 //! The Python package, with the program of this build. Where Python or its packages are missing,
 //! what needs them is left out, and a line says so.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says what it leaves out")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test says what it leaves out"
+)]
 
 #[path = "support/program.rs"]
 mod program;
