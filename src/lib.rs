@@ -20,7 +20,7 @@
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
 //! | [`bibliography`] | the papers that modules cite by name |
-//! | [`files`] · [`memory`] · [`clock`] | files that are whole or not there, and who may read them · how much a table may take · the time |
+//! | [`files`] · [`memory`] · [`clock`] · [`signals`] | files that are whole or not there, and who may read them · how much a table may take · the time · what asks the program to end |
 
 // The texts of public modules name the private ones that they are made of.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -45,6 +45,7 @@ pub mod privacy;
 pub mod rank;
 pub mod rehearsal;
 pub mod session;
+pub mod signals;
 pub mod study;
 pub mod tui;
 pub mod verdict;

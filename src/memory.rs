@@ -53,7 +53,8 @@ pub fn parse(text: &str) -> std::result::Result<u64, String> {
     if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-fn words(bytes: u64) -> String {
+/// As people read it: `3.2 GiB`.
+pub fn words(bytes: u64) -> String {
     let (number, unit) = match bytes as f64 {
         bytes if bytes < 1e9 => (bytes / f64::from(1 << 20), "MiB"),
         bytes => (bytes / f64::from(1 << 30), "GiB"),
@@ -62,7 +63,7 @@ fn words(bytes: u64) -> String {
 }
 
 /// What the machine, its container and the shell leave to this process; `None` where nobody says.
-fn free() -> Option<u64> {
+pub fn free() -> Option<u64> {
     [machine(), container(), shell()].into_iter().flatten().min()
 }
 

@@ -89,7 +89,7 @@ pub fn detail(text: impl Display) {
     }
 }
 
-/// Errors: always.
+/// Errors, and what a program asked for by name: always.
 pub fn complain(text: impl Display) {
     say(text);
 }

@@ -22,6 +22,7 @@
 //! | [`picture`] | `halflight picture` |
 //! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
 //! | [`schema`] | `halflight schema [COMMAND]`: what `--json` prints |
+//! | [`doctor`] | `halflight doctor` |
 //!
 //! | module | for all of them |
 //! |---|---|
@@ -39,6 +40,7 @@ mod choose;
 mod completions;
 mod data;
 mod demo;
+mod doctor;
 mod explain;
 mod ledger;
 mod look;
@@ -148,6 +150,7 @@ enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     Schema(schema::Schema),
+    Doctor(doctor::Doctor),
 }
 
 /// A core dump would hold private records, and so would the memory that a debugger of the same
@@ -229,6 +232,7 @@ pub fn main() -> ExitCode {
         Some(Command::Completions(completions)) => completions.execute(),
         Some(Command::Man(man)) => man.execute(),
         Some(Command::Schema(schema)) => schema.execute(),
+        Some(Command::Doctor(doctor)) => doctor.execute(),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

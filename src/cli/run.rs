@@ -1,6 +1,6 @@
 //! `halflight run SESSION`: a session's plans without the interface.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -56,6 +56,15 @@ pub struct Run {
     #[arg(long, requires = "json", conflicts_with = "sealed")]
     include_curator: bool,
 
+    /// Directory of the workspace with the ledger and the runs; otherwise that of the session.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    workspace: Option<PathBuf>,
+
+    /// Say on standard error how far the run is: as a line of JSON for each step (`halflight
+    /// schema run progress`), after which nothing else stands there but notes and errors.
+    #[arg(long, value_name = "FORM")]
+    progress: Option<Form>,
+
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
@@ -63,6 +72,12 @@ pub struct Run {
     /// Noise from this seed, to find faults: the ledger charges it, and nothing is private.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     insecure_noise_seed: Option<u64>,
+}
+
+/// How a program wants to hear of the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    Json,
 }
 
 impl Run {
@@ -81,7 +96,7 @@ impl Run {
         }
         let (session, workspace, resume) = match (resumable, &self.session) {
             (Some(found), _) => (found.session, found.workspace, Some(found.run)),
-            (None, Some(path)) => (Session::open(path)?, Workspace::of_session(path)?, None),
+            (None, Some(path)) => (Session::open(path)?, self.workspace_of(path)?, None),
             (None, None) => return Err(Error::usage("no session is named")),
         };
         let options = Options {
@@ -93,8 +108,16 @@ impl Run {
             note: None,
             resume,
             insecure_noise_seed: self.insecure_noise_seed,
+            progress: self.progress,
         };
         run_plans(&session, &workspace, &options)
+    }
+
+    /// Data files are relative to the session, wherever the ledger lies.
+    fn workspace_of(&self, session: &Path) -> Result<Workspace> {
+        let own = Workspace::of_session(session)?;
+        let Some(named) = &self.workspace else { return Ok(own) };
+        Ok(Workspace::with_folder(own.base(), Workspace::of(named)?.folder()))
     }
 }
 
@@ -110,6 +133,7 @@ pub struct Options {
     /// Go on with this run of the only plan.
     pub resume: Option<RunId>,
     pub insecure_noise_seed: Option<u64>,
+    pub progress: Option<Form>,
 }
 
 /// Runs the plans one after the other; the first failure ends it.
@@ -167,7 +191,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             plan.seed,
             workspace.folder().display()
         ));
-        let mut steps = Steps::new(&watch);
+        let mut steps = Steps::new(&watch, options.progress.is_some());
         let mut tell = |moment: Moment| steps.hear(&moment);
         let summary = match (&options.resume, options.insecure_noise_seed) {
             (Some(run), _) => resume::resume(&job, run, &mut tell),

@@ -8,31 +8,27 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 use super::messages;
 use crate::engine::control::PATIENCE;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::privacy::spender;
+use crate::signals::{self, INTERRUPT};
 
 /// Calls `stop` at the first signal and sets the returned flag. The next one ends the process.
 pub fn on_first(stop: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))?;
     let seen = Arc::clone(&interrupted);
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if seen.swap(true, Ordering::Relaxed) {
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
-            }
-            stop();
-            // Who presses Ctrl-C may wait, or press it again.
-            if signal != SIGINT {
-                std::thread::spawn(move || end_in_a_while(signal));
-            }
+    signals::listen(signals::ENDING, move |signal| {
+        if seen.swap(true, Ordering::Relaxed) {
+            signals::give_in(signal);
         }
-    });
+        stop();
+        // Who presses Ctrl-C may wait, or press it again.
+        if signal != INTERRUPT {
+            std::thread::spawn(move || end_in_a_while(signal));
+        }
+        true
+    })?;
     Ok(interrupted)
 }
 
@@ -44,5 +40,5 @@ fn end_in_a_while(signal: i32) {
              `halflight ledger` lists the run, which can go on or be settled",
         );
     }
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    signals::give_in(signal);
 }

@@ -1,13 +1,16 @@
 //! How far a run is, on standard error: a bar with what was spent in a terminal, a line now
-//! and then elsewhere; with `--verbose` a line for every step.
+//! and then elsewhere; with `--verbose` a line for every step. Programs get a line of JSON each.
 
 use std::io::{IsTerminal, stderr};
+
+use serde_json::json;
 
 use super::messages;
 use super::progress::Progress;
 use crate::engine::Moment;
 use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::RunId;
 
 /// Hears what one run tells.
 pub struct Steps {
@@ -15,17 +18,26 @@ pub struct Steps {
     bar: Option<Progress>,
     /// Tenths that lines have told.
     told: u64,
+    /// Programs listen.
+    as_json: bool,
+    run: Option<RunId>,
 }
 
 impl Steps {
-    pub fn new(watch: &Watch) -> Self {
-        Self { watch: watch.clone(), bar: None, told: 0 }
+    pub fn new(watch: &Watch, as_json: bool) -> Self {
+        Self { watch: watch.clone(), bar: None, told: 0, as_json, run: None }
     }
 
     pub fn hear(&mut self, moment: &Moment) {
         match moment {
             Moment::Granted { run, steps, warnings, cautions } => {
-                messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
+                if self.as_json {
+                    let line = json!({"kind": "granted", "run": run, "of": steps});
+                    messages::complain(line);
+                    self.run = Some(run.clone());
+                } else {
+                    messages::tell(format_args!("  granted as {}, {steps} steps", run.0));
+                }
                 for warning in warnings {
                     messages::tell(format_args!("  note: {warning}"));
                 }
@@ -33,13 +45,20 @@ impl Steps {
                 for caution in cautions.into_iter().flatten() {
                     messages::tell(format_args!("  note: ◆ {caution}"));
                 }
-                if stderr().is_terminal() && !messages::is_verbose() {
+                if !self.as_json && stderr().is_terminal() && !messages::is_verbose() {
                     self.bar = Some(Progress::new("  steps", *steps as usize));
                 }
             }
             Moment::Stepped(progress) => {
                 let step = &progress.step;
                 let epsilon = round_up(progress.epsilon, 4);
+                if self.as_json {
+                    messages::complain(json!({
+                        "kind": "step", "run": self.run, "step": step.index, "of": step.total,
+                        "phase": step.phase, "epsilon": progress.epsilon, "done": step.done,
+                    }));
+                    return;
+                }
                 if let Some(bar) = &mut self.bar {
                     bar.tell_with(step.index as usize, &format!(" · ε {epsilon}"));
                     return;

@@ -60,7 +60,12 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 
 /// Makes the names in a folder durable.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
-    carry_out(Step::SyncFolder(path), || File::open(path)?.sync_all())
+    carry_out(Step::SyncFolder(path), || {
+        // Windows opens no folders as files, and writes their entries with the files' own.
+        #[cfg(unix)]
+        File::open(path)?.sync_all()?;
+        Ok(())
+    })
 }
 
 pub fn cut(file: &File, length: u64) -> io::Result<()> {

@@ -53,12 +53,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::engine::control::PATIENCE;
 use crate::engine::{Desk, detach};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::session::Workspace;
+use crate::signals;
 use app::App;
 use canvas::Hits;
 use context::Effect;
@@ -206,20 +206,14 @@ fn listen_to_terminal(sender: Sender<Wake>) {
 }
 
 fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])
-        .map_err(|error| Error::failed(format!("cannot listen to signals: {error}")))?;
-    thread::spawn(move || {
-        for _ in signals.forever() {
-            if sender.send(Wake::Signal).is_err() {
-                return;
-            }
-            // The second one ends the interface while a long step is still being taken.
-            let again = sender.clone();
-            thread::spawn(move || {
-                thread::sleep(PATIENCE);
-                let _ = again.send(Wake::Signal);
-            });
-        }
-    });
-    Ok(())
+    signals::listen(signals::LEAVING, move |_| {
+        let is_heard = sender.send(Wake::Signal).is_ok();
+        // The second one ends the interface while a long step is still being taken.
+        let again = sender.clone();
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            let _ = again.send(Wake::Signal);
+        });
+        is_heard
+    })
 }

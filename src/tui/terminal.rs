@@ -16,10 +16,9 @@ use crossterm::terminal::{
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
-use signal_hook::consts::SIGTSTP;
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::{Error, Result};
+use crate::signals;
 
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
@@ -66,7 +65,7 @@ impl Terminal {
     /// Gives the terminal back and stops, as Ctrl-Z does; goes on when the shell says so.
     pub fn suspend(&mut self) -> Result<()> {
         restore();
-        let stopped = emulate_default_handler(SIGTSTP).and_then(|()| take_over(self.mouse));
+        let stopped = signals::wait_for_shell().and_then(|()| take_over(self.mouse));
         stopped.map_err(|error| Error::failed(format!("cannot come back: {error}")))?;
         self.repaint()
     }

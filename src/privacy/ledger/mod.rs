@@ -95,5 +95,5 @@ pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub(in crate::privacy) use lock::take;
 pub use lock::{on_waiting, this_host, this_process};
-pub use shared_disk::{locks_reach, on_one_machine};
+pub use shared_disk::{about as about_disk, locks_reach, on_one_machine};
 pub use total::{Standing, Total};

@@ -53,6 +53,18 @@ pub fn locks_reach(folder: &Path) -> bool {
     matches!(check(folder), Ok(None))
 }
 
+/// What kind of disk holds this folder, and how far locks on it reach.
+pub fn about(folder: &Path) -> (Option<String>, &'static str) {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let reach = match locks(&table, &folder) {
+        Locks::Everywhere => "every machine",
+        Locks::HereAlone { .. } => "this machine alone",
+        Locks::Unknown { .. } => "unknown",
+    };
+    (mount_of(&table, &folder).map(|mount| mount.kind), reach)
+}
+
 fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> {
     match locks {
         Locks::Everywhere => Ok(None),
@@ -77,13 +89,7 @@ fn judge(locks: Locks, folder: &Path, is_alone: bool) -> Result<Option<String>> 
 
 /// `table` is what Linux says in `/proc/self/mountinfo`; without it every disk is local.
 fn locks(table: &str, folder: &Path) -> Locks {
-    // The deepest mount holds the folder; of several at one place, the last one covers the others.
-    let mounts = table.lines().filter_map(Mount::parse);
-    let mounts = mounts.filter(|mount| folder.starts_with(&mount.place));
-    let Some(mount) = mounts.max_by_key(|mount| Path::new(&mount.place).components().count())
-    else {
-        return Locks::Everywhere;
-    };
+    let Some(mount) = mount_of(table, folder) else { return Locks::Everywhere };
     let here_alone = |option: &str, cure: &str| Locks::HereAlone {
         disk: mount.kind.clone(),
         option: option.to_owned(),
@@ -112,6 +118,13 @@ fn locks(table: &str, folder: &Path) -> Locks {
         | "fuse.rclone" => Locks::Unknown { disk: mount.kind },
         _ => Locks::Everywhere,
     }
+}
+
+/// The deepest mount holds the folder; of several at one place, the last one covers the others.
+fn mount_of(table: &str, folder: &Path) -> Option<Mount> {
+    let mounts = table.lines().filter_map(Mount::parse);
+    let mounts = mounts.filter(|mount| folder.starts_with(&mount.place));
+    mounts.max_by_key(|mount| Path::new(&mount.place).components().count())
 }
 
 struct Mount {
