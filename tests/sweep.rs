@@ -225,6 +225,26 @@ fn a_sweep_on_this_machine_does_all_tasks_and_what_is_given_up_is_free() {
 }
 
 #[test]
+fn a_sweep_over_record_counts_trains_on_so_many() {
+    let directory = workspace(20);
+    let here = directory.path();
+    let over = ["--over", "private_records=40,320", "--over", "public_records=100,all"];
+    let whole: Vec<&str> = ["sweep", "session.ron"].iter().chain(&over).copied().collect();
+    let done = halflight(here, &whole);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let mut records: Vec<u64> = std::fs::read_dir(here.join(".halflight/runs"))
+        .unwrap()
+        .map(|run| {
+            let text = std::fs::read_to_string(run.unwrap().path().join("certificate.json"));
+            let certificate: Value = serde_json::from_str(&text.unwrap()).unwrap();
+            certificate["records"].as_u64().unwrap()
+        })
+        .collect();
+    records.sort_unstable();
+    assert_eq!(records, [40, 40, 320, 320]);
+}
+
+#[test]
 fn what_does_not_fit_is_refused_before_anything_is_reserved() {
     let directory = workspace(20);
     let here = directory.path();
@@ -237,6 +257,9 @@ fn what_does_not_fit_is_refused_before_anything_is_reserved() {
     refused(&["--over", "steps=20,2.5"], 2, "a whole number up to");
     refused(&["--over", "stepz=20"], 2, "has no setting 'stepz'");
     refused(&["--over", "epsilon=0"], 2, "above 0");
+    refused(&["--over", "private_records=0"], 2, "is no number of records");
+    refused(&["--over", "private_records=321"], 2, "320 are left for training");
+    refused(&["--over", "public_records=481"], 2, "480 are left for training");
     refused(&["--over", "delta=1e-6,0.5"], 3, "δ = 0.5 is not below 1/n");
     refused(&["--plan", "second"], 2, "there is no plan");
     assert!(!here.join(".halflight/ledger.jsonl").exists());

@@ -645,6 +645,15 @@ impl Table {
         Ok((train, test))
     }
 
+    /// So many of these rows, in their order. Of two numbers with one seed the smaller one's are
+    /// among the larger one's.
+    pub fn some_of(rows: &[usize], count: usize, seed: u64) -> Vec<usize> {
+        let mut order = shuffled(rows.len(), seed);
+        order.truncate(count);
+        order.sort_unstable();
+        order.into_iter().map(|place| rows[place]).collect()
+    }
+
     /// The same records under other column names. Their fingerprints stay: a
     /// record is the same person's whatever its columns are called here.
     pub fn renamed(mut self, names: &BTreeMap<String, String>) -> Result<Self> {
@@ -870,6 +879,17 @@ mod tests {
             "a.csv: there is no column 'tmep2'\n  what to do: the columns are: temp, hum"
         );
         assert!(error(table.column("tem")).contains("did you mean 'temp'?"));
+    }
+
+    #[test]
+    fn some_rows_are_among_more_rows_of_the_same_seed() {
+        let rows: Vec<usize> = (0..50).map(|row| 3 * row).collect();
+        let (few, more) = (Table::some_of(&rows, 7, 5), Table::some_of(&rows, 20, 5));
+        assert_eq!((few.len(), more.len()), (7, 20));
+        assert!(few.is_sorted() && few.iter().all(|row| more.contains(row)));
+        assert!(more.iter().all(|row| rows.contains(row)));
+        assert_ne!(few, Table::some_of(&rows, 7, 6));
+        assert_eq!(Table::some_of(&rows, 60, 5), rows);
     }
 
     #[test]

@@ -142,6 +142,8 @@ const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will s
 /// Independent streams from one public seed.
 const PUBLIC_SPLIT: u64 = 0;
 const PRIVATE_SPLIT: u64 = 1;
+const PUBLIC_PART: u64 = 2;
+const PRIVATE_PART: u64 = 3;
 /// The least share of public records that only shows how training goes.
 const LEAST_PUBLIC: f64 = 0.05;
 
@@ -169,6 +171,10 @@ pub fn assemble(
         let (train, holdout) =
             Table::split_rows(private.rows, plan.holdout, stream(plan.seed, PRIVATE_SPLIT))
                 .map_err(|error| error.at(private.definition.name.clone()))?;
+        let train = match plan.private_records {
+            Some(count) => Table::some_of(&train, count, stream(plan.seed, PRIVATE_PART)),
+            None => train,
+        };
         let tests = problem.shape.private_labels && !holdout.is_empty();
         let holdout = tests.then_some(holdout);
         let by_person = private.definition.unit.is_some();
@@ -218,6 +224,7 @@ pub fn propose(
         preparation: plan.preparation.clone(),
         holdout: plan.holdout,
         seed: plan.seed,
+        counts: (plan.private_records, plan.public_records),
         start: theirs.clone(),
         wide: method.takes_wide_features(),
         foreign: *foreign,
@@ -227,7 +234,7 @@ pub fn propose(
     let public = &records.public;
     let shape = ProblemShape {
         // How many records fall on each side depends on their number alone, which is public.
-        private_records: private.rows - Table::holdout_rows(private.rows, plan.holdout),
+        private_records: training_records(private, plan)?,
         public_records: public.len(),
         dimension: public.dimension(),
         bounds: public.bounds,
@@ -293,6 +300,24 @@ pub fn propose(
         preparation: records.preparation.under(&private.definition),
         records,
     })
+}
+
+/// How many private records or persons train. That depends on numbers alone, which are public.
+pub(super) fn training_records(private: &Loaded, plan: &PlanDefinition) -> Result<usize> {
+    let all = private.rows - Table::holdout_rows(private.rows, plan.holdout);
+    let Some(count) = plan.private_records else { return Ok(all) };
+    are_there(count, all, "private")?;
+    Ok(count)
+}
+
+fn are_there(count: usize, all: usize, which: &str) -> Result<()> {
+    if (1..=all).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "the plan takes {count} {which} records, and {all} are left for training"
+    ))
+    .cure(format!("give `{which}_records` from 1 to {all}, or leave it out to take all")))
 }
 
 fn find<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
@@ -385,7 +410,12 @@ impl<'a> Parts<'a> {
         // Public records show how training goes even where no private one is held out.
         let share = plan.holdout.max(LEAST_PUBLIC);
         let parted = pooled.split(share, stream(plan.seed, PUBLIC_SPLIT));
-        let (train, test) = parted.map_err(at)?;
+        let (mut train, test) = parted.map_err(at)?;
+        if let Some(count) = plan.public_records {
+            let all: Vec<usize> = (0..train.rows()).collect();
+            are_there(count, all.len(), "public")?;
+            train = train.select(&Table::some_of(&all, count, stream(plan.seed, PUBLIC_PART)));
+        }
         let train = match &private.definition.unit {
             Some(unit) if unit.columns().iter().all(|column| train.has(column)) => {
                 persons::by_person(&train, unit, usize::MAX, WithoutUnit::OwnPerson)?

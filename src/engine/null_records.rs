@@ -57,6 +57,8 @@ fn plan(method: &str) -> PlanDefinition {
         seed: 1,
         start: None,
         start_is_public: false,
+        private_records: None,
+        public_records: None,
         allow_large_delta: false,
         evaluation: None,
     }

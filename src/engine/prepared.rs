@@ -28,6 +28,8 @@ pub(super) struct PlanSource {
     pub preparation: PreparationSettings,
     pub holdout: f64,
     pub seed: u64,
+    /// How many private and public records train, where that is said.
+    pub counts: (Option<usize>, Option<usize>),
     /// The model that training starts from knows features as they were prepared for it.
     pub start: Option<Preparation>,
     /// The method bounds what it makes of a record itself.

@@ -5,6 +5,7 @@
 //! stands in its rows has no way in: a [`Stage`] is made of public tables and [`Declared`].
 
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::assembly::{classes_of_pool, missing_of, pool};
+use super::assembly::{classes_of_pool, missing_of, pool, training_records};
 use super::overlap;
 use crate::adapt::{self, STEPS_VERSION};
 use crate::data::filter::Filter;
@@ -241,7 +242,8 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
     // Columns that are no features may still tell groups apart.
     let everywhere = |name: &&String| tables.iter().all(|table| table.has(name));
     let mut columns = used.clone();
-    let others = tables[0].names.iter().filter(|name| !used.contains(name)).filter(everywhere);
+    let known: HashSet<&String> = used.iter().collect();
+    let others = tables[0].names.iter().filter(|name| !known.contains(name)).filter(everywhere);
     columns.extend(others.filter(|name| same_kind(&tables, name)).cloned());
     let table = pool(&tables, &columns)?;
     definition.missing = missing_of(&publics);
@@ -250,7 +252,7 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         tables.iter().enumerate().flat_map(|(at, table)| vec![at; table.rows()]).collect();
     let shifted = shifted(publics.iter().chain([&private]).map(|loaded| &loaded.definition))?;
     // How many records fall on each side depends on their number alone, which is public.
-    let records = private.rows - Table::holdout_rows(private.rows, plan.holdout);
+    let records = training_records(private, plan)?;
     let mut epsilons: Vec<f64> = if job.epsilons.is_empty() {
         GRID.iter().map(|share| share * plan.target.epsilon).collect()
     } else {

@@ -57,6 +57,12 @@ pub struct PlanDefinition {
     /// Share of the records of each side that only evaluate.
     #[serde(default = "default_holdout")]
     pub holdout: f64,
+    /// So many records of each side train, chosen by the seed; all that are not held out otherwise.
+    /// Of two such plans with one seed, the smaller one's records are among the larger one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_records: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_records: Option<usize>,
     /// The score of the model on held-out private records that the run releases; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,

@@ -5,9 +5,12 @@
 use super::file::PlanDefinition;
 use crate::adapt::{self, Field};
 use crate::data::preparation::{FeatureScaling, LabelRange};
+use crate::error::{Error, Result};
 
 /// A plan without a released score.
 pub const NO_SCORE: &str = "none";
+/// All records that are not held out.
+pub const ALL: &str = "all";
 
 #[derive(Debug, Clone, Copy)]
 pub enum PlanField {
@@ -25,6 +28,8 @@ pub enum PlanField {
     Score,
     Seed,
     LargeDelta,
+    PrivateRecords,
+    PublicRecords,
 }
 
 /// The fields of a plan, in the order of the form.
@@ -42,6 +47,8 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
         F::Score,
         F::Seed,
         F::LargeDelta,
+        F::PrivateRecords,
+        F::PublicRecords,
     ]);
     fields
 }
@@ -63,6 +70,8 @@ impl PlanField {
             Self::Score => "released score",
             Self::Seed => "seed",
             Self::LargeDelta => "allow δ ≥ 1/n",
+            Self::PrivateRecords => "private records used",
+            Self::PublicRecords => "public records used",
         }
     }
 
@@ -76,6 +85,7 @@ impl PlanField {
 
     pub fn value(self, plan: &PlanDefinition) -> String {
         let flag = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        let count = |most: Option<usize>| most.map_or_else(|| ALL.to_owned(), |it| it.to_string());
         match self {
             Self::Name => plan.name.clone(),
             Self::Method => plan.method.clone(),
@@ -100,6 +110,8 @@ impl PlanField {
             Self::Score => plan.evaluation.map_or_else(|| NO_SCORE.to_owned(), |it| it.to_string()),
             Self::Seed => plan.seed.to_string(),
             Self::LargeDelta => flag(plan.allow_large_delta),
+            Self::PrivateRecords => count(plan.private_records),
+            Self::PublicRecords => count(plan.public_records),
         }
     }
 
@@ -108,6 +120,18 @@ impl PlanField {
         let value = self.value(plan);
         format!("{value} {}", self.unit(&value)).trim().to_owned()
     }
+}
+
+/// How many records: `None` for all.
+pub fn count(text: &str) -> Result<Option<usize>> {
+    if text == ALL {
+        return Ok(None);
+    }
+    let count = text.parse().ok().filter(|count| *count > 0).map(Some);
+    count.ok_or_else(|| {
+        Error::usage(format!("'{text}' is no number of records"))
+            .cure("give a whole number above 0, or all")
+    })
 }
 
 /// What differs between plans: a name, and a value for each of them. A plan that could

@@ -2,7 +2,7 @@
 
 use crate::adapt::{self, Method};
 use crate::error::{Error, Result};
-use crate::session::{PlanDefinition, Session};
+use crate::session::{PlanDefinition, Session, plan_field};
 
 /// More tasks are a mistake more often than a wish.
 pub const MOST_TASKS: usize = 10_000;
@@ -113,6 +113,8 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
         "method" => {}
         "epsilon" => plan.target = plan.target.with_epsilon(text)?,
         "delta" => plan.target = plan.target.with_delta(text)?,
+        "private_records" => plan.private_records = plan_field::count(text)?,
+        "public_records" => plan.public_records = plan_field::count(text)?,
         "seed" => {
             plan.seed = text.parse().map_err(|_| wrong("a whole number, 0 or more"))?;
         }
@@ -121,7 +123,8 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
             let field = spec.field(key).ok_or_else(|| {
                 let known: Vec<_> = spec.fields.iter().map(|field| field.key).collect();
                 Error::usage(format!("method {} has no setting '{key}'", spec.id)).cure(format!(
-                    "sweep over epsilon, delta, seed, method or its settings: {}",
+                    "sweep over epsilon, delta, seed, private_records, public_records, method or \
+                     its settings: {}",
                     known.join(", ")
                 ))
             })?;

@@ -320,6 +320,8 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         settings: BTreeMap::new(),
         preparation: PreparationSettings::default(),
         holdout: 0.2,
+        private_records: None,
+        public_records: None,
         seed: 1,
         start: None,
         start_is_public: false,

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FORM;
 use crate::privacy::Target;
-use crate::session::plan_field::NO_SCORE;
+use crate::session::plan_field::{NO_SCORE, count};
 pub use crate::session::plan_field::{PlanField, fields};
 use crate::session::{PlanDefinition, Session, plan_name};
 use crate::tui::context::TARGET;
@@ -59,6 +59,11 @@ impl PlanField {
             Self::LargeDelta => "allows a δ of 1/n or more, which promises little; the \
                                  certificate says so"
                 .to_owned(),
+            Self::PrivateRecords | Self::PublicRecords => {
+                "how many of the records that are not held out train, chosen by the seed: a whole \
+                 number, or all; to see what more records would bring"
+                    .to_owned()
+            }
         }
     }
 
@@ -105,6 +110,8 @@ impl PlanField {
             Self::Score => plan.evaluation.is_none(),
             Self::Seed => plan.seed == SEED,
             Self::LargeDelta => !plan.allow_large_delta,
+            Self::PrivateRecords => plan.private_records.is_none(),
+            Self::PublicRecords => plan.public_records.is_none(),
             Self::Method | Self::Private | Self::Public | Self::Epsilon | Self::Delta => true,
         }
     }
@@ -127,6 +134,8 @@ impl PlanField {
             Self::Score => plan.evaluation = None,
             Self::Seed => plan.seed = SEED,
             Self::LargeDelta => plan.allow_large_delta = false,
+            Self::PrivateRecords => plan.private_records = None,
+            Self::PublicRecords => plan.public_records = None,
             Self::Epsilon => plan.target.epsilon = TARGET.epsilon,
             Self::Delta => plan.target.delta = TARGET.delta,
             Self::Name | Self::Method | Self::Private | Self::Public => return false,
@@ -193,6 +202,8 @@ impl PlanField {
             }
             Self::Seed => plan.seed = text.parse().map_err(|_| wrong("a whole number"))?,
             Self::LargeDelta => plan.allow_large_delta = text == "yes",
+            Self::PrivateRecords => plan.private_records = count(text)?,
+            Self::PublicRecords => plan.public_records = count(text)?,
         }
         Ok(())
     }
