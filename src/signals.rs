@@ -10,6 +10,14 @@ use crate::error::{Error, Result};
 /// Ctrl-C.
 pub const INTERRUPT: i32 = SIGINT;
 
+/// Whether a signal says that the terminal was closed.
+pub fn is_hangup(signal: i32) -> bool {
+    #[cfg(unix)]
+    return signal == signal_hook::consts::SIGHUP;
+    #[cfg(not(unix))]
+    false
+}
+
 /// What ends a command between two steps.
 #[cfg(unix)]
 pub const ENDING: &[i32] = &[SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];

@@ -375,7 +375,26 @@ for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
 
 #[test]
 fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
+    goes_on_without_its_interface(|screen| {
+        screen.press("q");
+        screen.wait_for("g: quit, and it goes on");
+        screen.press("g");
+    });
+}
+
+#[test]
+fn a_run_goes_on_when_its_terminal_is_closed_if_the_configuration_says_so() {
+    goes_on_without_its_interface(|screen| {
+        let pid = screen.child.process_id().unwrap().to_string();
+        Command::new("kill").args(["-HUP", &pid]).status().unwrap();
+    });
+}
+
+fn goes_on_without_its_interface(leave: impl FnOnce(&mut Screen)) {
     let directory = tempfile::tempdir().unwrap();
+    let configured = directory.path().join("config/halflight");
+    fs::create_dir_all(&configured).unwrap();
+    fs::write(configured.join("config.ron"), "(when_closed: go_on)").unwrap();
     fs::write(directory.path().join("session.ron"), SESSION).unwrap();
     let mut screen = Screen::start(directory.path(), &["session.ron"], 120, 36);
     let launch = |screen: &mut Screen| {
@@ -394,9 +413,7 @@ fn a_run_that_is_left_goes_on_without_its_interface_and_is_settled_by_itself() {
     }
     launch(&mut screen);
     screen.wait_for("running · step ");
-    screen.press("q");
-    screen.wait_for("g: quit, and it goes on");
-    screen.press("g");
+    leave(&mut screen);
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
 

@@ -94,6 +94,7 @@ pub fn app(session: Session, path: Option<PathBuf>) -> Result<App> {
         app.context.state = state;
         app.screens.run.viewport.log = app.context.state.log_axis;
         app.screens.compare.viewport.log = app.context.state.log_axis;
+        app.context.when_closed = config.when_closed;
         app.mouse = config.mouse.unwrap_or(true);
         app.screens.compare.width =
             app.context.state.run_column.unwrap_or(app.screens.compare.width);

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use super::assembly::{Assembly, assemble};
 use super::cautions;
 use super::control::Control;
-use super::judge::{Baselines, Judge, Scores};
+use super::judge::{Judge, Scores};
 use super::prepared::PreparedStore;
 use super::public_alone::public_alone;
 use super::steps::{Steps, catch};
@@ -18,6 +19,7 @@ use crate::adapt::Step;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::evaluation::scoring::Scene;
+use crate::numeric::parallel;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
@@ -311,8 +313,10 @@ pub(super) fn perform(
     drop(steward);
     let Steps { taken, worked, mut resumable, .. } = steps;
     // Comparisons take their time when everything is drawn.
-    let alone =
-        if job.control.is_hurried() { None } else { public_alone(&problem, &job.plan.method) };
+    let alone = {
+        let (problem, method) = (problem.clone(), job.plan.method.clone());
+        unless_hurried(&job.control, move || public_alone(&problem, &method)).flatten()
+    };
     let mut told = None;
     // What a run that ended early did not draw covers no score; with noise that is no secret
     // there is nothing that may be told.
@@ -338,11 +342,8 @@ pub(super) fn perform(
 
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
-    let baselines = if job.control.is_hurried() {
-        Baselines::default()
-    } else {
-        judge.baselines(alone, &private)
-    };
+    let baselines = judge.comparing(alone, &private);
+    let baselines = unless_hurried(&job.control, baselines).unwrap_or_default();
     let scores = judge.scores(model.as_ref(), &baselines);
     let peeked = opening.peeked || job.watch.has_peeked();
     let used = spender.counts().to_vec();
@@ -400,6 +401,30 @@ pub(super) fn perform(
         trouble: ending.trouble,
     };
     Ok(Ended { summary, used })
+}
+
+/// Does what is not needed to settle a run, beside whoever waits for it: a process that has to end
+/// goes on without it.
+fn unless_hurried<T: Send + 'static>(
+    control: &Control,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    if control.is_hurried() {
+        return None;
+    }
+    let (sender, done) = std::sync::mpsc::channel();
+    let shares = parallel::threads() > 1;
+    std::thread::spawn(move || {
+        let _ = sender.send(if shares { work() } else { parallel::alone(work) });
+    });
+    loop {
+        match done.recv_timeout(Duration::from_millis(20)) {
+            Ok(found) => return Some(found),
+            Err(RecvTimeoutError::Timeout) if !control.is_hurried() => {}
+            // It takes too long, or it failed: there is nothing to compare with.
+            Err(_) => return None,
+        }
+    }
 }
 
 /// How a run ends, before and after its files are written.

@@ -93,14 +93,26 @@ impl Usual {
 impl Judge<'_> {
     /// `public_alone` is what public data alone answer, where that can be compared.
     pub fn baselines(&self, public_alone: Option<Model>, private: &Private<Bounded>) -> Baselines {
+        self.comparing(public_alone, private)()
+    }
+
+    /// What makes them, wherever it is done.
+    pub fn comparing(
+        &self,
+        public_alone: Option<Model>,
+        private: &Private<Bounded>,
+    ) -> impl FnOnce() -> Baselines + Send + use<> {
         let narrow = self.public.dimension() <= MOST_FEATURES;
-        let target_only =
-            narrow.then(|| reference::target_only(private, DEFAULT_RIDGE, self.watch).ok());
-        let usual = private.curator(self.watch, |data| Usual::among(data));
-        Baselines {
-            source_only: public_alone,
-            target_only: target_only.flatten().flatten(),
-            usual: usual.and_then(CuratorOnly::transpose),
+        let (private, watch) = (private.share(), self.watch.clone());
+        move || {
+            let target_only =
+                narrow.then(|| reference::target_only(&private, DEFAULT_RIDGE, &watch).ok());
+            let usual = private.curator(&watch, |data| Usual::among(data));
+            Baselines {
+                source_only: public_alone,
+                target_only: target_only.flatten().flatten(),
+                usual: usual.and_then(CuratorOnly::transpose),
+            }
         }
     }
 

@@ -81,7 +81,7 @@ pub use file::{PlanDefinition, Session};
 pub use lineage::Lineage;
 pub use model_file::SavedModel;
 pub use prediction::Predictions;
-pub use preferences::{Config, State};
+pub use preferences::{Config, State, WhenClosed};
 pub use ranking::RankingDefinition;
 pub use report::Report;
 pub use run_directory::RunDirectory;

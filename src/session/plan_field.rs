@@ -70,8 +70,8 @@ impl PlanField {
             Self::Score => "released score",
             Self::Seed => "seed",
             Self::LargeDelta => "allow δ ≥ 1/n",
-            Self::PrivateRecords => "private records used",
-            Self::PublicRecords => "public records used",
+            Self::PrivateRecords => "private used",
+            Self::PublicRecords => "public used",
         }
     }
 

@@ -27,8 +27,21 @@ pub struct Config {
     pub ascii: bool,
     /// Whether the mouse is taken from the terminal.
     pub mouse: Option<bool>,
+    /// What becomes of a run under way when its terminal is closed.
+    pub when_closed: WhenClosed,
     /// An SSH or minisign key that signs the certificates of runs.
     pub sign_with: Option<PathBuf>,
+}
+
+/// What becomes of a run under way when its terminal is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenClosed {
+    /// It ends here and is settled.
+    #[default]
+    Stop,
+    /// It goes on in a process of its own, as if it had been left with `g`.
+    GoOn,
 }
 
 /// Written by the program.

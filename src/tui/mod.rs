@@ -75,6 +75,8 @@ enum Wake {
     Terminal(Event),
     Desk,
     Signal,
+    /// The terminal was closed.
+    Closed,
     /// The terminal is gone.
     Hangup,
 }
@@ -111,6 +113,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                     }
                 }
                 Wake::Signal => Message::Terminate,
+                Wake::Closed => Message::Closed,
                 Wake::Hangup => {
                     gone = true;
                     continue;
@@ -121,7 +124,7 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         }
         if gone && !app.context.leaving {
             // End the runs cleanly; their last reports end the loop.
-            update(&mut app, Message::Terminate, &hits);
+            update(&mut app, Message::Closed, &hits);
         }
         if app.context.quit {
             drop(terminal);
@@ -206,7 +209,10 @@ fn listen_to_terminal(sender: Sender<Wake>) {
 }
 
 fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {
-    signals::listen(signals::LEAVING, move |_| {
+    signals::listen(signals::LEAVING, move |signal| {
+        if signals::is_hangup(signal) {
+            return sender.send(Wake::Closed).is_ok();
+        }
         let is_heard = sender.send(Wake::Signal).is_ok();
         // The second one ends the interface while a long step is still being taken.
         let again = sender.clone();

@@ -45,7 +45,7 @@ use crate::engine::lookup::{Digest, Rows};
 use crate::error::Error;
 use crate::privacy::ledger::{AccountId, Book, RunId};
 use crate::privacy::{CuratorOnly, Watch};
-use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State};
+use crate::session::{ArchivedRun, Loaded, PlanDefinition, Session, State, WhenClosed};
 
 pub use plans::TARGET;
 
@@ -89,6 +89,8 @@ pub struct Context {
     attention: [Attention; Tab::ALL.len()],
     pub popup: Option<Popup>,
     pub notice: Option<Notice>,
+    /// What becomes of runs when the terminal is closed.
+    pub when_closed: WhenClosed,
     /// Stop what runs, then leave.
     pub leaving: bool,
     pub quit: bool,
@@ -205,6 +207,7 @@ impl Context {
             notice: None,
             leaving: false,
             quit: false,
+            when_closed: WhenClosed::default(),
             effects: Vec::new(),
             changes: VecDeque::new(),
             next_tab: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Change, Context, DatasetStatus, Popup};
 use crate::engine::Request;
-use crate::session::{Session, plan_name};
+use crate::session::{Session, WhenClosed, plan_name};
 use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
 use crate::tui::popup::Then;
@@ -192,6 +192,16 @@ impl Context {
         let mut runs = self.runs.iter().filter(at_work);
         let is_alone = self.ranking.work.is_none() && self.demo.is_none();
         is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
+    }
+
+    /// Nobody can be asked any more: what the configuration says.
+    pub fn leave_as_wished(&mut self) {
+        let goes_on = self.when_closed == WhenClosed::GoOn && !self.leaving;
+        if goes_on && self.working() > 0 && self.can_leave_running() {
+            self.leave_running();
+        } else if !self.leaving {
+            self.leave();
+        }
     }
 
     /// Lets what runs go on in processes of its own, once its step is taken.

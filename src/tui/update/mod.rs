@@ -22,6 +22,8 @@ pub enum Message {
     Resize,
     /// The system asks the program to end.
     Terminate,
+    /// The terminal was closed.
+    Closed,
 }
 
 /// Takes one message in. `hits` says where things stood on the last frame.
@@ -41,6 +43,7 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
         }
         Message::Resize => {}
         Message::Terminate => app.context.leave(),
+        Message::Closed => app.context.leave_as_wished(),
     }
     app.settle();
     std::mem::take(&mut app.context.effects)

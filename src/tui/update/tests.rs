@@ -162,6 +162,7 @@ fn any_message(random: &mut ChaCha20Rng) -> Message {
         72..88 => Message::Mouse(any_mouse(random)),
         88..97 => Message::Reports(vec![any_report(random)]),
         97 => Message::Paste("a\u{7}b, 漢 1e-3\n".to_owned()),
+        98 if random.random() => Message::Closed,
         98 => Message::Resize,
         _ => Message::Terminate,
     }
