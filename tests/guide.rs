@@ -4,6 +4,7 @@
 
 #[path = "support/program.rs"]
 mod program;
+mod support;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -115,6 +116,28 @@ fn the_program_carries_every_page_and_shows_it() {
     for (name, _) in pages(&folder().join("proofs")) {
         assert!(proofs.contains(&format!("proofs/{name}")), "{name}:\n{proofs}");
     }
+}
+
+/// In a terminal a long page goes through the pager, laid out for the terminal's width; a short one
+/// does not.
+#[cfg(unix)]
+#[test]
+fn long_pages_go_through_the_pager_of_the_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = |topic: &str, pager: &str| {
+        let pager = [("PAGER", pager)];
+        support::Screen::start_with(directory.path(), &["guide", topic], 70, 20, &pager)
+    };
+    let mut screen = start("screens", "head -n 3");
+    assert_eq!(screen.wait_for_end(), 0);
+    assert!(screen.text().contains("The screens and their keys"), "{}", screen.text());
+    assert!(!screen.text().contains("Keys\n"), "{}", screen.text());
+    assert!(screen.raw().contains("\x1b[1;33m"), "headings have a colour");
+    // A pager that is not there is done without.
+    let mut screen = start("screens", "no-such-pager");
+    assert_eq!(screen.wait_for_end(), 0);
+    assert!(screen.text().contains("go on although the total is not known"), "{}", screen.text());
+    assert!(screen.text().lines().all(|line| line.chars().count() <= 70), "{}", screen.text());
 }
 
 #[test]
