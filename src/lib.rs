@@ -15,7 +15,7 @@
 //! | [`rank`] | which public data can stand in: gradient subspaces, ties, private selection |
 //! | [`adapt`] | adaptation methods, one file each, as pure step functions |
 //! | [`model`] · [`data`] · [`privacy`] | models · datasets, readers, bounds · guarantees, mechanisms, accountant, ledger |
-//! | [`glossary`] | what the words mean that people read |
+//! | [`glossary`] · [`guide`] | what the words mean that people read · the guide in `assets/guide`, and how a page looks in a terminal |
 //! | [`verdict`] | is the model good: its errors beside others, in words |
 //! | [`plot`] | axes, short numbers, charts as SVG: no domain words |
 //! | [`numeric`] | dense kernels, projections, special functions: no domain words |
@@ -37,6 +37,7 @@ pub mod evaluation;
 pub mod faults;
 pub mod files;
 pub mod glossary;
+pub mod guide;
 pub mod memory;
 pub mod model;
 pub mod numeric;

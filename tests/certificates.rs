@@ -382,3 +382,18 @@ fn a_certificate_is_signed_with_the_key_that_the_user_names() {
     assert!(check(&sound));
     assert!(!check(&[sound.as_slice(), b" "].concat()));
 }
+
+/// A certificate names the pages that prove its releases, and the program shows them.
+#[test]
+fn a_certificate_names_its_proofs() {
+    let here = workspace();
+    let run = run(here.path(), &first("ours"), &[]).unwrap();
+    let proofs = certificate(&run)["proofs"].clone();
+    let proofs: Vec<&str> = proofs.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(proofs, ["halflight guide proofs/dp_sgd", "halflight guide proofs/accountant"]);
+    for proof in proofs {
+        let words: Vec<&str> = proof.split(' ').skip(1).collect();
+        let shown = text(&halflight(here.path(), &words));
+        assert!(shown.starts_with("Proof: ") && shown.contains("Statement"), "{shown}");
+    }
+}

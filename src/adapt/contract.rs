@@ -35,6 +35,11 @@ pub trait Method: Sync {
         None
     }
 
+    /// The page of the guide that proves how far a record moves its releases, below `proofs`.
+    fn proof(&self) -> &'static str {
+        self.spec().id
+    }
+
     /// It bounds what it makes of a record itself, and so wants features that are hardly
     /// clipped.
     fn takes_wide_features(&self) -> bool {

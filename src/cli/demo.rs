@@ -16,6 +16,7 @@ const DEMO_PACE: f64 = 16.0;
 #[command(after_help = "Examples:
   halflight demo
   halflight demo --plain
+  halflight demo --files practice
   halflight demo synthetic --json --workspace study")]
 pub struct Demo {
     /// Which demo: bikeshare or synthetic.
@@ -34,6 +35,10 @@ pub struct Demo {
     #[arg(long, value_name = "DIR")]
     workspace: Option<std::path::PathBuf>,
 
+    /// Write the data and the session of the guide's examples into this new directory.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "plain", "json", "workspace", "pace"])]
+    files: Option<std::path::PathBuf>,
+
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
@@ -41,6 +46,9 @@ pub struct Demo {
 
 impl Demo {
     pub fn execute(&self) -> Result<()> {
+        if let Some(directory) = &self.files {
+            return write_files(directory);
+        }
         if !self.plain && !self.json {
             super::open::need_terminal()?;
             return interface(&self.name, self.workspace.as_deref());
@@ -61,6 +69,20 @@ impl Demo {
         };
         run_plans(&session, &workspace, &options)
     }
+}
+
+fn write_files(directory: &Path) -> Result<()> {
+    if directory.exists() {
+        return Err(Error::usage(format!("'{}' is there already", directory.display()))
+            .cure("name a directory that does not exist yet"));
+    }
+    crate::files::create_folder(directory)
+        .map_err(|error| Error::io("create the directory", directory, &error))?;
+    for (name, text) in demo::practice_files() {
+        crate::files::write(&directory.join(&name), text.as_bytes())?;
+        super::messages::tell(format_args!("wrote {}", directory.join(&name).display()));
+    }
+    Ok(())
 }
 
 fn kept(directory: &Path) -> Result<Workspace> {

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`open`] | `halflight [SESSION]` |
 //! | [`demo`] | `halflight demo` |
+//! | [`tutorial`] | `halflight tutorial` |
 //! | [`run`] | `halflight run SESSION` |
 //! | [`sweep`] | `halflight sweep SESSION --over KEY=VALUES` |
 //! | [`watch`] | `halflight watch RUN` |
 //! | [`data`] | `halflight data inspect FILE` |
 //! | [`methods`] | `halflight methods` |
 //! | [`explain`] | `halflight explain WORD` |
+//! | [`guide`] | `halflight guide TOPIC` |
 //! | [`ledger`] | `halflight ledger` |
 //! | [`account`] | `halflight account` |
 //! | [`verify`] | `halflight verify FILE` |
@@ -42,6 +44,7 @@ mod data;
 mod demo;
 mod doctor;
 mod explain;
+mod guide;
 mod ledger;
 mod look;
 mod man;
@@ -63,6 +66,7 @@ mod share;
 mod signals;
 mod steps;
 mod sweep;
+mod tutorial;
 mod verify;
 mod watch;
 
@@ -121,6 +125,7 @@ struct Arguments {
 enum Command {
     /// Open the built-in demo, or run it here with --plain.
     Demo(demo::Demo),
+    Tutorial(tutorial::TutorialCommand),
     /// Run the plans of a session without the interface.
     Run(run::Run),
     Sweep(sweep::Sweep),
@@ -138,6 +143,7 @@ enum Command {
     /// List the adaptation methods and their settings.
     Methods(methods::Methods),
     Explain(explain::Explain),
+    Guide(guide::Guide),
     /// Show and mend the privacy ledger of a workspace.
     Ledger(ledger::LedgerCommand),
     Account(account::AccountCommand),
@@ -145,7 +151,7 @@ enum Command {
     Audit(audit::Audit),
     /// Repeat the papers' experiments on public data; nothing here is private.
     Reproduce(reproduce::Reproduce),
-    /// Write pictures of the screens (SVG), as they stand in the README.
+    /// Write pictures of the screens (SVG), as they stand in the guide.
     Picture(picture::Picture),
     Completions(completions::Completions),
     Man(man::Man),
@@ -210,6 +216,7 @@ pub fn main() -> ExitCode {
                 .cure("name the files after the command"))
         }
         Some(Command::Demo(demo)) => demo.execute(),
+        Some(Command::Tutorial(tutorial)) => tutorial.execute(),
         Some(Command::Run(run)) => run.execute(),
         Some(Command::Sweep(sweep)) => sweep.execute(),
         Some(Command::Watch(watch)) => watch.execute(),
@@ -223,6 +230,7 @@ pub fn main() -> ExitCode {
         Some(Command::Data(data)) => data.execute(),
         Some(Command::Methods(methods)) => methods.execute(),
         Some(Command::Explain(explain)) => explain.execute(),
+        Some(Command::Guide(guide)) => guide.execute(),
         Some(Command::Ledger(ledger)) => ledger.execute(),
         Some(Command::Account(account)) => account.execute(),
         Some(Command::Verify(verify)) => verify.execute(),

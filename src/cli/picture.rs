@@ -1,4 +1,4 @@
-//! `halflight picture`: screens as SVG, for the README. They come from the real
+//! `halflight picture`: screens as SVG, for README and guide. They come from the real
 //! renderer after real runs of the demo, so they cannot show what is not there;
 //! the noise of these runs is seeded, so that the pictures are the same every
 //! time and a test can tell when they are stale.
@@ -30,7 +30,7 @@ use crate::tui::theme::{Glyphs, Theme};
 use crate::tui::update::{Message, update};
 use crate::tui::view::view;
 
-/// Write pictures of the screens (SVG), as they stand in the README.
+/// Write pictures of the screens (SVG), as they stand in the guide.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   halflight picture --out assets/screens")]
@@ -67,7 +67,7 @@ impl Picture {
     }
 }
 
-/// The pictures of the README by name.
+/// The pictures of README and guide by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
     let pictures = Stage::open(&workspace)?.play(&workspace);
@@ -209,7 +209,7 @@ fn ask(desk: &Desk, effect: Effect) {
     }
 }
 
-/// Where the README looks for its pictures.
+/// Where README and guide look for its pictures.
 #[cfg(test)]
 fn shelf() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/screens")
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pictures_of_the_readme_show_the_screens_as_they_are() {
-        let readme = include_str!("../../README.md");
+    fn the_pictures_of_the_guide_show_the_screens_as_they_are() {
+        let pages = include_str!("../../assets/guide/screens.md");
         for (name, picture) in pictures().unwrap() {
             let path = shelf().join(format!("{name}.svg"));
             let kept = std::fs::read_to_string(&path).unwrap_or_default();
@@ -230,7 +230,7 @@ mod tests {
                 "{} is stale: `cargo run --release -- picture` draws it anew",
                 path.display()
             );
-            assert!(readme.contains(&format!("assets/screens/{name}.svg")), "{name} is not shown");
+            assert!(pages.contains(&format!("../screens/{name}.svg")), "{name} is not shown");
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn some<S: AsRef<str>>(names: &[S]) -> String {
 }
 
 /// At most three names that a typing error may have turned into `wanted`, best first.
-pub(super) fn nearest<'a>(wanted: &str, known: &'a [String]) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(wanted: &str, known: &'a [String]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let tolerated = (wanted.chars().count() / 3).max(1);
     let mut near: Vec<_> = known

@@ -1,5 +1,5 @@
 //! A run on built-in, public data whose noise comes from a seed: the same every
-//! time, for the pictures in the README. Nothing is spent and no ledger is
+//! time, for the pictures in README and guide. Nothing is spent and no ledger is
 //! touched, and what comes out is not private; so it is refused for any data
 //! that could be.
 

@@ -28,8 +28,11 @@
 //! Where gaps count for themselves, a row that cannot be used adds nothing, and the number of
 //! usable rows is one number more. A usable row becomes a useless one: its two numbers vanish,
 //! which moves them by at most 1 (d = s = x above), and the number of usable rows by 1.
+//!
+//! Sums of numbers are rounded, under either neighbour: that is counted beside.
 
 use super::definition::{Evaluation, Loss};
+use crate::numeric::rounding::summation_error;
 use crate::privacy::{Adjacency, Gaussian, Laplace, Release};
 
 /// The name of the release.
@@ -158,7 +161,19 @@ impl Tally {
             Kind::Classes { .. } => 2,
             Kind::Numbers { .. } => self.parts() + usize::from(self.counts_gaps()),
         } as f64;
-        if self.laplace { square } else { square.sqrt() * (1.0 + f64::EPSILON) }
+        let exact = if self.laplace { square } else { square.sqrt() * (1.0 + f64::EPSILON) };
+        exact + 2.0 * self.rounding()
+    }
+
+    /// How far the vector of sums may be from the true one, in the norm of its noise, under either
+    /// neighbour. Counts are exact; every other number is a sum of one term of at most 1 a row.
+    fn rounding(&self) -> f64 {
+        if matches!(self.kind, Kind::Classes { .. }) {
+            return 0.0;
+        }
+        let (rows, numbers) = (self.rows as f64, self.numbers() as f64);
+        let each = summation_error(self.rows + 8) * rows;
+        each * if self.laplace { numbers } else { numbers.sqrt() }
     }
 
     /// Weight of the second number of a mean.

@@ -45,9 +45,71 @@ pub fn workspace() -> Result<Workspace> {
     Ok(Workspace::fresh(&directory))
 }
 
+/// The tables of the practice files, with the season that each holds. Winter is the private one.
+pub const PRACTICE: [(&str, &str); 4] =
+    [("winter", "1"), ("spring", "2"), ("summer", "3"), ("autumn", "4")];
+
+/// Every so many hours are taken, so that all steps of the tutorial take seconds.
+const EVERY: usize = 4;
+/// The columns of the practice files. The others count, or name, the answer or the season.
+const COLUMNS: [&str; 8] =
+    ["hr", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed", "bikers"];
+
+/// The files of the tutorial and of the guide's examples, by name: a table for each season of the
+/// bikeshare data, and a session on them.
+pub fn practice_files() -> Vec<(String, String)> {
+    let session = include_str!("../../assets/bikeshare/practice.ron").to_owned();
+    practice_tables().into_iter().chain([("session.ron".to_owned(), session)]).collect()
+}
+
+/// The tables alone.
+pub fn practice_tables() -> Vec<(String, String)> {
+    PRACTICE.iter().map(|(name, season)| (format!("{name}.csv"), table(season))).collect()
+}
+
+/// The session that the tutorial begins with: autumn, the plan and the budget are left to the user.
+pub fn tutorial_session() -> Result<Session> {
+    let practice = include_str!("../../assets/bikeshare/practice.ron");
+    let mut session = Session::parse(practice, "the practice session")?;
+    session.datasets.retain(|dataset| dataset.name != "autumn");
+    session.plans.clear();
+    session.budgets.clear();
+    Ok(session)
+}
+
+/// Some hours of a season. The file is ours and has neither quotes nor gaps.
+fn table(season: &str) -> String {
+    let text = String::from_utf8_lossy(BIKESHARE);
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap_or_default();
+    let places: Vec<usize> =
+        COLUMNS.iter().filter_map(|name| header.iter().position(|it| it == name)).collect();
+    let cells =
+        |row: Vec<&str>| places.iter().map(|place| row[*place]).collect::<Vec<_>>().join(",");
+    let rows = lines.filter(|row| row.first() == Some(&season)).step_by(EVERY);
+    std::iter::once(header.clone()).chain(rows).map(|row| cells(row) + "\n").collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn practice_files_have_the_rows_and_columns_that_the_guide_says() {
+        let files = practice_files();
+        let rows = |name: &str| {
+            let (_, text) = files.iter().find(|(file, _)| file == name).unwrap();
+            assert!(
+                text.starts_with("hr,holiday,workingday,weathersit,temp,hum,windspeed,bikers\n")
+            );
+            text.lines().count() - 1
+        };
+        assert_eq!(
+            ["winter.csv", "spring.csv", "summer.csv", "autumn.csv"].map(rows),
+            [517, 551, 560, 534]
+        );
+        assert_eq!(tutorial_session().unwrap().datasets.len(), 3);
+    }
 
     #[test]
     fn every_demo_session_is_valid_and_survives_saving() {

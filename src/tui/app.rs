@@ -204,9 +204,12 @@ impl App {
             return;
         }
         let (screen, context) = self.screen_mut();
-        if !screen.step_out(context)
-            && let Some(first) = screen.panes(context).first()
-        {
+        if screen.step_out(context) {
+            return;
+        }
+        if context.tutorial.is_some() {
+            context.ask_to_leave_tutorial();
+        } else if let Some(first) = screen.panes(context).first() {
             context.focus_on(*first);
         }
     }

@@ -1,5 +1,5 @@
 //! Every key of the interface: those of the screens and those that hold everywhere.
-//! Dispatch, the hint bar, the help, the palette and the README read these tables.
+//! Dispatch, the hint bar, the help, the palette and the guide read these tables.
 
 use crossterm::event::KeyEvent;
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::tui::keys::shown;
 
-    /// The table of the README, in Markdown.
+    /// The table of the guide, in Markdown.
     fn markdown() -> String {
         let mut text = String::from("| where | key | does |\n|---|---|---|\n");
         let mut before = "";
@@ -269,12 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_lists_exactly_these_keys() {
-        let readme = include_str!("../../README.md");
-        let (_, rest) = readme.split_once("<!-- keys -->\n").expect("the mark before the table");
+    fn the_guide_lists_exactly_these_keys() {
+        let page = include_str!("../../assets/guide/screens.md");
+        let (_, rest) = page.split_once("<!-- keys -->\n").expect("the mark before the table");
         let (table, _) = rest.split_once("<!-- end of keys -->").expect("the mark behind it");
         let wanted = markdown();
-        assert!(table == wanted, "the README's table of keys should read:\n{wanted}");
+        assert!(table == wanted, "the guide's table of keys should read:\n{wanted}");
     }
 
     fn first(query: &str, here: Tab) -> Command {

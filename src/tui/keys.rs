@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::tab::Tab;
 
-/// What a key is called in the hint bar, the help, the palette and the README.
+/// What a key is called in the hint bar, the help, the palette and the guide.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Any of these, written as on the screen: `q`, `ctrl-s`, `left`.

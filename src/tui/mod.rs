@@ -16,6 +16,7 @@
 //! | [`export`], [`sheet`], [`screenshot`] | what is shown, for a file or the clipboard |
 //! | [`run_column`] | what tables say of archived runs |
 //! | [`history`], [`fuzzy`], [`notice`] | undo; finding by a few letters; what is said to the user |
+//! | [`tutorial`] | the steps of `halflight tutorial`, and how each is seen to be done |
 //! | [`terminal`] | raw mode and its certain end |
 //!
 //! Each uses only what stands below it here: terminal and loop, `update` and `view`,
@@ -44,6 +45,7 @@ pub mod sheet;
 pub mod tab;
 pub mod terminal;
 pub mod theme;
+pub mod tutorial;
 pub mod update;
 pub mod view;
 pub mod widgets;

@@ -1,6 +1,6 @@
 //! A buffer of cells as an SVG picture of a terminal window.
 //!
-//! The pictures of the README are made with it from the same views as the program
+//! The pictures of README and guide are made with it from the same views as the program
 //! draws, and a test compares them, so they cannot go stale: the same buffer always
 //! gives the same text.
 //!

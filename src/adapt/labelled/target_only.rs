@@ -102,6 +102,10 @@ pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
 pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {
+    fn proof(&self) -> &'static str {
+        "target_only"
+    }
+
     fn spec(&self) -> &'static Spec {
         self.0
     }

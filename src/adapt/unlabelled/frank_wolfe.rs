@@ -165,6 +165,10 @@ impl Method for FrankWolfe {
 }
 
 impl Method for TwoStageFrankWolfe {
+    fn proof(&self) -> &'static str {
+        "frank_wolfe"
+    }
+
     fn covers_scores(&self) -> bool {
         false
     }

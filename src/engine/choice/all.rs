@@ -36,7 +36,7 @@ impl AllTrained {
         let tally = Tally { models, ..scoring.tally.clone() };
         let scoring = Scoring { tally, ..scoring.clone() };
         let (own, training) = together(candidates, target)?;
-        let sums = sums_of(models);
+        let sums = sums_of(models, scoring.tally.rows);
         let what = format!("the summed losses of {models} candidates on held-out records");
         let planned = sums.announced(what, 1, Allotment::Covered, Adjacency::ReplaceOne);
         let planned = PlannedRelease { held_out: true, ..planned };

@@ -1,7 +1,8 @@
 //! Who wins: summed losses on held-out records, with noise.
 //!
 //! *Sensitivity.* To replace a held-out record changes each of the k sums by at most 1, the largest
-//! loss, so their vector by at most √k; it does where all losses go from 0 to 1.
+//! loss, so their vector by at most √k; it does where all losses go from 0 to 1. Sums of numbers
+//! are rounded, under either neighbour: that is counted beside.
 //!
 //! *Intervals* of k candidates hold together, so they also hold for the one that was chosen.
 
@@ -15,12 +16,14 @@ use crate::evaluation::law::Law;
 use crate::evaluation::scoring::{Judges, Scene, Scoring};
 use crate::evaluation::{Evaluation, Loss, Score, interval};
 use crate::model::Model;
+use crate::numeric::rounding::summation_error;
 use crate::privacy::{Gaussian, Private, Reach, Release, Released, Spender};
 
 const LABEL: &str = "choice";
 
-pub(super) fn sums_of(models: usize) -> Release<Gaussian> {
-    let sensitivity = (models as f64).sqrt() * (1.0 + f64::EPSILON);
+pub(super) fn sums_of(models: usize, rows: usize) -> Release<Gaussian> {
+    let rounding = summation_error(rows + 8) * rows as f64;
+    let sensitivity = (models as f64).sqrt() * (1.0 + f64::EPSILON + 2.0 * rounding);
     Release::new(LABEL, Gaussian { sensitivity, numbers: models })
 }
 
@@ -134,7 +137,7 @@ mod tests {
         for models in [2, 3, 7] {
             let before = vec![vec![0.3, 0.0, 1.0]; models];
             for after in [vec![vec![0.3, 1.0, 1.0]; models], vec![vec![0.3, 1.0]; models]] {
-                let planned = sums_of(models)
+                let planned = sums_of(models, 3)
                     .announced(String::new(), 1, Allotment::Covered, Adjacency::ReplaceOne)
                     .query;
                 let found = moved(&before, &after, 3);

@@ -264,6 +264,8 @@ pub enum Report {
         news: RehearsalNews,
     },
     Trouble(Error),
+    /// A page, a table or a picture of what is shown was written here.
+    Wrote(PathBuf),
     /// Something worth a line on the screen.
     Remark(String),
 }

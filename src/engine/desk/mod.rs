@@ -564,7 +564,7 @@ impl Clerk {
                 .map_err(|error| Error::io("create the directory", parent, &error))?;
         }
         files::write_private(&path, text.as_bytes())?;
-        self.tray.put(Report::Remark(format!("wrote {}", path.display())));
+        self.tray.put(Report::Wrote(path));
         Ok(())
     }
 

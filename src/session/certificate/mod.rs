@@ -217,6 +217,9 @@ pub struct Certificate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Lineage>,
     pub accountant: Cow<'static, str>,
+    /// How to read why its releases are private: commands that show a page each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<String>,
     /// The curator could see exact numbers while it ran and may have acted on them.
     pub peeked: bool,
     pub allow_large_delta: bool,
@@ -280,6 +283,7 @@ impl Certificate {
         };
         let not_covered = not_covered(&facts, &guarantee);
         let assumption = assumption(&facts)?;
+        let proofs = proofs(&facts)?;
         let registry = match insecure {
             Some(_) => Value::Null,
             None => registry::entry(&facts, &guarantee),
@@ -323,6 +327,7 @@ impl Certificate {
             mechanisms: facts.mechanisms,
             start: facts.lineage,
             accountant: ACCOUNTANT.into(),
+            proofs,
             peeked: facts.peeked,
             allow_large_delta: facts.allow_large_delta,
             noise: facts.noise,
@@ -342,6 +347,22 @@ fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
         said.extend(assumption.filter(|it| !said.contains(it)));
     }
     Ok((!said.is_empty()).then(|| said.join(" ").into()))
+}
+
+/// The pages of the guide on the methods that drew, on scores and choices, and on adding up.
+fn proofs(facts: &Facts) -> Result<Vec<String>> {
+    let chosen = facts.chosen.iter().flat_map(|it| &it.methods);
+    let mut pages: Vec<&str> = Vec::new();
+    for method in std::iter::once(&facts.method).chain(chosen) {
+        let page = adapt::method(method)?.proof();
+        if !pages.contains(&page) {
+            pages.push(page);
+        }
+    }
+    pages.extend(facts.chosen.as_ref().map(|_| "choices"));
+    pages.extend(facts.told.as_ref().map(|_| "scores"));
+    pages.push("accountant");
+    Ok(pages.into_iter().map(|page| format!("halflight guide proofs/{page}")).collect())
 }
 
 /// What a run's outputs depend on, account by account.

@@ -38,6 +38,7 @@ use super::notice::{Cause, Level, Notice, one_line};
 use super::popup;
 use super::popup::question::{Prompt, Question};
 use super::tab::{Pane, Tab};
+use super::tutorial::Tutorial;
 use super::widgets::text_field::TextField;
 use crate::engine::Request;
 use crate::engine::desk::{JobId, Preview};
@@ -56,6 +57,10 @@ pub struct Context {
     pub session_path: Option<PathBuf>,
     /// Directory of the demo's workspace, when this is the demo.
     pub demo: Option<PathBuf>,
+    /// The tutorial, while it is followed.
+    pub tutorial: Option<Tutorial>,
+    /// The page or table that was written last.
+    pub written: Option<PathBuf>,
     pub unsaved: bool,
     /// The session as this interface last read it from its file or wrote it there.
     pub on_disk: Option<Session>,
@@ -186,6 +191,8 @@ impl Context {
             session_path,
             compared: BTreeMap::new(),
             demo: None,
+            tutorial: None,
+            written: None,
             unsaved: false,
             datasets: BTreeMap::new(),
             peeked: None,
@@ -264,6 +271,24 @@ impl Context {
     /// Asks for a line of text.
     pub fn prompt(&mut self, prompt: Prompt<Self>) {
         self.popup = Some(Popup::Prompt(prompt));
+    }
+
+    /// Lets the tutorial see what has happened.
+    pub fn follow_tutorial(&mut self) {
+        if let Some(mut tutorial) = self.tutorial.take() {
+            tutorial.follow(self);
+            self.tutorial = Some(tutorial);
+        }
+    }
+
+    /// Asks whether to leave the tutorial.
+    pub fn ask_to_leave_tutorial(&mut self) {
+        let text = "Leave the tutorial? You may go on here by yourself. To take it again, quit \
+                    (q) and type halflight tutorial.";
+        self.confirm(text, "leave", |context| {
+            context.tutorial = None;
+            context.say(Level::Info, "the tutorial is over; `halflight tutorial` starts it again");
+        });
     }
 
     /// The part of the screen in front that should have the focus.

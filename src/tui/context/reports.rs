@@ -29,6 +29,8 @@ impl Context {
                 } else {
                     ""
                 };
+                // From here on, what is spent is spent in a workspace that stays.
+                self.tutorial = None;
                 self.say(Level::Good, format!("saved {}{kept}", path.display()));
                 self.unsaved = self.for_disk() != *session;
                 self.on_disk = Some(*session);
@@ -151,6 +153,10 @@ impl Context {
                 Some(Err(error)) => self.complain(&error),
             },
             Report::Trouble(error) => self.complain(&error),
+            Report::Wrote(path) => {
+                self.say(Level::Info, format!("wrote {}", path.display()));
+                self.written = Some(path);
+            }
             Report::Remark(text) => self.say(Level::Info, text),
         }
     }
@@ -172,6 +178,7 @@ impl Context {
         self.session = session;
         self.unsaved = false;
         self.demo = None;
+        self.tutorial = None;
         self.pace = None;
         if let Some(work) = &self.ranking.work {
             work.control.stop();

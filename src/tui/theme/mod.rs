@@ -169,7 +169,7 @@ impl Theme {
             let (line, column) = (error.span.start.line, error.span.start.col);
             Error::usage(format!("not a theme: {}", error.code))
                 .at(format!("{name}.ron:{line}:{column}"))
-                .cure("compare it with the themes in the README")
+                .cure("`halflight guide screens` says where there is one to copy")
         })?;
         let style = |look: &Look| file.style(look, depth);
         if file.series.len() != SERIES {

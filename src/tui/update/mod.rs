@@ -46,6 +46,7 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
         Message::Closed => app.context.leave_as_wished(),
     }
     app.settle();
+    app.context.follow_tutorial();
     std::mem::take(&mut app.context.effects)
 }
 

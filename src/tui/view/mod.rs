@@ -11,7 +11,7 @@ use super::canvas::{Canvas, Hits};
 use super::notice::Level;
 use super::tab::Tab;
 use super::widgets::text_field::TextFieldView;
-use super::{keymap, keys};
+use super::{keymap, keys, tutorial};
 
 /// Below this the screens would be unreadable.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -20,13 +20,16 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     let mut canvas = Canvas::new(frame, &app.theme, &app.glyphs);
     let area = canvas.area();
     canvas.render(Clear, area);
-    if area.width < LEAST.0 || area.height < LEAST.1 {
+    let least = least(app);
+    if area.width < least.0 || area.height < least.1 {
         too_small(app, &mut canvas, area);
         return canvas.hits;
     }
-    let [head, body, notice, hints] = area.layout(&Layout::vertical([
+    let strip = if app.context.tutorial.is_some() { tutorial::ROWS } else { 0 };
+    let [head, body, lesson, notice, hints] = area.layout(&Layout::vertical([
         Constraint::Length(1),
         Constraint::Fill(1),
+        Constraint::Length(strip),
         Constraint::Length(1),
         Constraint::Length(1),
     ]));
@@ -37,6 +40,7 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     canvas.alone = canvas.focus.filter(|_| app.maximised);
     tabs(app, &mut canvas, head);
     app.screen().view(context, &mut canvas, body);
+    tutorial_strip(app, &mut canvas, lesson);
     notice_line(app, &mut canvas, notice);
     hint_bar(app, &mut canvas, hints);
     if let Some(popup) = &context.popup {
@@ -48,11 +52,42 @@ pub fn view(app: &App, frame: &mut Frame) -> Hits {
     canvas.hits
 }
 
+fn least(app: &App) -> (u16, u16) {
+    match app.context.tutorial {
+        Some(_) => (LEAST.0, tutorial::LEAST_HEIGHT),
+        None => LEAST,
+    }
+}
+
+/// What the tutorial says, between the screen and the notices, so that it hides nothing.
+fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
+    let Some(tutorial) = &app.context.tutorial else { return };
+    let [title, text] =
+        area.layout(&Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]));
+    let (name, leave) = (format!(" {} ", tutorial.title()), " Esc leaves ");
+    let rule = usize::from(title.width).saturating_sub(name.chars().count() + leave.len() + 4);
+    let line = canvas.glyphs.horizontal;
+    let parts = vec![
+        Span::styled(line.repeat(2), app.theme.accent),
+        Span::styled(name, app.theme.accent),
+        Span::styled(line.repeat(rule), app.theme.accent),
+        Span::styled(leave, app.theme.muted),
+        Span::styled(line.repeat(2), app.theme.accent),
+    ];
+    canvas.render(Line::from(parts), title);
+    let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
+    let inner = Rect { x: text.x + 1, width: text.width.saturating_sub(2), ..text };
+    canvas.render(Paragraph::new(words).style(app.theme.text).wrap(Wrap { trim: true }), inner);
+}
+
 fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
     let text = format!(
         "halflight needs {} x {} characters; this terminal has {} x {}. \
          Make the window larger, or press q.",
-        LEAST.0, LEAST.1, area.width, area.height
+        least(app).0,
+        least(app).1,
+        area.width,
+        area.height
     );
     canvas.render(Paragraph::new(text).style(app.theme.text).wrap(Wrap { trim: true }), area);
 }
@@ -116,6 +151,8 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
             };
             Line::styled(format!(" {mark}{}", notice.text), style)
         }
+        // The tutorial says what to do next.
+        None if app.context.tutorial.is_some() => Line::default(),
         None if app.context.demo.is_some() && app.context.tab == Tab::ALL[0] => Line::styled(
             " Demo: public data, throw-away ledger. Ctrl-o opens your own session.",
             app.theme.muted,

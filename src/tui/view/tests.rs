@@ -40,6 +40,39 @@ fn every_scene_at_every_size() {
 }
 
 #[test]
+fn every_step_of_the_tutorial_has_a_strip_beside_what_it_speaks_of() {
+    let ranking = {
+        let mut app = fixtures::loaded();
+        app.go_to(Tab::Rank);
+        app
+    };
+    let steps = vec![
+        ("add", 0, fixtures::loaded()),
+        ("browse", 0, fixtures::browsing()),
+        ("rank", 1, ranking),
+        ("ranked", 2, fixtures::ranked()),
+        ("rehearse", 2, fixtures::priced()),
+        ("plan", 4, fixtures::priced()),
+        ("run", 4, fixtures::running()),
+        ("verdict", 5, fixtures::comparing()),
+        ("report", 6, fixtures::spending()),
+        ("end", 7, fixtures::comparing()),
+    ];
+    for (name, done, mut app) in steps {
+        app.context.tutorial = Some(tutorial::Tutorial::after(done));
+        for (columns, rows) in [(80, 24), (160, 50)] {
+            let terminal = drawn(&app, columns, rows);
+            let text = text_of(terminal.backend().buffer());
+            assert!(text.contains("Tutorial") && text.contains("Esc leaves"), "{text}");
+            insta::assert_snapshot!(
+                format!("tutorial_{name}_{columns}x{rows}"),
+                terminal.backend()
+            );
+        }
+    }
+}
+
+#[test]
 fn a_correction_is_shown_as_bars_as_long_as_its_parts_are_large() {
     let app = fixtures::correcting();
     for (columns, rows) in SIZES {

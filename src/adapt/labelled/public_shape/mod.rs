@@ -88,6 +88,10 @@ pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
 pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
 
 impl Method for PublicShape {
+    fn proof(&self) -> &'static str {
+        "public_shape"
+    }
+
     fn spec(&self) -> &'static Spec {
         self.0
     }

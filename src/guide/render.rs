@@ -1,0 +1,415 @@
+//! Markdown as lines of a terminal: headings, paragraphs, lists, tables and code, wrapped to a
+//! width. Words keep their tone, so that the caller may colour them or not.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::buffer::CellWidth;
+
+/// How a piece of text wants to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Strong,
+    Code,
+    Heading,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    pub text: String,
+    pub tone: Tone,
+}
+
+/// One line of the terminal.
+pub type Line = Vec<Piece>;
+
+/// Columns of a table are no narrower than this, however narrow the terminal is.
+const LEAST_COLUMN: usize = 6;
+/// Between two columns of a table.
+const GAP: &str = "  ";
+
+/// The lines of a page for a terminal of this width.
+pub fn render(markdown: &str, width: usize) -> Vec<Line> {
+    let mut page = Page { width: width.max(20), ..Page::default() };
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        page.take(event);
+    }
+    while page.lines.last().is_some_and(Vec::is_empty) {
+        page.lines.pop();
+    }
+    page.lines
+}
+
+/// The same without tones.
+pub fn plain(line: &[Piece]) -> String {
+    let text: String = line.iter().map(|piece| piece.text.as_str()).collect();
+    text.trim_end().to_owned()
+}
+
+#[derive(Default)]
+struct Page {
+    width: usize,
+    lines: Vec<Line>,
+    /// Text of the block at hand.
+    inline: Line,
+    strong: usize,
+    heading: Option<HeadingLevel>,
+    /// Open lists: the next number, or none where they have bullets.
+    lists: Vec<Option<u64>>,
+    /// What stands before the next line of an item.
+    mark: Option<String>,
+    code: bool,
+    link: Option<(String, usize)>,
+    table: Option<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    rows: Vec<Vec<Line>>,
+}
+
+impl Page {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code => self.code_lines(&text),
+            Event::Text(text) => self.push(&text, self.tone()),
+            Event::Code(text) => self.push(&text, Tone::Code),
+            Event::SoftBreak | Event::HardBreak => self.push(" ", self.tone()),
+            Event::Rule => self.blank(),
+            // Comments mark tables for tests.
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => self.heading = Some(level),
+            Tag::Strong | Tag::Emphasis => self.strong += 1,
+            Tag::List(first) => {
+                self.flush();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.flush();
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "- ".to_owned(),
+                };
+                self.mark = Some(mark);
+            }
+            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
+                self.flush();
+                self.code = true;
+            }
+            Tag::Link { dest_url, .. } => {
+                self.link = Some((dest_url.into_string(), self.inline.len()));
+            }
+            Tag::Image { .. } => self.push("(picture: ", self.tone()),
+            Tag::Table(_) => {
+                self.flush();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(level) => self.end_heading(level),
+            TagEnd::Strong | TagEnd::Emphasis => self.strong = self.strong.saturating_sub(1),
+            TagEnd::Paragraph => {
+                self.flush();
+                self.blank();
+            }
+            TagEnd::Item => {
+                self.flush();
+                self.mark = None;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                if self.lists.is_empty() {
+                    self.blank();
+                }
+            }
+            TagEnd::CodeBlock => {
+                self.code = false;
+                self.blank();
+            }
+            TagEnd::Link => self.end_link(),
+            TagEnd::Image => self.push(")", self.tone()),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.inline);
+                if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.lines.extend(table.lines(self.width));
+                    self.blank();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tone(&self) -> Tone {
+        match (self.heading.is_some(), self.strong > 0) {
+            (true, _) => Tone::Heading,
+            (_, true) => Tone::Strong,
+            _ => Tone::Plain,
+        }
+    }
+
+    fn push(&mut self, text: &str, tone: Tone) {
+        self.inline.push(Piece { text: text.to_owned(), tone });
+    }
+
+    fn blank(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.is_empty()) {
+            self.lines.push(Vec::new());
+        }
+    }
+
+    fn indent(&self) -> usize {
+        2 * self.lists.len()
+    }
+
+    /// The block at hand as lines.
+    fn flush(&mut self) {
+        if self.inline.is_empty() {
+            return;
+        }
+        let inline = std::mem::take(&mut self.inline);
+        let indent = self.indent().max(self.mark.as_ref().map_or(0, String::len));
+        let mark = self.mark.take();
+        for (number, line) in
+            wrap(&inline, self.width.saturating_sub(indent)).into_iter().enumerate()
+        {
+            let before = match &mark {
+                Some(mark) if number == 0 => format!("{mark:>indent$}"),
+                _ => " ".repeat(indent),
+            };
+            let before = Piece { text: before, tone: Tone::Plain };
+            let indented = indent > 0;
+            self.lines.push(indented.then_some(before).into_iter().chain(line).collect());
+        }
+    }
+
+    fn end_heading(&mut self, level: HeadingLevel) {
+        self.heading = None;
+        let inline = std::mem::take(&mut self.inline);
+        let inline: Line =
+            inline.into_iter().map(|piece| Piece { tone: Tone::Heading, ..piece }).collect();
+        self.blank();
+        let lines = wrap(&inline, self.width);
+        let wide = lines.iter().map(|line| cells(line)).max().unwrap_or(0);
+        self.lines.extend(lines);
+        let rule = match level {
+            HeadingLevel::H1 => "=",
+            HeadingLevel::H2 => "-",
+            _ => "",
+        };
+        if !rule.is_empty() {
+            self.lines.push(vec![Piece { text: rule.repeat(wide), tone: Tone::Heading }]);
+        }
+        self.lines.push(Vec::new());
+    }
+
+    /// Code keeps its lines, however long they are: they are for copying.
+    fn code_lines(&mut self, text: &str) {
+        let indent = " ".repeat(self.indent().max(2) + 2);
+        for line in text.lines() {
+            let text = format!("{indent}{line}");
+            self.lines.push(vec![Piece { text, tone: Tone::Code }]);
+        }
+    }
+
+    /// Where a link leads is said behind its words: the command for another page, else the place.
+    fn end_link(&mut self) {
+        let Some((place, start)) = self.link.take() else { return };
+        let shown: String = self.inline[start..].iter().map(|piece| piece.text.as_str()).collect();
+        let target = match super::topic_of_link(&place) {
+            Some(topic) => format!("halflight guide {topic}"),
+            None => place.trim_start_matches("../").to_owned(),
+        };
+        if shown != target && !target.starts_with('#') {
+            self.push(" (", self.tone());
+            self.push(&target, Tone::Code);
+            self.push(")", self.tone());
+        }
+    }
+}
+
+fn cells(line: &[Piece]) -> usize {
+    line.iter().map(|piece| usize::from(piece.text.cell_width())).sum()
+}
+
+/// Breaks text at its blanks so that no line is wider than it may be, unless a word is.
+fn wrap(inline: &[Piece], width: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = vec![Vec::new()];
+    let (mut used, mut owed) = (0, false);
+    for word in words(inline) {
+        let wide = cells(&word);
+        if used > 0 && used + usize::from(owed) + wide > width {
+            lines.push(Vec::new());
+            (used, owed) = (0, false);
+        }
+        let Some(line) = lines.last_mut() else { continue };
+        if owed && used > 0 {
+            line.push(Piece { text: " ".to_owned(), tone: Tone::Plain });
+            used += 1;
+        }
+        used += wide;
+        line.extend(word);
+        owed = true;
+    }
+    lines
+}
+
+/// Runs of pieces without a blank between them.
+fn words(inline: &[Piece]) -> Vec<Line> {
+    let mut words: Vec<Line> = Vec::new();
+    let mut open = false;
+    for piece in inline {
+        for (index, part) in piece.text.split(' ').enumerate() {
+            open &= index == 0;
+            if part.is_empty() {
+                continue;
+            }
+            let piece = Piece { text: part.to_owned(), tone: piece.tone };
+            match words.last_mut().filter(|_| open) {
+                Some(word) => word.push(piece),
+                None => words.push(vec![piece]),
+            }
+            open = true;
+        }
+    }
+    words
+}
+
+impl Table {
+    fn lines(self, width: usize) -> Vec<Line> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let column = |index: usize| self.rows.iter().filter_map(move |row| row.get(index));
+        let natural: Vec<usize> = (0..columns)
+            .map(|index| column(index).map(|cell| cells(cell)).max().unwrap_or(0))
+            .collect();
+        let widths = share(&natural, width.saturating_sub(GAP.len() * columns.saturating_sub(1)));
+        let mut lines = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let heading = |piece: &Piece| Piece { tone: Tone::Strong, ..piece.clone() };
+            let cell = |index: usize| {
+                let cell = row.get(index).map(Vec::as_slice).unwrap_or_default();
+                let bold = (number == 0).then(|| cell.iter().map(heading).collect::<Line>());
+                wrap(bold.as_deref().unwrap_or(cell), widths[index])
+            };
+            let parts: Vec<Vec<Line>> = (0..columns).map(cell).collect();
+            let tall = parts.iter().map(Vec::len).max().unwrap_or(0);
+            for level in 0..tall {
+                let mut line = Line::new();
+                for (index, part) in parts.iter().enumerate() {
+                    let text = part.get(level).cloned().unwrap_or_default();
+                    let missing = widths[index].saturating_sub(cells(&text));
+                    line.extend(text);
+                    let last = index + 1 == columns;
+                    let after = if last { String::new() } else { " ".repeat(missing) + GAP };
+                    line.push(Piece { text: after, tone: Tone::Plain });
+                }
+                lines.push(line);
+            }
+            let is_empty = row.iter().all(|cell| cells(cell) == 0);
+            if number == 0 && is_empty {
+                lines.clear();
+            } else if number == 0 {
+                let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+                lines.push(vec![Piece { text: rules.join(GAP), tone: Tone::Plain }]);
+            }
+        }
+        lines
+    }
+}
+
+/// Widths of columns that fit together: narrow ones have what they want, the others share the
+/// rest in equal parts.
+fn share(natural: &[usize], width: usize) -> Vec<usize> {
+    let mut widths = natural.to_vec();
+    let mut open: Vec<usize> = (0..natural.len()).collect();
+    let mut left = width;
+    loop {
+        let part = left / open.len().max(1);
+        let (fits, wide): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|index| natural[**index] <= part);
+        if fits.is_empty() || wide.is_empty() {
+            for index in wide {
+                widths[index] = part.max(LEAST_COLUMN);
+            }
+            return widths;
+        }
+        left -= fits.iter().map(|index| natural[*index]).sum::<usize>();
+        open = wide;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(markdown: &str, width: usize) -> String {
+        let lines = render(markdown, width);
+        lines.iter().map(|line| plain(line) + "\n").collect()
+    }
+
+    #[test]
+    fn paragraphs_and_lists_are_wrapped_and_code_is_not() {
+        let page = "# Title\n\nSome words that are\nbroken anew.\n\n- one item of several words\n- \
+                    two\n\n```sh\nhalflight run session.ron --plan name\n```\n";
+        let wanted = "Title\n=====\n\nSome words that are\nbroken anew.\n\n- one item of\n  \
+                      several words\n- two\n\n    halflight run session.ron --plan name\n";
+        assert_eq!(text(page, 20), wanted);
+    }
+
+    #[test]
+    fn tables_fit_the_width_and_wide_cells_are_wrapped() {
+        let page = "| a | what it does |\n|---|---|\n| x | a longer text that does not fit |\n";
+        let shown = text(page, 20);
+        assert_eq!(
+            shown,
+            "a  what it does\n-  -----------------\nx  a longer text\n   that does not fit\n"
+        );
+        assert!(text(page, 80).contains("x  a longer text that does not fit"));
+    }
+
+    #[test]
+    fn links_say_the_command_that_shows_the_page() {
+        assert_eq!(
+            text("See [Budgets](budgets.md).", 80),
+            "See Budgets (halflight guide budgets).\n"
+        );
+        let proofs = text("See [it](proofs/public_shape.md).", 80);
+        assert_eq!(proofs, "See it (halflight guide proofs/public_shape).\n");
+        assert_eq!(text("[x](https://a.example)", 80), "x (https://a.example)\n");
+    }
+
+    #[test]
+    fn bold_words_and_code_keep_their_tone_next_to_punctuation() {
+        let lines = render("a **b**, `c d`.", 80);
+        let tones: Vec<_> = lines[0].iter().map(|it| (it.text.as_str(), it.tone)).collect();
+        assert!(tones.contains(&("b", Tone::Strong)) && tones.contains(&("d", Tone::Code)));
+        assert_eq!(plain(&lines[0]), "a b, c d.");
+    }
+
+    #[test]
+    fn numbered_items_keep_their_numbers() {
+        assert_eq!(text("1. one\n2. two\n", 80), "1. one\n2. two\n");
+    }
+}

@@ -1,0 +1,340 @@
+//! The tutorial: seven steps on the practice data. A step says what to press next, looks at the
+//! state to see that it was done, and only then gives way to the next one. It presses nothing
+//! itself and changes nothing.
+
+use crate::data::{Role, Source};
+use crate::engine::rehearse::Progress;
+use crate::rehearsal::Player;
+
+use super::context::{Context, DatasetStatus, Popup};
+use super::live_run::Ended;
+use super::tab::Tab;
+
+/// The file that the user adds.
+pub const ADDED: &str = "autumn.csv";
+
+/// Rows of the strip, its title among them.
+pub const ROWS: u16 = 4;
+/// Below this the strip would hide too much of a screen.
+pub const LEAST_HEIGHT: u16 = 22;
+
+#[derive(Debug, Default)]
+pub struct Tutorial {
+    /// How many steps were done.
+    done: usize,
+}
+
+struct Step {
+    name: &'static str,
+    /// What to do now, and what is seen.
+    text: fn(&Context) -> &'static str,
+    is_done: fn(&Context) -> bool,
+}
+
+const STEPS: [Step; 7] = [
+    Step { name: "add data", text: add, is_done: is_added },
+    Step { name: "rank", text: rank, is_done: is_ranked },
+    Step { name: "rehearse", text: rehearse, is_done: is_rehearsed },
+    Step { name: "plan", text: plan, is_done: is_planned },
+    Step { name: "run", text: run, is_done: has_run },
+    Step { name: "verdict", text: verdict, is_done: knows_the_verdict },
+    Step { name: "report", text: report, is_done: is_reported },
+];
+
+impl Tutorial {
+    /// The tutorial after so many steps.
+    #[cfg(test)]
+    pub fn after(done: usize) -> Self {
+        Self { done }
+    }
+
+    /// Goes on where what a step asks for has happened.
+    pub fn follow(&mut self, context: &Context) {
+        while STEPS.get(self.done).is_some_and(|step| (step.is_done)(context)) {
+            self.done += 1;
+        }
+    }
+
+    /// Where it is, for the title of the strip.
+    pub fn title(&self) -> String {
+        match STEPS.get(self.done) {
+            Some(step) => format!("Tutorial {} of {}: {}", self.done + 1, STEPS.len(), step.name),
+            None => format!("Tutorial: all {} steps done", STEPS.len()),
+        }
+    }
+
+    pub fn text(&self, context: &Context) -> &'static str {
+        match STEPS.get(self.done) {
+            Some(step) => (step.text)(context),
+            None => {
+                "The page is written, and holds no exact number. Now your own data: halflight \
+                 private.csv public.csv. More to read: halflight guide. q leaves and removes the \
+                 tutorial's folder; Esc ends the tutorial, and you may go on here."
+            }
+        }
+    }
+}
+
+fn add(context: &Context) -> &'static str {
+    match &context.popup {
+        Some(Popup::Files(_)) => {
+            "Choose autumn.csv with the arrow keys, or type a part of its name. Beside the list \
+             you see its columns. Press Enter to take it."
+        }
+        Some(Popup::Dataset(_)) => {
+            "Its columns are those of the others, so the form is filled in like theirs: public, \
+             with the label bikers. Role and label decide everything else. Press Enter to add it."
+        }
+        _ if context.tab != Tab::Data => "Press 1 to go to the Data screen.",
+        _ => {
+            "Bike rentals by the hour. Winter is private: what is asked of it is counted. Spring and \
+             summer are public and free. Autumn is still missing: press a to add a file."
+        }
+    }
+}
+
+fn is_added(context: &Context) -> bool {
+    let added = context.session.datasets.iter().find(|dataset| {
+        let is_the_file = |file: &str| file.trim_start_matches("./") == ADDED;
+        dataset.role == Role::Public
+            && matches!(&dataset.source, Source::File(file) if is_the_file(file))
+    });
+    let status = added.and_then(|dataset| context.datasets.get(&dataset.name));
+    matches!(status, Some(DatasetStatus::Ready { .. }))
+}
+
+fn rank(context: &Context) -> &'static str {
+    if context.tab != Tab::Rank {
+        "Four tables are read. Which season can stand in for winter? Press 2 for the Rank screen."
+    } else if context.ranking.work.is_some() {
+        "Small models at random ask each season in which directions it would change them. Seasons \
+         that answer like winter can stand in for it. Wait for the table."
+    } else {
+        "Press r to rank by exact numbers. They are marked ◆: for your eyes, not to be told. (p \
+         ranks with noise, for some ε; not needed now.)"
+    }
+}
+
+fn is_ranked(context: &Context) -> bool {
+    context.ranking.work.is_none() && context.ranking.exact.is_some()
+}
+
+fn rehearse(context: &Context) -> &'static str {
+    let rehearsal = &context.rehearsal;
+    if context.tab != Tab::Plan && rehearsal.work.is_some() {
+        "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
+    } else if context.tab != Tab::Plan {
+        "Energy near 1 is good. The two strokes on the right are noise and more private data: a \
+         season no better than noise is no help. When you have read the table, press 3."
+    } else if rehearsal.work.is_some() {
+        "Each public season plays winter in turn, and every method that fits is run on it. This \
+         takes some seconds and costs no privacy. Wait for the end."
+    } else if rehearsal.progress.is_some() {
+        "The rehearsal was stopped. Press R to go on with it."
+    } else {
+        "A plan says which method, which data and which ε. Trying plans on winter would cost ε \
+         each time. Press r: they are tried on the public seasons instead, for free."
+    }
+}
+
+/// A rehearsal that went to its end.
+fn rehearsed(context: &Context) -> Option<&Progress> {
+    let whole = context.rehearsal.progress.as_ref().filter(|it| it.done == it.total);
+    whole.filter(|_| context.rehearsal.work.is_none())
+}
+
+fn is_rehearsed(context: &Context) -> bool {
+    rehearsed(context).is_some()
+}
+
+fn plan(context: &Context) -> &'static str {
+    if context.tab != Tab::Plan {
+        "Press 3 to go back to the Plan screen."
+    } else if !context.rehearsal.shown && !has_advised_method(context) {
+        "The plan has another method than the advised one. Press t to take it."
+    } else if context.rehearsal.shown {
+        "Each number is an error, divided by that of public data alone: below 1 is better. Press t \
+         to take the advised method (it may be yours already), then r to see what it costs."
+    } else {
+        "The costs are being worked out."
+    }
+}
+
+/// Whether the shown plan has the method and the settings that the rehearsal advises.
+fn has_advised_method(context: &Context) -> bool {
+    let Some(plan) = context.shown_plan() else { return false };
+    match context.advice(plan).and_then(|advice| advice.to_take()) {
+        Some(Player::Method { id, settings }) => plan.method == *id && plan.settings == *settings,
+        // There is nothing to take.
+        _ => true,
+    }
+}
+
+fn is_planned(context: &Context) -> bool {
+    let priced = context.plan.preview.as_ref().is_some_and(Result::is_ok);
+    is_rehearsed(context)
+        && has_advised_method(context)
+        && !context.rehearsal.shown
+        && priced
+        && !context.plan.waiting
+}
+
+fn run(context: &Context) -> &'static str {
+    let under_way = context.runs.last().is_some_and(|run| !run.has_ended());
+    match &context.popup {
+        Some(Popup::Prompt(_)) => {
+            "The budget is what all runs on winter may spend together, now and later. The ledger \
+             keeps to it. Press Enter to take the one that is offered."
+        }
+        Some(Popup::Question(_)) => {
+            "Nothing has been spent so far. Press y: the ledger writes the grant down, and the \
+             run begins."
+        }
+        _ if under_way => {
+            "Each step draws noise, after it was entered in the ledger. (Space would pause, s would \
+             stop the run.) Wait for the end."
+        }
+        _ if context.tab != Tab::Plan => "Press 3 to go back to the Plan screen, then l to launch.",
+        _ => {
+            "You see the noise that ε needs, and how many such runs the budget would allow. Press \
+             l to launch the plan. First you are asked for the budget of winter."
+        }
+    }
+}
+
+fn has_run(context: &Context) -> bool {
+    let last = context.runs.last();
+    matches!(last.and_then(|run| run.ended.as_ref()), Some(Ended::Summary(_)))
+}
+
+fn verdict(context: &Context) -> &'static str {
+    match context.tab {
+        Tab::Compare => {
+            "Under 'Selected run' stands the verdict: is the model better than public data alone, \
+             and how sure is that? When you have read it, press 6 to see what it cost."
+        }
+        _ => {
+            "The run has ended. Its log tells the released score, which may be told, and exact \
+             errors (◆), which may not. Press 5: Compare says in words how good the model is."
+        }
+    }
+}
+
+fn knows_the_verdict(context: &Context) -> bool {
+    let charged = context.book.as_ref().is_some_and(|book| !book.accounts.is_empty());
+    has_run(context) && charged && context.tab == Tab::Ledger
+}
+
+fn report(context: &Context) -> &'static str {
+    match (&context.popup, context.tab) {
+        (Some(Popup::Prompt(_)), _) => {
+            "The page holds public and released numbers alone. Press Enter to write it beside the \
+             session, here in the tutorial's own folder."
+        }
+        (_, Tab::Compare) => "Press R to write a page about this run that you could pass on.",
+        _ => {
+            "The ledger keeps what the run has spent, for good; the budget has that much less \
+             left. At last, press 5 and then R: a page for others, without exact numbers."
+        }
+    }
+}
+
+fn is_reported(context: &Context) -> bool {
+    let page = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "html");
+    has_run(context) && context.written.as_ref().is_some_and(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::fixtures;
+
+    fn step(tutorial: &Tutorial) -> &'static str {
+        STEPS.get(tutorial.done).map_or("end", |step| step.name)
+    }
+
+    #[test]
+    fn texts_are_short_enough_for_the_strip_of_a_small_terminal() {
+        for (name, mut app) in fixtures::scenes() {
+            for done in 0..=STEPS.len() {
+                for tab in Tab::ALL {
+                    app.context.tab = *tab;
+                    let text = Tutorial { done }.text(&app.context);
+                    let lines = usize::from(crate::tui::canvas::wrapped_lines(text, 78));
+                    assert!(lines < usize::from(ROWS), "{name}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_dataset_counts_as_added_once_it_is_public_and_read() {
+        let mut context = fixtures::loaded().context;
+        assert!(!is_added(&context));
+        context.session.datasets[3].source = Source::File(ADDED.to_owned());
+        assert!(is_added(&context));
+        context.session.datasets[3].role = Role::Private;
+        assert!(!is_added(&context));
+        context.session.datasets[3].role = Role::Public;
+        let name = context.session.datasets[3].name.clone();
+        context.datasets.insert(name, DatasetStatus::Loading(0.5));
+        assert!(!is_added(&context));
+    }
+
+    #[test]
+    fn a_ranking_counts_once_it_has_ended() {
+        assert!(!is_ranked(&fixtures::loaded().context));
+        assert!(is_ranked(&fixtures::ranked().context));
+    }
+
+    #[test]
+    fn a_rehearsal_counts_when_it_is_whole_and_a_plan_when_it_is_the_advised_one() {
+        let mut context = fixtures::priced().context;
+        assert!(!is_rehearsed(&context) && !is_planned(&context));
+        let plan = context.shown_plan().cloned();
+        context.rehearsal.plan = plan;
+        context.rehearsal.progress = Some(fixtures::rehearsal(1));
+        assert!(!is_rehearsed(&context));
+        let total = fixtures::rehearsal(1).total;
+        context.rehearsal.progress = Some(fixtures::rehearsal(total));
+        context.rehearsal.shown = true;
+        assert!(is_rehearsed(&context) && !is_planned(&context));
+        context.take_advice();
+        assert!(has_advised_method(&context));
+        context.rehearsal.shown = false;
+        context.plan.waiting = false;
+        assert!(is_planned(&context));
+        context.session.plans[0].method = "target_only".to_owned();
+        assert!(!is_planned(&context));
+    }
+
+    #[test]
+    fn a_run_counts_when_it_has_a_result_and_not_when_it_was_refused() {
+        let mut context = fixtures::running().context;
+        assert!(!has_run(&context));
+        let refused = crate::error::Error::failed("no");
+        context.runs.last_mut().unwrap().ended = Some(Ended::Refused(refused));
+        assert!(!has_run(&context));
+        let summary = Ended::Summary(Box::new(fixtures::summary()));
+        context.runs.last_mut().unwrap().ended = Some(summary);
+        assert!(has_run(&context) && !knows_the_verdict(&context) && !is_reported(&context));
+        context.book = Some(fixtures::book().0);
+        context.tab = Tab::Ledger;
+        assert!(knows_the_verdict(&context));
+        context.written = Some("curves.csv".into());
+        assert!(!is_reported(&context));
+        context.written = Some("report.html".into());
+        assert!(is_reported(&context));
+    }
+
+    #[test]
+    fn steps_are_taken_in_their_order() {
+        let mut tutorial = Tutorial::default();
+        let mut context = fixtures::ranked().context;
+        tutorial.follow(&context);
+        assert_eq!(step(&tutorial), "add data");
+        context.session.datasets[3].source = Source::File(ADDED.to_owned());
+        tutorial.follow(&context);
+        assert_eq!(step(&tutorial), "rehearse");
+    }
+}

@@ -1,0 +1,157 @@
+//! The tutorial, walked from its first key to its last in the real program.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+
+#[path = "support/program.rs"]
+mod program;
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::Screen;
+
+const ENTER: &str = "\r";
+const ESC: &str = "\x1b";
+const DOWN: &str = "\x1b[B";
+
+/// The tutorial's own folder, among temporary files.
+fn own_folder(directory: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    entries.into_iter().find(|path| name(path).starts_with("halflight-demo-"))
+}
+
+/// Everything below a folder, by path.
+fn everything(below: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { everything(&path) } else { vec![path.clone()] })
+        .collect()
+}
+
+fn walk(columns: u16, rows: u16) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["tutorial"], columns, rows);
+    screen.wait_for("Tutorial 1 of 7: add data");
+    screen.wait_until("three datasets", |text| text.matches("ready").count() == 3);
+    let folder = own_folder(directory.path()).unwrap();
+    screen.press("a");
+    screen.wait_for("Choose autumn.csv");
+    screen.press("autumn");
+    screen.wait_until("the file alone", |text| !text.contains("spring.csv"));
+    screen.press(ENTER);
+    screen.wait_for("filled in like theirs");
+    screen.press(ENTER);
+
+    screen.wait_for("Tutorial 2 of 7: rank");
+    screen.press("2");
+    screen.wait_for("Press r to rank by exact numbers");
+    screen.press("r");
+
+    screen.wait_for("Tutorial 3 of 7: rehearse");
+    assert!(screen.text().contains("autumn"), "{}", screen.text());
+    screen.press("3");
+    screen.wait_for("A plan says which method");
+    screen.press("r");
+
+    // On a slow machine this takes its time.
+    let goes_on = |text: &str| text.contains("Tutorial 4") || text.contains("after 3 rehearsals");
+    screen.wait_until("every season to have played", goes_on);
+    screen.wait_for("Tutorial 4 of 7: plan");
+    screen.press("t");
+    screen.wait_for("took the advised method");
+    screen.press("r");
+
+    screen.wait_for("Tutorial 5 of 7: run");
+    // Nothing was spent so far, and no plan was granted.
+    assert!(!folder.join(".halflight/runs").exists());
+    screen.press("l");
+    screen.wait_for("The budget is what all runs");
+    screen.press(ENTER);
+    screen.wait_for("Press y: the ledger");
+    screen.press("y");
+
+    screen.wait_for("Tutorial 6 of 7: verdict");
+    screen.press("5");
+    screen.wait_for("Under 'Selected run' stands the");
+    screen.press("6");
+
+    screen.wait_for("Tutorial 7 of 7: report");
+    screen.press("5");
+    screen.wait_for("Press R to write a page");
+    screen.press("R");
+    screen.wait_for("Press Enter to write it");
+    screen.press(ENTER);
+    screen.wait_for("Tutorial: all 7 steps done");
+    assert!(folder.join("report.html").exists());
+    assert!(folder.join(".halflight/ledger.jsonl").exists());
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    screen.assert_restored();
+    assert!(!folder.exists());
+    // What it wrote elsewhere is the user's configuration, and holds no run.
+    let left = everything(directory.path());
+    let is_own = |path: &PathBuf| {
+        let path = path.strip_prefix(directory.path()).unwrap();
+        path.starts_with("config") || path.starts_with("state")
+    };
+    assert!(left.iter().all(is_own), "{left:?}");
+    assert!(!left.iter().any(|path| path.ends_with("report.html")), "{left:?}");
+}
+
+#[test]
+fn the_whole_tutorial_on_a_small_terminal() {
+    walk(80, 24);
+}
+
+#[test]
+fn the_whole_tutorial_on_a_large_terminal() {
+    walk(160, 50);
+}
+
+#[test]
+fn other_keys_do_not_take_a_step_and_esc_leaves() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut screen = Screen::start(directory.path(), &["tutorial"], 80, 24);
+    screen.wait_for("Tutorial 1 of 7: add data");
+    screen.wait_until("three datasets", |text| text.matches("ready").count() == 3);
+    screen.press("2");
+    screen.wait_for("Press 1 to go to the Data screen");
+    // Ranking before the file was added is no step.
+    screen.press("r");
+    // In the table, and in the line that says that it has ended.
+    screen.wait_until("a ranking", |text| text.matches("use spring").count() == 2);
+    assert!(screen.text().contains("Tutorial 1 of 7: add data"), "{}", screen.text());
+    screen.press("1");
+    screen.wait_for("Autumn is still missing");
+    screen.press("a");
+    screen.wait_for("Choose autumn.csv");
+    screen.press(DOWN);
+    // The first Esc closes the window, the next one asks.
+    screen.press(ESC);
+    screen.wait_for("Autumn is still missing");
+    let mut asked = false;
+    for _ in 0..3 {
+        screen.press(ESC);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        asked |= screen.text().contains("Leave the tutorial?");
+        if asked {
+            break;
+        }
+    }
+    assert!(asked, "{}", screen.text());
+    screen.press("y");
+    screen.wait_for("the tutorial is over; `halflight tutorial` starts it again");
+    assert!(!screen.text().contains("Tutorial 1 of 7"), "{}", screen.text());
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    assert!(own_folder(directory.path()).is_none());
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let output = program::halflight().arg("tutorial").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("needs a terminal") && words.contains("what to do"), "{words}");
+}
