@@ -7,6 +7,7 @@ use super::labelled::{
 };
 use super::unlabelled::{frank_wolfe, mirror_descent, moment_release};
 use crate::error::{Error, Result};
+use crate::privacy::ledger::Grant;
 
 /// All methods, in the order of the Plan screen.
 pub fn methods() -> &'static [&'static dyn Method] {
@@ -30,12 +31,17 @@ pub fn methods() -> &'static [&'static dyn Method] {
     ]
 }
 
-/// The method called `id`.
 /// What a method is called; what is no method keeps its name.
 pub fn name_of(id: &str) -> &str {
     method(id).map_or(id, |method| method.spec().name)
 }
 
+/// The method of a grant in plain words, and where its noise came from if that is known.
+pub fn name_in(grant: &Grant) -> String {
+    grant.method_words().replacen(&grant.method, name_of(&grant.method), 1)
+}
+
+/// The method called `id`.
 pub fn method(id: &str) -> Result<&'static dyn Method> {
     methods().iter().copied().find(|method| method.spec().id == id).ok_or_else(|| {
         let known: Vec<_> = methods().iter().map(|method| method.spec().id).collect();

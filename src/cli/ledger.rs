@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
+use crate::adapt;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId, RunState, Standing};
@@ -250,7 +251,7 @@ fn as_text(account: &Account) -> Result<String> {
             "  {} {} {}: {spent} of {} at δ {delta:e}{large}, {}",
             run.time,
             run.grant.run.0,
-            run.grant.method_words(),
+            adapt::name_in(&run.grant),
             run.grant.target.epsilon,
             state(run.state)
         ));

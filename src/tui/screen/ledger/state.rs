@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::adapt;
 use crate::engine::lookup::{Digest, EntryDigest, Life};
 use crate::privacy::accountant::{delta_words, round_up};
-use crate::privacy::ledger::{Account, Grant, Outcome, RunRecord, RunState};
+use crate::privacy::ledger::{Account, Outcome, RunRecord, RunState};
 use crate::tui::context::Context;
 use crate::tui::fuzzy;
 use crate::tui::tab::Pane;
@@ -111,18 +111,13 @@ impl LedgerScreen {
 pub const ENTRY_HEADER: [&str; 7] =
     ["time (UTC)", "method", "asked ε", "δ", "spent ε", "draws", "state"];
 
-/// The method in plain words, and where its noise came from if that is known.
-fn named(grant: &Grant) -> String {
-    grant.method_words().replacen(&grant.method, adapt::name_of(&grant.method), 1)
-}
-
 /// An entry as text: for the screen, the filter and exports.
 fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
     let spent = digest.spent.map_or_else(|| "?".to_owned(), |spent| round_up(spent, 3));
     let time: String = run.time.chars().take(16).collect();
     vec![
         time.replace('T', " "),
-        named(&run.grant),
+        adapt::name_in(&run.grant),
         run.grant.target.epsilon.to_string(),
         delta_words(run.grant.target.delta),
         spent,
