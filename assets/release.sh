@@ -51,14 +51,12 @@ export RUSTFLAGS="--remap-path-prefix=$root=/halflight --remap-path-prefix=$regi
 --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$(rustc --print sysroot)=/rust"
 
 # The allocator is the one part in C. It is faster than that of musl.
-packed=$(mktemp -d)
-trap 'rm -rf "$packed"' EXIT
-for tool in cc ar; do
-    printf '#!/bin/sh\nexec "%s" -m ziglang %s "$@"\n' "$python" "$tool" >"$packed/$tool"
-    chmod +x "$packed/$tool"
-done
-sed -i 's/ziglang cc/ziglang cc -target x86_64-linux-musl/' "$packed/cc"
-export CC_x86_64_unknown_linux_musl="$packed/cc" AR_x86_64_unknown_linux_musl="$packed/ar"
+tools=$CARGO_TARGET_DIR/tools
+mkdir -p "$tools"
+printf '#!/bin/sh\nexec "%s" -m ziglang cc -target x86_64-linux-musl "$@"\n' "$python" >"$tools/cc"
+printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$python" >"$tools/ar"
+chmod +x "$tools/cc" "$tools/ar"
+export CC_x86_64_unknown_linux_musl="$tools/cc" AR_x86_64_unknown_linux_musl="$tools/ar"
 # cc names the processor in a way that zig does not know.
 export CRATE_CC_NO_DEFAULTS=1 CFLAGS_x86_64_unknown_linux_musl="-O3 -fPIC"
 
@@ -75,15 +73,18 @@ beside=$built/beside
 rm -rf "$beside"
 mkdir -p "$beside/completions"
 "$program" man --out "$beside/man" --quiet
+cp -r "$beside/man" "$beside/packed-man"
+gzip -n -9 "$beside/packed-man"/*.1
 "$program" completions bash >"$beside/completions/halflight.bash"
 "$program" completions zsh >"$beside/completions/_halflight"
 "$program" completions fish >"$beside/completions/halflight.fish"
 
+packed=$(mktemp -d)
+trap 'rm -rf "$packed"' EXIT
 name=halflight-$version-x86_64-linux
 mkdir "$packed/$name"
 cp -r "$program" "$beside/man" "$beside/completions" LICENSE README.md "$packed/$name"
-mkdir "$packed/$name/guide"
-cp assets/guide/*.md "$packed/$name/guide"
+cp -r assets/guide "$packed/$name"
 tar --create --directory "$packed" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
     --numeric-owner --mode='u+rw,go+r,go-w' "$name" | gzip -n -9 >"$out/$name.tar.gz"
 
