@@ -13,7 +13,7 @@
 #                                     directory, and compares every byte
 #
 # Needs: rustup target add x86_64-unknown-linux-musl; cargo install cargo-deb --locked; and a Python
-# with maturin (PYTHON=…/python, else python3). Two builds of one commit give the same bytes if the
+# with maturin and ziglang, a C compiler for musl (PYTHON=…/python, else python3). Two builds of one commit give the same bytes if the
 # compiler and these tools are the same. RELEASE_TARGET names the directory for builds.
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,6 +35,8 @@ missing() {
 cargo deb --version >/dev/null 2>&1 || missing cargo-deb "cargo install cargo-deb --locked"
 "$python" -m maturin --version >/dev/null 2>&1 ||
     missing "maturin for $python" "pip install maturin, or PYTHON=…/python"
+"$python" -m ziglang version >/dev/null 2>&1 ||
+    missing "ziglang for $python" "pip install ziglang, or PYTHON=…/python"
 [ -d "$(rustc --print sysroot)/lib/rustlib/$triple" ] ||
     missing "the target $triple" "rustup target add $triple"
 
@@ -48,11 +50,21 @@ registry=${CARGO_HOME:-$HOME/.cargo}
 export RUSTFLAGS="--remap-path-prefix=$root=/halflight --remap-path-prefix=$registry=/cargo \
 --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$(rustc --print sysroot)=/rust"
 
+# The allocator is the one part in C. It is faster than that of musl.
+tools=$CARGO_TARGET_DIR/tools
+mkdir -p "$tools"
+printf '#!/bin/sh\nexec "%s" -m ziglang cc -target x86_64-linux-musl "$@"\n' "$python" >"$tools/cc"
+printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$python" >"$tools/ar"
+chmod +x "$tools/cc" "$tools/ar"
+export CC_x86_64_unknown_linux_musl="$tools/cc" AR_x86_64_unknown_linux_musl="$tools/ar"
+# cc names the processor in a way that zig does not know.
+export CRATE_CC_NO_DEFAULTS=1 CFLAGS_x86_64_unknown_linux_musl="-O3 -fPIC"
+
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 rm -f "$out"/halflight* "$out"/SHA256SUMS
 
-cargo build --release --locked --target "$triple"
+cargo build --release --locked --features mimalloc --target "$triple"
 built=$CARGO_TARGET_DIR/$triple/release
 program=$built/halflight
 
@@ -61,6 +73,8 @@ beside=$built/beside
 rm -rf "$beside"
 mkdir -p "$beside/completions"
 "$program" man --out "$beside/man" --quiet
+cp -r "$beside/man" "$beside/packed-man"
+gzip -n -9 "$beside/packed-man"/*.1
 "$program" completions bash >"$beside/completions/halflight.bash"
 "$program" completions zsh >"$beside/completions/_halflight"
 "$program" completions fish >"$beside/completions/halflight.fish"
@@ -70,14 +84,13 @@ trap 'rm -rf "$packed"' EXIT
 name=halflight-$version-x86_64-linux
 mkdir "$packed/$name"
 cp -r "$program" "$beside/man" "$beside/completions" LICENSE README.md "$packed/$name"
-mkdir "$packed/$name/guide"
-cp assets/guide/*.md "$packed/$name/guide"
+cp -r assets/guide "$packed/$name"
 tar --create --directory "$packed" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
     --numeric-owner --mode='u+rw,go+r,go-w' "$name" | gzip -n -9 >"$out/$name.tar.gz"
 
 # A static program needs no C library at all, so the wheel is for both families of Linux.
-"$python" -m maturin build --release --manifest-path assets/python/pyproject.toml \
-    --target "$triple" --compatibility manylinux2014 musllinux_1_1 --out "$out"
+(cd assets/python && "$python" -m maturin build --release --locked --features mimalloc \
+    --target "$triple" --compatibility manylinux2014 musllinux_1_1 --out "$out")
 
 cargo deb --no-build --no-strip --target "$triple" --output "$out"
 

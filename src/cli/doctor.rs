@@ -179,7 +179,7 @@ impl Findings {
         let free = memory::free();
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
-            features: if cfg!(feature = "onnx") { vec!["onnx"] } else { Vec::new() },
+            features: features(),
             system: System::of_this_machine(),
             terminal: Terminal::of(environment),
             locale: Locale::of(environment),
@@ -353,6 +353,12 @@ impl System {
             },
         }
     }
+}
+
+/// Optional parts that are built in.
+fn features() -> Vec<&'static str> {
+    let parts = [("onnx", cfg!(feature = "onnx")), ("mimalloc", cfg!(feature = "mimalloc"))];
+    parts.into_iter().filter(|part| part.1).map(|part| part.0).collect()
 }
 
 /// Of those for which kernels are built in.

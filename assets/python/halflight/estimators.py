@@ -61,6 +61,12 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             public_X = self.public[0]
             public = self._columns(public_X, names)
+            check_consistent_length(public_X, public_labels)
+            if names is None and public[_MATRIX].shape[1] != private[_MATRIX].shape[1]:
+                raise UsageError(
+                    f"the public records have {public[_MATRIX].shape[1]} features, and the private "
+                    f"ones {private[_MATRIX].shape[1]}\n  what to do: give both the same columns"
+                )
             public[self._free(public, _LABEL)] = public_labels
         label = self._free(private, _LABEL)
         private[label] = labels
@@ -114,7 +120,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise UsageError(
                 f"{type(self).__name__} needs a ledger: a directory of yours in which all that is "
                 "spent on these records adds up\n"
-                "  what to do: PrivateRegressor(ledger='study', …); keep it as long as the records"
+                f"  what to do: {type(self).__name__}(ledger='study', …); keep it as long as the "
+                "records"
             )
         ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
         ledger.place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -60,8 +60,10 @@ class Fits(Case):
             (regressor(ledger=self.here, label_range=(0, 1)), "feature_range"),
             (regressor(ledger=self.here, feature_range=(0, 1)), "label_range"),
             (halflight.PrivateClassifier(ledger=self.here, feature_range=(0, 1)), "classes="),
+            (regressor(public=(self.X[:, :2], self.y), **self.common), "2 features, and the priv"),
+            (regressor(public=(self.X, self.y[1:]), **self.common), "inconsistent"),
         ]:
-            with self.assertRaisesRegex(halflight.HalflightError, flaw):
+            with self.assertRaisesRegex((halflight.HalflightError, ValueError), flaw):
                 model.fit(self.X, (self.y > 0).astype(int))
 
     def test_without_public_data_declared_ranges_are_enough(self):
