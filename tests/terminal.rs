@@ -466,8 +466,12 @@ fn play_at_random(dice: &mut chance::Dice, actions: usize) {
     let book = ledger.book().unwrap();
     assert!(!book.damaged, "{:?}", book.warnings);
     for run in book.accounts.iter().flat_map(|account| &account.runs) {
+        // What could not be settled within two seconds counts in full, and can go on.
         let open = run.state == halflight::privacy::ledger::RunState::Open;
-        assert!(!open, "{} stays open after {signal} and {pressed:?}", run.grant.run.0);
+        let charged: Vec<u64> = run.charged_events().iter().map(|event| event.count).collect();
+        let granted: Vec<u64> = run.grant.events.iter().map(|event| event.count).collect();
+        let id = &run.grant.run.0;
+        assert!(!open || charged == granted, "{id} after {signal} and {pressed:?}: {charged:?}");
     }
 }
 
