@@ -96,6 +96,8 @@ pub struct Context {
     pub notice: Option<Notice>,
     /// What becomes of runs when the terminal is closed.
     pub when_closed: WhenClosed,
+    /// A signal asked to end.
+    pub signalled: bool,
     /// Stop what runs, then leave.
     pub leaving: bool,
     pub quit: bool,
@@ -215,6 +217,7 @@ impl Context {
             leaving: false,
             quit: false,
             when_closed: WhenClosed::default(),
+            signalled: false,
             effects: Vec::new(),
             changes: VecDeque::new(),
             next_tab: None,

@@ -194,6 +194,15 @@ impl Context {
         is_alone && !self.queue.working && runs.all(|run| run.choice.is_none())
     }
 
+    /// The first signal asks what runs to end, if nobody did before; the second one waits no more.
+    pub fn leave_by_signal(&mut self) {
+        if std::mem::replace(&mut self.signalled, true) {
+            self.quit = true;
+        } else if !self.leaving {
+            self.leave();
+        }
+    }
+
     /// Nobody can be asked any more: what the configuration says.
     pub fn leave_as_wished(&mut self) {
         let goes_on = self.when_closed == WhenClosed::GoOn && !self.leaving;

@@ -42,7 +42,7 @@ pub fn update(app: &mut App, message: Message, hits: &Hits) -> Vec<Effect> {
             }
         }
         Message::Resize => {}
-        Message::Terminate => app.context.leave(),
+        Message::Terminate => app.context.leave_by_signal(),
         Message::Closed => app.context.leave_as_wished(),
     }
     app.settle();
