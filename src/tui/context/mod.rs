@@ -96,8 +96,8 @@ pub struct Context {
     pub notice: Option<Notice>,
     /// What becomes of runs when the terminal is closed.
     pub when_closed: WhenClosed,
-    /// A signal asked to end.
-    pub signalled: bool,
+    /// How many signals asked to end.
+    pub signals: usize,
     /// Stop what runs, then leave.
     pub leaving: bool,
     pub quit: bool,
@@ -217,7 +217,7 @@ impl Context {
             leaving: false,
             quit: false,
             when_closed: WhenClosed::default(),
-            signalled: false,
+            signals: 0,
             effects: Vec::new(),
             changes: VecDeque::new(),
             next_tab: None,

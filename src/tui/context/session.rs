@@ -196,7 +196,8 @@ impl Context {
 
     /// The first signal asks what runs to end, if nobody did before; the second one waits no more.
     pub fn leave_by_signal(&mut self) {
-        if std::mem::replace(&mut self.signalled, true) {
+        self.signals += 1;
+        if self.signals > 1 {
             self.quit = true;
         } else if !self.leaving {
             self.leave();
