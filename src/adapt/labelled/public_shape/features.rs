@@ -15,9 +15,13 @@ use crate::numeric::{Matrix, Vector};
 
 /// Scores are clipped this many standard deviations from their public mean.
 const WIDEST_SCORE: f64 = 2.5;
-/// More columns, or more groups of them, are too many to correct one by one.
+/// More principal directions of the columns, or more groups of columns, are too many to correct.
 pub const MOST_COLUMNS: usize = 64;
 pub const MOST_EFFECTS: usize = 32;
+/// Where groups of principal directions end, before the last one.
+const GROUPS: [usize; 2] = [4, 12];
+/// Directions with less than this share of the largest one's energy say nothing.
+const LEAST_ENERGY: f64 = 1e-12;
 /// How deep the tree of cells is.
 const DEPTH: usize = 4;
 
@@ -55,7 +59,8 @@ const LEVEL: Terms = (Series::LevelCorrection, 0.1);
 const SCORE: Terms = (Series::ScaleCorrection, 0.05);
 const OTHER: Terms = (Series::OtherCorrection, 0.05);
 const EFFECTS: Terms = (Series::EffectsCorrection, 0.02);
-const COLUMNS: Terms = (Series::ColumnsCorrection, 0.1);
+/// Of every group of directions.
+const COLUMNS: Terms = (Series::ColumnsCorrection, 0.05);
 /// At every depth.
 const CELLS: Terms = (Series::CellsCorrection, 0.001);
 
@@ -126,9 +131,10 @@ pub fn ground(features: &Matrix, names: &[String], labels: &Labels, taught: Taug
         };
         plan.push((EFFECTS, Source::Effects { predictor, groups }, count));
     }
-    let columns = column_count(features);
-    let directions = (columns < features.nrows()).then(|| principal_rows(&some, columns));
-    plan.push((COLUMNS, Source::Columns(directions), columns));
+    for rows in principal_groups(&some, column_count(features)) {
+        let count = rows.nrows();
+        plan.push((COLUMNS, Source::Columns(Some(rows)), count));
+    }
     let tree = cells(&some, &rests, &regions);
     for depth in 1..=DEPTH {
         let source = Source::Cells { slots: slots(&tree, depth), tree: tree.clone() };
@@ -307,15 +313,52 @@ fn bound(block: &mut Block, features: &Matrix, unseen: &[Matrix], predictors: &[
     block.limit = if limit > 0.0 { limit } else { 1.0 };
 }
 
-/// The first principal directions of standardised columns, as rows.
-fn principal_rows(features: &Matrix, count: usize) -> Matrix {
+/// The first principal directions of the standardised columns, in groups of falling energy.
+///
+/// A few directions have most of the energy. In one block with them, the others would be too small
+/// for their slopes to stand out of the noise: so each group is bounded, weighed and believed by
+/// itself.
+fn principal_groups(features: &Matrix, count: usize) -> Vec<Matrix> {
+    let records = features.ncols() as f64;
+    let mean = features.column_mean();
+    let mut standard = features.clone();
+    for mut record in standard.column_iter_mut() {
+        record -= &mean;
+    }
+    let mut widths = Vector::from_iterator(
+        features.nrows(),
+        standard.row_iter().map(|column| (column.norm_squared() / records).sqrt()),
+    );
+    let least = 1e-9 * widths.amax();
+    widths.apply(|width| *width = if *width > least { 1.0 / *width } else { 0.0 });
+    for mut record in standard.column_iter_mut() {
+        record.component_mul_assign(&widths);
+    }
+    // A few records that lie far out decide no direction.
+    let radius = quantile(standard.column_iter().map(|record| record.norm()), WITHIN);
+    for mut record in standard.column_iter_mut() {
+        let shrink = shrink_factor(record.norm(), radius);
+        record *= shrink;
+    }
     let mut rows = Matrix::zeros(count, features.nrows());
-    if let Some((_, principal)) = Principal::centred(features, count) {
-        for (k, direction) in principal.directions.column_iter().enumerate() {
-            rows.set_row(k, &direction.transpose());
+    if let Some(principal) = Principal::of(&standard, count) {
+        let largest = principal.energies.first().copied().unwrap_or(0.0);
+        let each = principal.directions.column_iter().zip(&principal.energies);
+        for (k, (direction, energy)) in each.enumerate() {
+            // What public records have no spread in stays out: it would be rounding.
+            if *energy > LEAST_ENERGY * largest {
+                rows.set_row(k, &direction.component_mul(&widths).transpose());
+            }
         }
     }
-    rows
+    let ends = GROUPS.iter().copied().filter(|end| *end < count).chain([count]);
+    let mut first = 0;
+    ends.map(|end| {
+        let group = rows.rows(first, end - first).into_owned();
+        first = end;
+        group
+    })
+    .collect()
 }
 
 /// Where the regions differ in what the base leaves: one tree with the rest in each region as
