@@ -30,6 +30,7 @@ holds for it.
 import json
 import math
 import os
+import secrets
 
 
 def gaussian(noise_multiplier, count=1):
@@ -58,9 +59,13 @@ def pure(epsilon, count=1):
 
 
 class Steps:
-    """A file of steps, for the owner alone; a line is written at once."""
+    """A file of steps, for the owner alone; a line is written at once.
 
-    def __init__(self, path, delta, adjacency, name="", trainer="", of=0):
+    Where all records of a person are protected together, unit names the column that says whose
+    record a row is.
+    """
+
+    def __init__(self, path, delta, adjacency, name="", trainer="", of=0, unit=None):
         if adjacency not in ("add_remove", "replace_one", "zero_out"):
             raise ValueError("adjacency is add_remove, replace_one or zero_out")
         if not 0 < delta < 1:
@@ -68,10 +73,14 @@ class Steps:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         self._file = os.open(path, flags, 0o600)
         self._last = 0
-        self._write({
-            "halflight": "steps 1", "name": name, "trainer": trainer, "of": of,
-            "delta": delta, "adjacency": adjacency,
-        })
+        # A ledger knows the training by its id, however often the file is charged.
+        head = {
+            "halflight": "steps 1", "id": secrets.token_hex(8), "name": name, "trainer": trainer,
+            "of": of, "delta": delta, "adjacency": adjacency,
+        }
+        if unit is not None:
+            head["unit"] = unit
+        self._write(head)
 
     def step(self, number, metrics=None, drawn=(), epsilon=None):
         """One step: metrics by name, what was drawn since the step before, epsilon so far."""
