@@ -78,6 +78,29 @@ pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
     run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
 }
 
+/// How many of these runs stand where: `3 finished, 1 running`.
+pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for run in runs {
+        *counts.entry(run.outcome.as_str()).or_default() += 1;
+    }
+    let words = counts.into_iter().map(|(word, count)| format!("{count} {word}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The best of these runs by a number that may be told, and which number that is: the released
+/// error where there is one, or else the least public error.
+pub fn best_of_all<'a>(
+    runs: impl IntoIterator<Item = &'a ArchivedRun>,
+) -> Option<(&'a ArchivedRun, &'static str, f64)> {
+    let told = |run: &'a ArchivedRun| match &run.told {
+        Some(told) => Some((run, "released error", told.error.value)),
+        None => best(run, Series::PublicError, &Watch::sealed())
+            .map(|error| (run, "public error", error)),
+    };
+    runs.into_iter().filter_map(told).min_by(|a, b| a.2.total_cmp(&b.2))
+}
+
 /// The curve of a run, if the watch lets it be seen.
 pub fn curve<'a>(
     run: &'a ArchivedRun,
