@@ -10,17 +10,7 @@ No dependency but Python 3.8. The format is one JSON value a line: `halflight sc
             loss = train_one_step()
             steps.step(number, {"loss": loss}, [subsampled_gaussian(1.1, 0.004)], epsilon=claim())
 
-Opacus (Poisson sampling is its default; the step of the optimizer draws once):
-
-    optimizer.step()
-    steps.step(number, {"loss": loss.item()},
-               [subsampled_gaussian(optimizer.noise_multiplier, data_loader.sample_rate)],
-               epsilon=privacy_engine.get_epsilon(delta=1e-5))
-
-JAX-privacy, with the noise multiplier and the sampling probability of its configuration:
-
-    steps.step(number, {"loss": float(metrics["loss"])},
-               [subsampled_gaussian(noise_multiplier, batch_size / num_samples)])
+Whole loops for Opacus and JAX-privacy: `halflight guide trainers`.
 
 Several draws between two lines are one entry with a count: subsampled_gaussian(1.1, 0.004, 50).
 A loader that shuffles and cuts batches does not sample in this sense, and no epsilon for samples
