@@ -56,6 +56,7 @@ pub fn charge(
 ) -> Result<Charged> {
     let (trainer, lines) = Trainer::of_file(file)?;
     let place = || file.display().to_string();
+    let events = trainer.drawn().map_err(|error| error.at(place()))?;
     let id = match (trainer.id(), id) {
         (Some(own), None) => own,
         (None, Some(given)) => given.to_owned(),
@@ -75,7 +76,6 @@ pub fn charge(
             ));
         }
     };
-    let events = trainer.drawn().map_err(|error| error.at(place()))?;
     let delta = trainer.delta().unwrap_or_default();
     let mut ledger = workspace.ledger()?;
     let account = account_of(whose, trainer.unit(), workspace, &mut ledger)?;
