@@ -59,7 +59,7 @@ fn cost(process: u32) -> (f64, f64) {
 }
 
 fn run(place: &Path) -> (Child, PathBuf) {
-    let child = halflight(place, &["run", "session.ron", "--pace", "500"]).spawn().unwrap();
+    let mut child = halflight(place, &["run", "session.ron", "--pace", "500"]).spawn().unwrap();
     loop {
         let mut runs = std::fs::read_dir(place.join(".halflight/runs")).into_iter().flatten();
         if let Some(run) = runs.next() {
@@ -68,13 +68,14 @@ fn run(place: &Path) -> (Child, PathBuf) {
                 return (child, run);
             }
         }
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before its first step");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 fn live() {
-    const STEPS: u32 = 6000;
-    let measured = Duration::from_secs(8);
+    const STEPS: u32 = 2000;
+    let measured = Duration::from_secs(3);
     let share = |child: u32| {
         let before = cost(child).0;
         std::thread::sleep(measured);
@@ -128,7 +129,7 @@ fn live() {
     let told = told.lock().unwrap();
     let mut behind: Vec<f64> = written
         .iter()
-        .skip(100) // the watcher has begun
+        .skip(50) // the watcher has begun
         .filter_map(|(step, at)| Some(told.get(step)?.duration_since(*at).as_secs_f64()))
         .collect();
     behind.sort_by(f64::total_cmp);

@@ -1,6 +1,7 @@
 //! `halflight report RUN...`: one HTML file to be passed on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -159,7 +160,9 @@ fn steps_as_csv(runs: &[Reported]) -> String {
             let cells = (0..=names.len())
                 .map(|column| values.get(&column).map_or(String::new(), ToString::to_string));
             let cells: Vec<String> = cells.collect();
-            text += &format!("{},{},{step},{}\n", quoted(&run.id.0), quoted(plan), cells.join(","));
+            let (id, plan) = (quoted(&run.id.0), quoted(plan));
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "{id},{plan},{step},{}", cells.join(","));
         }
     }
     text

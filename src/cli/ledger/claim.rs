@@ -48,9 +48,9 @@ impl ClaimCommand {
         };
         let charged = charge(&self.file, self.id.as_deref(), whose, workspace)?;
         if as_json {
-            print_json(&value(&charged))?
+            print_json(&value(&charged))?;
         } else {
-            tell(&charged)?
+            tell(&charged)?;
         }
         overspent(&charged)
     }

@@ -54,7 +54,7 @@ struct Training {
 }
 
 impl Training {
-    fn event(&self, count: u64) -> Event {
+    fn event(count: u64) -> Event {
         Event { count, ..plans()[1].events[0].clone() }
     }
 
@@ -65,7 +65,7 @@ impl Training {
             trainer: "another".to_owned(),
             says: None,
             delta: DELTA,
-            events: vec![self.event(self.lines.len() as u64 / 2)],
+            events: vec![Self::event(self.lines.len() as u64 / 2)],
             unit: None,
             file: ReadSoFar::of(&self.lines),
         }
@@ -182,7 +182,7 @@ impl World {
                     .map(|(event, count)| Event { count: *count, ..event.clone() })
                     .collect::<Vec<_>>()
             })
-            .chain(self.trainings.iter().map(|it| it.event(it.charged)))
+            .chain(self.trainings.iter().map(|it| Training::event(it.charged)))
             .chain(more.iter().cloned())
             .filter(|event| event.count > 0)
             .collect();
