@@ -1,7 +1,13 @@
 //! The loops of the guide for other trainers, run with the real packages where the Python named by
 //! `PYTHON` has them; what they claim is checked against our accountant and charged. What is left
 //! out is said on standard error.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::explicit_write,
+    clippy::format_push_string,
+    reason = "a test says what it leaves out even where it passes"
+)]
 
 #[path = "support/program.rs"]
 mod program;
