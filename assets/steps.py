@@ -10,17 +10,7 @@ No dependency but Python 3.8. The format is one JSON value a line: `halflight sc
             loss = train_one_step()
             steps.step(number, {"loss": loss}, [subsampled_gaussian(1.1, 0.004)], epsilon=claim())
 
-Opacus (Poisson sampling is its default; the step of the optimizer draws once):
-
-    optimizer.step()
-    steps.step(number, {"loss": loss.item()},
-               [subsampled_gaussian(optimizer.noise_multiplier, data_loader.sample_rate)],
-               epsilon=privacy_engine.get_epsilon(delta=1e-5))
-
-JAX-privacy, with the noise multiplier and the sampling probability of its configuration:
-
-    steps.step(number, {"loss": float(metrics["loss"])},
-               [subsampled_gaussian(noise_multiplier, batch_size / num_samples)])
+Whole loops for Opacus and JAX-privacy: `halflight guide trainers`.
 
 Several draws between two lines are one entry with a count: subsampled_gaussian(1.1, 0.004, 50).
 A loader that shuffles and cuts batches does not sample in this sense, and no epsilon for samples
@@ -30,6 +20,7 @@ holds for it.
 import json
 import math
 import os
+import secrets
 
 
 def gaussian(noise_multiplier, count=1):
@@ -58,9 +49,13 @@ def pure(epsilon, count=1):
 
 
 class Steps:
-    """A file of steps, for the owner alone; a line is written at once."""
+    """A file of steps, for the owner alone; a line is written at once.
 
-    def __init__(self, path, delta, adjacency, name="", trainer="", of=0):
+    Where all records of a person are protected together, unit names the column that says whose
+    record a row is.
+    """
+
+    def __init__(self, path, delta, adjacency, name="", trainer="", of=0, unit=None):
         if adjacency not in ("add_remove", "replace_one", "zero_out"):
             raise ValueError("adjacency is add_remove, replace_one or zero_out")
         if not 0 < delta < 1:
@@ -68,10 +63,14 @@ class Steps:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         self._file = os.open(path, flags, 0o600)
         self._last = 0
-        self._write({
-            "halflight": "steps 1", "name": name, "trainer": trainer, "of": of,
-            "delta": delta, "adjacency": adjacency,
-        })
+        # A ledger knows the training by its id, however often the file is charged.
+        head = {
+            "halflight": "steps 1", "id": secrets.token_hex(8), "name": name, "trainer": trainer,
+            "of": of, "delta": delta, "adjacency": adjacency,
+        }
+        if unit is not None:
+            head["unit"] = unit
+        self._write(head)
 
     def step(self, number, metrics=None, drawn=(), epsilon=None):
         """One step: metrics by name, what was drawn since the step before, epsilon so far."""

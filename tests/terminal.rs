@@ -531,7 +531,7 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     other.wait_until("the message to go", |text| !text.contains("error:"));
     other.press("r");
     other.wait_for("died");
-    other.press("o");
+    other.press("r");
     other.wait_for("Go on with");
     other.press("y");
     other.wait_for("guarantee: ε");

@@ -61,6 +61,9 @@ pub fn watch(places: Vec<PathBuf>) -> Result<()> {
     // A sweep is a table of its tasks; other runs have charts.
     let is_sweep = !runs.is_empty() && runs.iter().all(|path| path.join("sweep.json").is_file());
     app.context.tab = if is_sweep { Tab::Compare } else { Tab::Run };
+    if is_sweep {
+        app.screens.compare.become_a_board();
+    }
     app.context.watched = places;
     tui::run(app, workspace)
 }

@@ -1,5 +1,7 @@
 //! `halflight report RUN...`: one HTML file to be passed on.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 use super::{messages, print_json, print_line, print_text};
 use crate::adapt::Series;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, words::harmless};
 use crate::privacy::Watch;
 use crate::session::archive::last;
 use crate::session::ranking_record::ArchivedFindings;
@@ -23,6 +25,7 @@ use crate::session::report::{Report, Reported, directories};
 #[command(after_help = "Examples:
   halflight report .halflight/runs/RUN
   halflight report RUN_A RUN_B RUN_C -o comparison.html
+  halflight report RUN --csv steps.csv
   halflight report . --include-curator -o for-my-eyes.html")]
 pub struct ReportCommand {
     /// Run directories, names of runs in this workspace, or a workspace for all its runs.
@@ -33,7 +36,11 @@ pub struct ReportCommand {
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 
-    /// Overwrite the output file.
+    /// Write the steps here, too, as CSV: a line for each, public and released numbers only.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Overwrite the output files.
     #[arg(long)]
     force: bool,
 
@@ -53,9 +60,10 @@ impl ReportCommand {
             return Err(Error::usage("both the report and its JSON would go to standard output")
                 .cure("write the report to a file: -o FILE"));
         }
-        if !printed && self.output.exists() && !self.force {
+        let outputs = (!printed).then_some(&self.output).into_iter().chain(&self.csv);
+        if let Some(there) = outputs.into_iter().find(|path| path.exists() && !self.force) {
             return Err(Error::usage("it is there already")
-                .at(self.output.display().to_string())
+                .at(there.display().to_string())
                 .cure("choose another name, or overwrite it with --force"));
         }
         let mut runs: Vec<PathBuf> = Vec::new();
@@ -77,6 +85,9 @@ impl ReportCommand {
             if let Some(trouble) = &reported.run.trouble {
                 messages::tell(format_args!("note: {trouble}"));
             }
+        }
+        if let Some(path) = &self.csv {
+            files::write(path, steps_as_csv(&report.runs).as_bytes())?;
         }
         let html = report.html()?;
         if printed {
@@ -124,6 +135,44 @@ impl ReportCommand {
             "rankings": rankings.collect::<Vec<_>>(),
         }))
     }
+}
+
+/// `run,plan,step,epsilon,…`: every series that a run told of is a column. What only the curator
+/// may see is not among the curves.
+fn steps_as_csv(runs: &[Reported]) -> String {
+    let known: BTreeSet<Series> =
+        runs.iter().flat_map(|it| it.run.curves.keys().copied()).collect();
+    let name = |series: &Series| {
+        serde_json::to_value(series).ok().and_then(|it| it.as_str().map(str::to_owned))
+    };
+    let names: Vec<String> = known.iter().filter_map(name).collect();
+    let mut text = format!("run,plan,step,epsilon,{}\n", names.join(","));
+    for Reported { run, .. } in runs {
+        let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
+        let mut steps: BTreeMap<u64, BTreeMap<usize, f64>> = BTreeMap::new();
+        let curves = known.iter().map(|series| run.curves.get(series));
+        for (column, points) in std::iter::once(Some(&run.epsilon)).chain(curves).enumerate() {
+            for (step, y) in points.into_iter().flatten() {
+                steps.entry(*step as u64).or_default().insert(column, *y);
+            }
+        }
+        for (step, values) in steps {
+            let cells = (0..=names.len())
+                .map(|column| values.get(&column).map_or(String::new(), ToString::to_string));
+            let cells: Vec<String> = cells.collect();
+            let (id, plan) = (quoted(&run.id.0), quoted(plan));
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "{id},{plan},{step},{}", cells.join(","));
+        }
+    }
+    text
+}
+
+/// A text in quotes; what a table program would take for a formula begins with a space.
+fn quoted(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@']);
+    let text = harmless(text, 200).replace('"', "\"\"");
+    format!("\"{}{text}\"", if is_formula { " " } else { "" })
 }
 
 fn as_json(reported: &Reported, report: &Report) -> Value {

@@ -202,7 +202,7 @@ impl Life {
         let planned = run.grant.events.iter().map(|event| event.count);
         let announced = planned.eq(run.reserved.iter().copied());
         match run.state {
-            RunState::Settled { .. } | RunState::Recovered => Self::Over,
+            RunState::Settled { .. } | RunState::Recovered | RunState::Claimed => Self::Over,
             RunState::Open if ledger.is_alive(&run.grant.run) => Self::Running,
             // The runs of a sweep lie in its own directory.
             RunState::Open if announced && !workspace.run_directory(&run.grant.run).is_dir() => {
@@ -283,6 +283,7 @@ pub fn certificate(account: &Account) -> Result<String> {
             "holds_for": adjacency.words(), "delta": delta,
             "epsilon_at_most": under(Standing::AtMost),
             "epsilon_at_least": under(Standing::AtLeast),
+            "epsilon_if_claims_are_true": under(Standing::Claimed),
         })
     });
     let entries: Vec<_> = account
@@ -294,6 +295,8 @@ pub fn certificate(account: &Account) -> Result<String> {
                 "granted": run.grant.target, "charged": run.charged_events(),
                 "noise": run.grant.noise, "allow_large_delta": run.grant.allow_large_delta,
                 "recovered": run.state == RunState::Recovered,
+                "claimed": run.is_claimed(),
+                "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
                 "granted_in_line": run.granted, "settled_in_line": run.settled,
             })
         })
@@ -329,6 +332,13 @@ fn not_covered(account: &Account, total: &Total) -> Vec<String> {
     }
     let lost = account.gaps().iter().filter(|gap| gap.hides_spending());
     list.extend(lost.map(Gap::missing));
+    if total.claims.is_some() {
+        list.push(
+            "whatever other trainers drew beyond what they say (`claimed` entries): nobody here \
+             has seen their draws, nor how exact their noise is"
+                .to_owned(),
+        );
+    }
     list.extend(account.large_delta());
     list.extend(total.remark.clone());
     list

@@ -16,6 +16,7 @@
 //! | [`resume`] | a run whose program died goes on |
 //! | [`sweep`] | many runs reserved at once and carried out anywhere |
 //! | [`ranking`] | the public datasets put in order, for the curator or privately |
+//! | [`claim`] | what another trainer says that it drew, charged |
 //! | [`count`] | how many private records there are, released |
 //! | [`control`] | pause, resume and stop from another thread |
 //! | [`desk`] | the thread that serves an interface: loading, previews, ledger, launching jobs |
@@ -27,6 +28,7 @@
 pub mod assembly;
 mod cautions;
 pub mod choice;
+pub mod claim;
 pub mod control;
 pub mod count;
 pub mod desk;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::certificate::{self, Chosen};
@@ -76,6 +77,29 @@ pub struct ArchivedRun {
 pub fn epsilon(run: &ArchivedRun) -> Option<f64> {
     let last = run.epsilon.last().map(|(_, epsilon)| *epsilon);
     run.guarantee.map(|guarantee| guarantee.epsilon).or(last)
+}
+
+/// How many of these runs stand where: `3 finished, 1 running`.
+pub fn tally<'a>(runs: impl IntoIterator<Item = &'a ArchivedRun>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for run in runs {
+        *counts.entry(run.outcome.as_str()).or_default() += 1;
+    }
+    let words = counts.into_iter().map(|(word, count)| format!("{count} {word}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// The best of these runs by a number that may be told, and which number that is: the released
+/// error where there is one, or else the least public error.
+pub fn best_of_all<'a>(
+    runs: impl IntoIterator<Item = &'a ArchivedRun>,
+) -> Option<(&'a ArchivedRun, &'static str, f64)> {
+    let told = |run: &'a ArchivedRun| match &run.told {
+        Some(told) => Some((run, "released error", told.error.value)),
+        None => best(run, Series::PublicError, &Watch::sealed())
+            .map(|error| (run, "public error", error)),
+    };
+    runs.into_iter().filter_map(told).min_by(|a, b| a.2.total_cmp(&b.2))
 }
 
 /// The curve of a run, if the watch lets it be seen.
@@ -298,10 +322,10 @@ pub(super) fn read_head(directory: &Path) -> ArchivedRun {
 /// Its certificate, if there is one.
 pub(super) fn read_end(run: &mut ArchivedRun) -> bool {
     let certificate = fs::read(run.directory.join(certificate::FILE)).ok();
-    let certificate = certificate.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let certificate = certificate.and_then(|text| serde_json::from_slice::<Ending>(&text).ok());
     let Some(certificate) = certificate else { return false };
     read_certificate(run, &certificate);
-    if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate["chosen"].clone())
+    if let Ok(chosen) = serde_json::from_value::<Chosen>(certificate.chosen)
         && let Ok(session) = Session::open(&run.directory.join("run.ron"))
     {
         let plans = session.plans;
@@ -321,13 +345,29 @@ fn chosen_plan(
     PlanDefinition { name: format!("chosen: {winner}"), ..plan.unwrap_or(first).clone() }
 }
 
-fn read_certificate(run: &mut ArchivedRun, certificate: &Value) {
-    if let Some(outcome) = certificate["outcome"].as_str() {
+/// What a table says of a certificate. It is long, and there are many: the rest of it is passed
+/// over unread.
+#[derive(Deserialize)]
+struct Ending {
+    #[serde(default)]
+    outcome: Value,
+    #[serde(default)]
+    peeked: Value,
+    #[serde(default)]
+    score: Value,
+    #[serde(default)]
+    guarantee: Value,
+    #[serde(default)]
+    chosen: Value,
+}
+
+fn read_certificate(run: &mut ArchivedRun, certificate: &Ending) {
+    if let Some(outcome) = certificate.outcome.as_str() {
         run.outcome = harmless(outcome, 20);
     }
-    run.peeked = certificate["peeked"].as_bool().unwrap_or(true);
-    run.told = serde_json::from_value(certificate["score"].clone()).ok();
-    let number = |name: &str| certificate["guarantee"][name].as_f64();
+    run.peeked = certificate.peeked.as_bool().unwrap_or(true);
+    run.told = serde_json::from_value(certificate.score.clone()).ok();
+    let number = |name: &str| certificate.guarantee[name].as_f64();
     if let (Some(epsilon), Some(delta)) = (number("epsilon"), number("delta")) {
         run.guarantee = Some(Target { epsilon, delta });
     }

@@ -16,7 +16,7 @@ use super::archive::{
 };
 use super::growth::{Growth, Steps};
 pub use super::place::Place;
-use super::slurm::Queue;
+use super::slurm::{QUEUE, Queue};
 use super::sweep::{SweepDirectory, TaskState};
 use super::workspace::Workspace;
 use super::{Session, certificate, steering};
@@ -287,7 +287,7 @@ impl Follower {
                 Ok(TaskState::NotBegun) => {
                     let queue = self.queues[sweep].as_mut().and_then(|queue| queue.state(task));
                     run.trouble =
-                        queue.filter(|it| !it.is_empty()).map(|it| format!("queue: {it}"));
+                        queue.filter(|it| !it.is_empty()).map(|it| format!("{QUEUE}{it}"));
                     NOT_BEGUN
                 }
                 Ok(TaskState::Running) if steering::is_paused(&found.directory) => PAUSED,

@@ -191,7 +191,8 @@ fn certificate_for(path: &Path) -> Result<Certificate> {
 fn known_to_ledger(directory: &Path, run: &RunId) -> Result<Option<(String, Vec<Event>)>> {
     let book: Book = Workspace::of(directory)?.book()?;
     // What was recovered from a certificate proves nothing about that certificate.
-    let record = book.run(run).filter(|record| record.state != RunState::Recovered);
+    let record =
+        book.run(run).filter(|it| !matches!(it.state, RunState::Recovered | RunState::Claimed));
     Ok(record.map(|record| (record.grant.method_words(), record.charged_events())))
 }
 

@@ -14,6 +14,8 @@ const FILE: &str = "slurm_job";
 /// The queue is everybody's: it is asked no more often than this, and less where it is silent.
 const PAUSE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_mins(1);
+/// How the trouble of a task that waits begins.
+pub const QUEUE: &str = "queue: ";
 /// More of an answer is not shown.
 const LONGEST: usize = 60;
 

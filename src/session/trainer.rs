@@ -1,7 +1,7 @@
 //! Steps of another trainer, as a file of JSON lines that it appends to.
 //!
 //! ```json
-//! {"halflight": "steps 1", "name": "cifar", "trainer": "opacus 1.5", "of": 400, "delta": 1e-5, "adjacency": "add_remove"}
+//! {"halflight": "steps 1", "id": "9f0c6d21", "name": "cifar", "trainer": "opacus 1.5", "of": 400, "delta": 1e-5, "adjacency": "add_remove"}
 //! {"step": 1, "metrics": {"loss": 2.31}, "drawn": [{"mechanism": "subsampled_gaussian", "noise_multiplier": 1.1, "sampling_rate": 0.004}], "epsilon": 0.11}
 //! {"end": "finished"}
 //! ```
@@ -39,7 +39,7 @@ pub fn is_one(path: &Path) -> bool {
     let file = is_file.then(|| std::fs::File::open(path).ok()).flatten();
     let read = file.map(|file| file.take(64 << 10).read_to_end(&mut start));
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    read.is_some() && serde_json::from_slice::<Head>(line).is_ok()
+    read.is_some() && Format::of(line).is_some()
 }
 
 /// Under which change of the data the noise was scaled.
@@ -74,6 +74,8 @@ struct Head {
     #[serde(rename = "halflight")]
     _version: Version,
     #[serde(default)]
+    id: String,
+    #[serde(default)]
     name: String,
     #[serde(default)]
     trainer: String,
@@ -81,6 +83,22 @@ struct Head {
     of: u64,
     delta: f64,
     adjacency: Neighbours,
+    /// The column that says whose record a row is, where persons are protected.
+    #[serde(default)]
+    unit: Option<String>,
+}
+
+/// The format, of whatever version.
+#[derive(Debug, Deserialize)]
+struct Format {
+    halflight: String,
+}
+
+impl Format {
+    fn of(line: &[u8]) -> Option<Self> {
+        let format: Self = serde_json::from_slice(line).ok()?;
+        format.halflight.starts_with("steps ").then_some(format)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,8 +207,12 @@ pub struct Trainer {
     /// Lines that are no steps.
     pub skipped: u64,
     counts: Counts,
-    /// A step drew something that cannot be added up.
-    is_unknown: bool,
+    /// Lines so far.
+    lines: u64,
+    /// The first line that drew something that cannot be added up.
+    unknown: Option<u64>,
+    /// Why nothing can be read here.
+    trouble: Option<String>,
     claim: Option<Claim>,
 }
 
@@ -217,7 +239,9 @@ impl Trainer {
             end: None,
             skipped: 0,
             counts: Vec::new(),
-            is_unknown: false,
+            lines: 0,
+            unknown: None,
+            trouble: None,
             claim: None,
         }
     }
@@ -268,17 +292,39 @@ impl Trainer {
             }
             has_grown |= added.anew || !added.text.is_empty() || added.too_long > 0;
             self.skipped += added.too_long;
-            self.is_unknown |= added.too_long > 0;
-            let lines = added.text.split(|byte| *byte == b'\n');
-            for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-                if !self.take(line) {
-                    self.skipped += 1;
-                }
+            if added.too_long > 0 {
+                self.cannot_tell();
             }
+            self.take_all(&added.text);
             if !added.more {
                 return Ok(has_grown);
             }
         }
+    }
+
+    /// All whole lines of a file as they stand now, with their bytes.
+    pub fn of_file(path: &Path) -> Result<(Self, Vec<u8>)> {
+        let mut lines = std::fs::read(path)
+            .map_err(|error| Error::io("read the trainer's steps", path, &error))?;
+        let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        lines.truncate(end);
+        let mut trainer = Self::new(path);
+        trainer.take_all(&lines);
+        Ok((trainer, lines))
+    }
+
+    fn take_all(&mut self, text: &[u8]) {
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            self.lines += 1;
+            if !line.trim_ascii().is_empty() && !self.take(line) {
+                self.skipped += 1;
+            }
+        }
+    }
+
+    /// What this line drew is lost: from here on no ε of ours holds.
+    fn cannot_tell(&mut self) {
+        self.unknown = self.unknown.or(Some(self.lines));
     }
 
     /// Takes one line in; false where it is no step.
@@ -286,16 +332,22 @@ impl Trainer {
         if self.head.is_none() {
             let head = serde_json::from_slice::<Head>(text).ok();
             self.head = head.filter(|head| head.delta > 0.0 && head.delta < 1.0);
+            if self.head.is_none() && self.trouble.is_none() {
+                self.trouble = Some(not_a_head(text));
+            }
             return self.head.is_some();
         }
         let Ok(line) = serde_json::from_slice::<Line>(text) else {
-            // What it drew is lost: from here on no ε of ours holds.
-            self.is_unknown |= text.windows(5).any(|it| it == b"drawn");
+            if text.windows(5).any(|it| it == b"drawn") {
+                self.cannot_tell();
+            }
             return false;
         };
         let is_next = line.step.is_some_and(|step| step > self.step);
         if !is_next && (line.step.is_some() || line.end.is_none()) {
-            self.is_unknown |= !line.drawn.is_empty();
+            if !line.drawn.is_empty() {
+                self.cannot_tell();
+            }
             return false;
         }
         self.step = line.step.unwrap_or(self.step);
@@ -326,26 +378,62 @@ impl Trainer {
         let has_room = self.counts.len() < MOST_KINDS;
         let same = self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism);
         match same {
-            _ if !drawn.mechanism.is_sound() => self.is_unknown = true,
+            _ if !drawn.mechanism.is_sound() => self.cannot_tell(),
             Some((_, count)) => *count = count.saturating_add(drawn.count),
             None if has_room => {
                 self.counts.push((drawn.mechanism, drawn.count));
             }
-            None => self.is_unknown = true,
+            None => self.cannot_tell(),
         }
     }
 
     fn guarantee(&self, counts: &Counts) -> Result<Option<Guarantee>> {
-        let (Some(head), false) = (&self.head, self.is_unknown) else { return Ok(None) };
-        let adjacency = head.adjacency.adjacency();
-        let drawn = counts.iter().filter(|(_, count)| *count > 0);
-        let events: Vec<Event> = drawn.map(|(it, count)| it.event(*count, adjacency)).collect();
+        let (Some(head), None) = (&self.head, self.unknown) else { return Ok(None) };
+        let events = events(counts, head.adjacency);
         if events.is_empty() {
             return Ok(None);
         }
         let sum = Composition::of(&events)?;
         let quick = events.len() > MOST_EXACT;
         (if quick { sum.running(head.delta) } else { sum.guarantee(head.delta) }).map(Some)
+    }
+
+    /// What tells this training from others, if the first line says so.
+    pub fn id(&self) -> Option<String> {
+        self.head.as_ref().map(|head| head.id.clone()).filter(|id| !id.is_empty())
+    }
+
+    pub fn unit(&self) -> Option<&str> {
+        self.head.as_ref().and_then(|head| head.unit.as_deref())
+    }
+
+    /// `'cifar' (opacus 1.5)`.
+    pub fn words(&self) -> String {
+        match self.trainer() {
+            by if by.is_empty() => format!("'{}'", self.name()),
+            by => format!("'{}' ({by})", self.name()),
+        }
+    }
+
+    /// All that was drawn so far; refused where some of it cannot be read.
+    pub fn drawn(&self) -> Result<Vec<Event>> {
+        let Some(head) = &self.head else {
+            let why =
+                self.trouble.clone().unwrap_or_else(|| "the file has no whole line".to_owned());
+            return Err(Error::failed(why));
+        };
+        if let Some(line) = self.unknown {
+            return Err(Error::failed(format!(
+                "what line {line} drew cannot be read, so nothing can be charged"
+            ))
+            .cure("mend the line; until then no ledger knows of this training"));
+        }
+        let events = events(&self.counts, head.adjacency);
+        if events.is_empty() {
+            return Err(Error::failed("the file names no draws: there is nothing to charge")
+                .cure("write under `drawn` what each step draws: `halflight schema steps`"));
+        }
+        Ok(events)
     }
 
     /// ε from the mechanisms, beside the one that is claimed.
@@ -361,8 +449,10 @@ impl Trainer {
         let claimed = claimed.map(|(epsilon, then)| (epsilon, then.ok().flatten()));
         let (verdict, is_too_low) = match (&claimed, trouble) {
             (_, Some(trouble)) => (format!("ε cannot be computed: {trouble}"), false),
-            _ if self.is_unknown => {
-                ("what some lines drew cannot be read, so no ε is computed".to_owned(), false)
+            _ if self.trouble.is_some() => (self.trouble.clone().unwrap_or_default(), false),
+            _ if self.unknown.is_some() => {
+                let line = self.unknown.unwrap_or_default();
+                (format!("what line {line} drew cannot be read, so no ε is computed"), false)
             }
             _ if self.counts.is_empty() => {
                 ("the file names no mechanism: the claim cannot be checked".to_owned(), false)
@@ -374,6 +464,29 @@ impl Trainer {
             }
         };
         Account { ours: ours.ok().flatten(), claimed, verdict, is_too_low }
+    }
+}
+
+fn events(counts: &Counts, neighbours: Neighbours) -> Vec<Event> {
+    let drawn = counts.iter().filter(|(_, count)| *count > 0);
+    drawn.map(|(it, count)| it.event(*count, neighbours.adjacency())).collect()
+}
+
+/// Why the first line does not begin a file of steps.
+fn not_a_head(line: &[u8]) -> String {
+    match Format::of(line) {
+        Some(format) if format.halflight != "steps 1" => format!(
+            "the file has the format '{}', and this build reads 'steps 1': a newer halflight may \
+             read it",
+            harmless(&format.halflight, LONGEST)
+        ),
+        Some(_) => match serde_json::from_slice::<Head>(line) {
+            Err(error) => {
+                format!("the first line cannot be read: {}", harmless(&error.to_string(), 200))
+            }
+            Ok(_) => "the first line needs a δ between 0 and 1".to_owned(),
+        },
+        None => "the first line is not that of a file of steps".to_owned(),
     }
 }
 
@@ -502,11 +615,28 @@ mod tests {
             );
         }
         assert!(!is_one(Path::new("/no/such")));
-        for text in
-            ["", "{}", "{\"halflight\":\"steps 2\",\"delta\":0.1,\"adjacency\":\"zero_out\"}\n"]
-        {
-            let (_keep, trainer) = read(text);
+        for (text, words) in [
+            ("", "no whole line"),
+            ("{}\n", "not that of a file of steps"),
+            (
+                "{\"halflight\":\"steps 2\",\"delta\":0.1,\"adjacency\":\"zero_out\"}\n",
+                "'steps 2', and this build reads 'steps 1'",
+            ),
+            (
+                "{\"halflight\":\"steps 1\",\"delta\":\"\\u001b[2J\",\"adjacency\":\"zero_out\"}\n",
+                "first line",
+            ),
+            ("{\"halflight\":\"steps 1\",\"delta\":1.5,\"adjacency\":\"zero_out\"}\n", "δ between"),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("events.jsonl");
+            fs::write(&path, text).unwrap();
+            assert_eq!(is_one(&path), text.contains("steps"));
+            let (trainer, _) = Trainer::of_file(&path).unwrap();
             assert!(trainer.account().ours.is_none());
+            let error = trainer.drawn().unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains('\u{1b}'), "{error}");
+            assert!(words == "no whole line" || trainer.account().verdict.contains(words));
         }
     }
 }

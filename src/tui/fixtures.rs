@@ -574,6 +574,7 @@ pub fn book() -> (Book, Vec<Digest>) {
         reserved: vec![60],
         charged: vec![charged],
         state,
+        claim: None,
     };
     let settled = |outcome, peeked| RunState::Settled { outcome, peeked };
     account.runs = vec![

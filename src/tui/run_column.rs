@@ -8,6 +8,7 @@ use crate::evaluation::Scored;
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, epsilon, last};
+use crate::session::slurm::QUEUE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunColumn {
@@ -154,7 +155,7 @@ impl RunColumn {
             Self::PrivateLast => number(last(run, Series::PrivateError, watch)),
             Self::PrivateBest => number(best(run, Series::PrivateError, watch)),
             Self::Steps => Value::Number(run.steps as f64),
-            Self::Outcome => text(&run.outcome),
+            Self::Outcome => text(&state(run)),
             Self::Time => text(&run.time),
             Self::Tag => text(&run.tag),
             Self::Run => text(&run.id.0),
@@ -176,6 +177,15 @@ impl RunColumn {
             (Self::Time, Value::Text(time)) => time.chars().take(16).collect(),
             (_, Value::Text(text)) => text,
         }
+    }
+}
+
+/// How a run stands; of a task that waits, what the queue says of it.
+fn state(run: &ArchivedRun) -> String {
+    let trouble = run.trouble.as_deref().unwrap_or_default();
+    match trouble.strip_prefix(QUEUE) {
+        Some(queue) => queue.to_owned(),
+        None => run.outcome.clone(),
     }
 }
 

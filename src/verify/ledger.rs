@@ -20,9 +20,24 @@ struct Run {
     announced: Vec<u64>,
     used: Option<Vec<u64>>,
     known_noise: bool,
+    /// Drawn elsewhere, as another trainer says.
+    claimed: bool,
 }
 
 impl Run {
+    /// Whether it has at least as many draws of each kind.
+    fn goes_on_from(&self, before: &Self) -> bool {
+        let without_count = |event: &Value| {
+            let mut event = event.clone();
+            event.as_object_mut().map(|object| object.remove("count"));
+            event
+        };
+        before.events.iter().zip(&before.announced).all(|(event, count)| {
+            let mut later = self.events.iter().zip(&self.announced);
+            later.any(|(it, more)| without_count(it) == without_count(event) && more >= count)
+        })
+    }
+
     /// What counts as spent: what was used, and everything as long as that is not settled.
     fn charged(&self) -> Result<Vec<Draws>> {
         draws(&self.events, self.used.as_deref())
@@ -131,6 +146,7 @@ impl Book {
         let kind = text(entry, "kind")?;
         match kind {
             "grant" | "recovered" => self.grant(entry, kind)?,
+            "claimed" => self.claim(entry, report)?,
             "block" => {
                 let (run, event) = (text(entry, "run")?, count(entry, "event")? as usize);
                 let more = count(entry, "count")?;
@@ -212,11 +228,33 @@ impl Book {
             events,
             used,
             known_noise,
+            claimed: false,
         };
         let (epsilon, delta) = target(field(entry, "target")?)?;
         debug_assert!(epsilon >= 0.0 && delta >= 0.0);
         if self.runs.insert(name.clone(), run).is_none() {
             self.order.push(name);
+        }
+        Ok(())
+    }
+
+    /// The last line of a training has all of it, and no fewer draws than the one before.
+    fn claim(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+        let name = text(entry, "run")?.to_owned();
+        let events = list(entry, "events")?.to_vec();
+        let counts = events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
+        let run = Run {
+            account: text(entry, "account")?.to_owned(),
+            announced: counts.clone(),
+            events,
+            used: Some(counts),
+            known_noise: false,
+            claimed: true,
+        };
+        match self.runs.insert(name.clone(), run) {
+            None => self.order.push(name),
+            Some(before) if before.claimed && self.runs[&name].goes_on_from(&before) => {}
+            Some(_) => report.faults.push(format!("{name} claims less than in a line before")),
         }
         Ok(())
     }
@@ -234,11 +272,16 @@ impl Book {
             };
             let delta = delta.max(1e-300);
             let mut all = Vec::new();
-            let mut spending = 0;
+            let (mut spending, mut claimed) = (0, false);
             for name in runs {
                 let run = &self.runs[name];
                 let drawn = run.charged().map_err(|error| error.at(format!("run {name}")))?;
-                let state = if run.used.is_some() { "settled" } else { "open, counts in full" };
+                let state = match (run.claimed, &run.used) {
+                    (true, _) => "claimed by another trainer",
+                    (false, Some(_)) => "settled",
+                    (false, None) => "open, counts in full",
+                };
+                claimed |= run.claimed && !drawn.is_empty();
                 let gives = curve::epsilon(&drawn, delta);
                 let noise =
                     if run.known_noise { "; its noise was no secret: no guarantee" } else { "" };
@@ -250,8 +293,9 @@ impl Book {
                 all.extend(drawn);
             }
             let all = merged(all);
-            // One run is a plan; several may have been chosen by what earlier ones put out.
-            let choices = spending > 1;
+            // One run is a plan; several may have been chosen by what earlier ones put out, and the
+            // steps of other trainers, too.
+            let choices = spending > 1 || claimed;
             let name = format!("the budget of account {account}");
             let claim = Claim::check(name, epsilon, delta, &all, choices);
             let total =

@@ -306,20 +306,14 @@ impl Lines<'_> {
         if self.tasks.is_empty() || self.options.form == Form::Json {
             return Ok(ControlFlow::Continue(()));
         }
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for run in self.runs.values() {
-            *counts.entry(run.outcome.as_str()).or_default() += 1;
-        }
-        let counts: Vec<String> =
-            counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
-        let best = self.runs.values().filter_map(|run| Some((run, best_of(run)?)));
-        let best = best.min_by(|a, b| a.1.total_cmp(&b.1));
-        let best = best.map_or_else(String::new, |(run, error)| {
+        let runs: Vec<&ArchivedRun> = self.runs.values().collect();
+        let best = archive::best_of_all(runs.iter().copied());
+        let best = best.map_or_else(String::new, |(run, what, error)| {
             let task = self.tasks.get(&run.id).map_or(0, |task| task.0);
-            let what = if run.told.is_some() { "released error" } else { "public error" };
             format!("; least {what}: {} in task {task:04}", five_digits(error))
         });
-        say(&format!("{} tasks: {}{best}", self.runs.len(), counts.join(", ")))
+        let counts = archive::tally(runs);
+        say(&format!("{} tasks: {counts}{best}", self.runs.len()))
     }
 
     /// An error where a run that was followed to its end has none.
@@ -338,12 +332,6 @@ impl Lines<'_> {
             }
         }
     }
-}
-
-/// What decides between tasks: the released error, or else the least public one.
-fn best_of(run: &ArchivedRun) -> Option<f64> {
-    let told = run.told.as_ref().map(|told| told.error.value);
-    told.or_else(|| archive::best(run, Series::PublicError, &Watch::sealed()))
 }
 
 fn score(run: &ArchivedRun) -> Option<String> {

@@ -62,9 +62,7 @@ fn words(trainer: &Trainer, account: &Account) -> String {
         parts.push(format!("{} lines are no steps and were passed over", trainer.skipped));
     }
     parts.push(trainer.end.clone().unwrap_or_else(|| wrote_words(trainer.written())));
-    let by = trainer.trainer();
-    let by = if by.is_empty() { by } else { format!(" ({by})") };
-    format!("'{}'{by} {}", trainer.name(), parts.join(", "))
+    format!("{} {}", trainer.words(), parts.join(", "))
 }
 
 fn value(trainer: &Trainer, account: &Account) -> Value {

@@ -116,12 +116,16 @@ fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> Trained {
 }
 
 fn follow(workspace: &Workspace, watched: &[PathBuf]) -> Result<Follower> {
-    let mut places = vec![Place::Workspace(workspace.clone())];
-    for path in watched {
-        match Place::of(path)? {
-            Place::Workspace(other) if other == *workspace => {}
-            place => places.push(place),
-        }
+    let named = watched.iter().map(|path| Place::of(path)).collect::<Result<Vec<Place>>>()?;
+    // A board has the tasks of its sweeps, and nothing else.
+    let is_board = !named.is_empty() && named.iter().all(|it| matches!(it, Place::Sweep(_)));
+    let mut places = Vec::new();
+    if !is_board {
+        places.push(Place::Workspace(workspace.clone()));
     }
+    places.extend(named.into_iter().filter(|place| match place {
+        Place::Workspace(other) => other != workspace,
+        Place::Sweep(_) | Place::Run(_) => true,
+    }));
     Ok(Follower::new(places, true))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, DatasetRecord, Grant, Line, Outcome};
+use super::entry::{AccountId, Budget, Claim, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
 use crate::data::persons::protected_words;
 use crate::error::Result;
-use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted};
+use crate::privacy::accountant::{Adjacency, Composition, Event, Guarantee, counted, round_up};
 
 /// How a run stands in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum RunState {
     Open,
     /// Its lines were lost; its certificate says what it drew.
     Recovered,
+    /// Another trainer says that it drew this.
+    Claimed,
     /// Over: only what it drew counts.
     Settled {
         /// How it ended.
@@ -42,6 +44,8 @@ pub struct RunRecord {
     pub charged: Vec<u64>,
     /// Whether it is open.
     pub state: RunState,
+    /// Of another trainer: what it says.
+    pub claim: Option<Claim>,
 }
 
 impl RunRecord {
@@ -53,8 +57,20 @@ impl RunRecord {
             reserved: vec![0; grant.events.len()],
             charged: grant.events.iter().map(|event| event.count).collect(),
             state: RunState::Open,
+            claim: None,
             grant,
         }
+    }
+
+    pub(super) fn claimed(time: &str, line: &Line, claim: Claim) -> Self {
+        let run = Self::granted(time, line, claim.grant());
+        let (reserved, state) = (run.charged.clone(), RunState::Claimed);
+        Self { reserved, state, claim: Some(claim), ..run }
+    }
+
+    /// Whether it was drawn elsewhere, as somebody else says.
+    pub fn is_claimed(&self) -> bool {
+        self.state == RunState::Claimed
     }
 
     /// Charges at least these events: what a certificate says is not less true because the
@@ -72,6 +88,18 @@ impl RunRecord {
         }
     }
 
+    /// Whether these events have at least as many draws of each kind.
+    pub(super) fn grows_into(&self, later: &[Event]) -> bool {
+        self.grant.events.iter().zip(&self.charged).all(|(event, charged)| {
+            let same = |other: &&Event| Event { count: event.count, ..(*other).clone() } == *event;
+            later.iter().filter(same).any(|other| other.count >= *charged)
+        })
+    }
+
+    fn has_spent(&self) -> bool {
+        self.charged.iter().any(|draws| *draws > 0)
+    }
+
     /// The granted events with their charged draws.
     pub fn charged_events(&self) -> Vec<Event> {
         let events = self.grant.events.iter().zip(&self.charged);
@@ -84,6 +112,10 @@ impl RunRecord {
         let charged = self.charged_events();
         if charged.is_empty() {
             return Ok(None);
+        }
+        if self.is_claimed() {
+            // Nobody knows here whether its steps were planned or chosen by what came out.
+            return Composition::of(&charged)?.gate(delta).map(Some);
         }
         Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
@@ -106,6 +138,32 @@ pub struct Account {
     pub unprotected: Vec<Unprotected>,
     /// What nobody can say about it.
     pub(super) gaps: Vec<Gap>,
+}
+
+/// A part of what is spent that rests on the word of others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claims {
+    /// What other trainers say that they drew.
+    pub claimed: Guarantee,
+    /// What was drawn here; `None` if that is nothing.
+    pub drawn_here: Option<Guarantee>,
+    /// How many trainings claim it.
+    pub trainers: usize,
+}
+
+impl Claims {
+    /// To be said beside a total.
+    pub fn words(&self) -> String {
+        let here = self.drawn_here.as_ref().map_or_else(
+            || "nothing".to_owned(),
+            |drawn| format!("ε {}", round_up(drawn.epsilon, 4)),
+        );
+        let others = match self.trainers {
+            1 => "another trainer claims".to_owned(),
+            many => format!("{many} other trainings claim"),
+        };
+        format!("{others} ε {} of it, and {here} was drawn here", round_up(self.claimed.epsilon, 4))
+    }
 }
 
 /// Something outside every guarantee that was done with the records.
@@ -134,7 +192,7 @@ impl Account {
 
     /// What the runs that have spent protect: persons by these columns, or single records.
     pub fn units(&self) -> BTreeSet<Option<&str>> {
-        let spent = self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        let spent = self.runs.iter().filter(|run| run.has_spent());
         spent.map(|run| run.grant.unit.as_deref()).collect()
     }
 
@@ -171,8 +229,7 @@ impl Account {
         runs: u64,
         delta: f64,
     ) -> Result<Option<Guarantee>> {
-        let mut spending =
-            self.runs.iter().filter(|run| run.charged.iter().any(|draws| *draws > 0));
+        let mut spending = self.runs.iter().filter(|run| run.has_spent());
         let further = if events.is_empty() { 0 } else { runs };
         match (spending.next(), spending.next(), further) {
             (None, _, 0) => Ok(None),
@@ -180,6 +237,18 @@ impl Account {
             (Some(only), None, 0) => only.spent(delta),
             _ => self.with_events(events, runs)?.gate(delta).map(Some),
         }
+    }
+
+    /// Of what is spent, what was drawn here and what other trainers claim; `None` where nobody
+    /// claims anything.
+    pub fn claims(&self, delta: f64) -> Result<Option<Claims>> {
+        let part = |is_claimed: bool| {
+            let runs = self.runs.iter().filter(|run| run.is_claimed() == is_claimed);
+            Self { runs: runs.cloned().collect(), ..self.clone() }.spent(delta)
+        };
+        let Some(claimed) = part(true)? else { return Ok(None) };
+        let trainers = self.runs.iter().filter(|run| run.is_claimed());
+        Ok(Some(Claims { claimed, drawn_here: part(false)?, trainers: trainers.count() }))
     }
 
     /// What these further events would make it.

@@ -160,6 +160,28 @@ impl Book {
                     .cure("give the run another name"));
                 }
             }
+            Entry::Claimed(claim) => {
+                let index = self.place(&claim.account)?;
+                check_name(&claim.run)?;
+                claim.check()?;
+                if let Some((account, run)) = self.run_place(&claim.run) {
+                    let known = &self.accounts[account].runs[run];
+                    if account != index || !known.is_claimed() {
+                        return Err(Error::refused(format!(
+                            "'{}' is charged to account {}",
+                            claim.run.0, self.accounts[account].id.0
+                        ))
+                        .cure("a training spends from one account only"));
+                    }
+                    if !known.grows_into(&claim.events) {
+                        return Err(Error::refused(format!(
+                            "'{}' claims fewer draws than before",
+                            claim.run.0
+                        ))
+                        .cure("what was drawn stays drawn"));
+                    }
+                }
+            }
             Entry::Block { run, event, count } => {
                 let record = self.open_run(run)?;
                 let Some(planned) = record.grant.events.get(*event) else {
@@ -240,6 +262,17 @@ impl Book {
             Entry::Grant(grant) => {
                 let index = self.place(&grant.account)?;
                 self.charge(index, RunRecord::granted(time, line, grant.renewed()));
+            }
+            Entry::Claimed(claim) => {
+                let index = self.place(&claim.account)?;
+                match self.run_place(&claim.run) {
+                    // When it was first heard of stays its time.
+                    Some((account, run)) => {
+                        let known = &mut self.accounts[account].runs[run];
+                        *known = RunRecord::claimed(&known.time, line, claim);
+                    }
+                    None => self.charge(index, RunRecord::claimed(time, line, claim)),
+                }
             }
             Entry::Resume { .. } | Entry::Rewritten { .. } => {}
             Entry::Recovered(grant) => {
@@ -347,7 +380,7 @@ impl Book {
         let record = self.run(run).ok_or_else(|| no_run(run))?;
         match record.state {
             RunState::Open => Ok(record),
-            RunState::Settled { .. } | RunState::Recovered => {
+            RunState::Settled { .. } | RunState::Recovered | RunState::Claimed => {
                 Err(Error::refused(format!("run '{}' is settled: it may draw nothing more", run.0)))
             }
         }
@@ -395,12 +428,15 @@ fn check_name(run: &RunId) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Budget;
+    use super::super::entry::{Budget, Claim, claimed_name};
     use super::super::samples::{
-        block, book, budget, damage, dataset, event, grant, id, one_account, put, record, settle,
+        block, book, budget, claim, damage, dataset, event, grant, id, one_account, put, record,
+        run, settle,
     };
+    use super::super::total::Standing;
     use super::*;
     use crate::error::Kind;
+    use crate::privacy::accountant::Target;
 
     #[test]
     fn an_open_run_counts_in_full_and_a_settled_one_as_reported() {
@@ -412,6 +448,46 @@ mod tests {
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.2, 1)]);
         put(&mut book, settle("r", &[4, 0])).unwrap();
         assert_eq!(book.accounts[0].charged_events(), [event(0.1, 4)]);
+    }
+
+    #[test]
+    fn what_others_claim_counts_and_stands_apart() {
+        let mut book = one_account(2.0, 1e-5);
+        put(&mut book, grant("r", "a", vec![event(0.1, 10)])).unwrap();
+        assert_eq!(book.accounts[0].total(1e-5).unwrap().standing, Standing::AtMost);
+        let here = book.accounts[0].spent(1e-5).unwrap();
+        let later = |count| Entry::Claimed(claim("t", "a", "x", vec![event(0.1, count)]));
+        put(&mut book, later(5)).unwrap();
+        // The later line has all of it.
+        put(&mut book, later(30)).unwrap();
+        assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.1, 30)]);
+        let total = book.accounts[0].total(1e-5).unwrap();
+        let claims = total.claims.clone().unwrap();
+        assert_eq!((total.standing, &claims.drawn_here), (Standing::Claimed, &here));
+        assert!(total.words().contains("another trainer claims ε"), "{}", total.words());
+        assert!(claims.claimed.epsilon < total.epsilon());
+        assert!(here.unwrap().epsilon < total.epsilon());
+        // No budget is asked of what is spent; whoever comes later is.
+        put(&mut book, later(9000)).unwrap();
+        let target = Target { epsilon: 0.1, delta: 1e-6 };
+        assert!(book.accounts[0].admit(&[event(0.01, 1)], target).is_err());
+        let for_persons =
+            Claim { unit: Some("patient".to_owned()), ..claim("u", "a", "y", vec![]) };
+        for bad in [
+            later(29),
+            Entry::Claimed(claim("t", "a", "x", vec![event(0.2, 9000)])),
+            Entry::Claimed(claim("u", "b", "y", vec![event(0.1, 1)])),
+            Entry::Claimed(claim("u", "a", "y", vec![event(0.1, 0)])),
+            Entry::Claimed(for_persons),
+            Entry::Claimed(Claim { run: run("r"), ..claim("u", "a", "y", vec![event(0.1, 1)]) }),
+            grant(&claimed_name("t").0, "a", vec![event(0.1, 1)]),
+            block(&claimed_name("t").0, 0, 1),
+            settle(&claimed_name("t").0, &[0]),
+        ] {
+            let before = book.clone();
+            assert!(put(&mut book, bad.clone()).is_err(), "{bad:?}");
+            assert_eq!(book, before);
+        }
     }
 
     #[test]

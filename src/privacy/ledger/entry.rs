@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::overlap::Sketch;
-use crate::privacy::accountant::{Event, Target};
+use crate::error::{Error, Result};
+use crate::privacy::accountant::target::check_delta;
+use crate::privacy::accountant::{Composition, Event, Target};
 use crate::privacy::mechanism::NoiseSource;
 use crate::privacy::secret::{Secret, is_plain};
 
@@ -161,6 +163,91 @@ impl Grant {
     }
 }
 
+/// What another trainer says that it drew. Nobody here has seen it: it counts, and is never taken
+/// for what was drawn here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What the training is called here: see [`claimed_name`].
+    pub run: RunId,
+    /// From whose records.
+    pub account: AccountId,
+    /// Program and version, and what was trained, in its own words.
+    pub trainer: String,
+    /// The ε that it states itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<f64>,
+    /// The δ at which it states it.
+    pub delta: f64,
+    /// All that its file says so far: a later line of the same training has these, and more.
+    pub events: Vec<Event>,
+    /// As in a grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// What was read.
+    pub file: ReadSoFar,
+}
+
+/// The beginning of a file that grows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadSoFar {
+    /// Its whole lines up to here.
+    pub bytes: u64,
+    /// Of these bytes.
+    pub sha256: String,
+}
+
+impl ReadSoFar {
+    /// Of these lines.
+    pub fn of(lines: &[u8]) -> Self {
+        Self { bytes: lines.len() as u64, sha256: super::sha256(lines) }
+    }
+
+    /// Whether a file still begins so.
+    pub(super) fn begins(&self, file: &[u8]) -> bool {
+        let read = usize::try_from(self.bytes).ok().and_then(|bytes| file.get(..bytes));
+        read.is_some_and(|read| super::sha256(read) == self.sha256)
+    }
+}
+
+/// What distinguishes a claim's name from that of every run.
+const CLAIMED: &str = "claim-";
+
+/// The name in the ledger of the training that calls itself so: any text.
+pub fn claimed_name(id: &str) -> RunId {
+    RunId(format!("{CLAIMED}{}", &super::sha256(id.as_bytes())[..16]))
+}
+
+impl Claim {
+    /// As the runs of an account are kept. Its target is what it states.
+    pub(super) fn grant(&self) -> Grant {
+        Grant {
+            run: self.run.clone(),
+            account: self.account.clone(),
+            method: self.trainer.clone(),
+            target: Target { epsilon: self.says.unwrap_or(0.0), delta: self.delta },
+            events: self.events.clone(),
+            allow_large_delta: false,
+            noise: NoiseSource::Secret,
+            unit: self.unit.clone(),
+        }
+    }
+
+    /// Refuses what no training can have drawn.
+    pub(super) fn check(&self) -> Result<()> {
+        let odd = |why: &str| Err(Error::usage(format!("the claim '{}' {why}", self.run.0)));
+        if !self.run.0.starts_with(CLAIMED) {
+            return odd("has the name of a run");
+        }
+        if self.events.iter().all(|event| event.count == 0) {
+            return odd("draws nothing");
+        }
+        check_delta(self.delta)?;
+        Composition::of(&self.events).map(|_| ())
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -204,6 +291,8 @@ pub enum Entry {
     },
     /// A run may draw.
     Grant(Grant),
+    /// Another trainer says that it drew.
+    Claimed(Claim),
     /// Written before the draws: the run may now draw `count` more of event `event`.
     Block {
         /// Who draws.

@@ -12,7 +12,7 @@ use super::account::RunRecord;
 use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::Disk;
-use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
+use super::entry::{AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
 use super::flaw::Flaw;
 use super::lock::Exclusive;
 use super::traces;
@@ -233,6 +233,37 @@ impl Ledger {
             });
         let entries: Vec<Entry> = entries.collect();
         self.write_all(&mut turn, &entries)
+    }
+
+    /// Charges what another trainer says that it drew; `file` are the lines that say so. False
+    /// where they are charged already. No budget is asked: it is spent.
+    pub fn claim(&mut self, claim: Claim, file: &[u8]) -> Result<bool> {
+        self.reading = Reading::default(); // as for a launch
+        let mut turn = self.begin()?;
+        let account = self.reading.book().known(&claim.account)?;
+        account.check_unit(claim.unit.as_deref())?;
+        let account = account.id.clone();
+        let known = self.reading.book().run(&claim.run).and_then(|known| known.claim.as_ref());
+        if let Some(known) = known {
+            if !known.file.begins(file) {
+                return Err(Error::refused(
+                    "a training of this id is charged already, and these lines do not continue \
+                     those that were",
+                )
+                .cure(
+                    "bring back the lines that were charged; another training needs an id of its \
+                     own",
+                ));
+            }
+            if known.file == claim.file {
+                return Ok(false);
+            }
+        }
+        // A sum that cannot be computed would leave the account without any.
+        let book = self.reading.book();
+        book.known(&account)?.with_events(&claim.events, 1)?;
+        self.write(&mut turn, &Entry::Claimed(Claim { account, ..claim }))?;
+        Ok(true)
     }
 
     /// The line that granted a run, as far as this handle has read.

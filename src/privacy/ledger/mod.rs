@@ -50,6 +50,15 @@
 //! is granted until somebody accepts the gap; from then on everything spent is *at least*
 //! a number, or has none, wherever it is shown ([`Total`]).
 //!
+//! # What others claim
+//!
+//! Another trainer's file says what it drew from the records of an account. It is charged like a
+//! run ([`Claim`]), because it may be true; it stands apart wherever a total is shown
+//! ([`Standing::Claimed`]), because nobody here has seen it. No budget is asked: it is spent.
+//! Whether its steps were planned is not known, so it is added up as if each had been chosen by
+//! what came out before. The same training is known again by its own id, and only the lines that
+//! were added are charged; lines that do not continue those that were charged are refused.
+//!
 //! # What names private rows
 //!
 //! `content` and `view` of a dataset are HMACs under the user's secret, `key` says under which
@@ -87,10 +96,13 @@ pub mod total;
 mod traces;
 mod witness;
 
-pub use account::{Account, RunRecord, RunState, Unprotected};
+pub use account::{Account, Claims, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
-pub use entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
+pub use entry::{
+    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar, RunId,
+    claimed_name,
+};
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};
 pub(in crate::privacy) use lock::take;

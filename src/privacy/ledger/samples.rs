@@ -1,7 +1,10 @@
 //! Entries and books for the tests of this folder.
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
+use super::entry::{
+    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar, RunId,
+    claimed_name,
+};
 use crate::error::Result;
 use crate::privacy::NoiseSource;
 use crate::privacy::accountant::{Adjacency, Event, Noise, QueryKind, Target};
@@ -36,6 +39,19 @@ pub fn grant(name: &str, account: &str, events: Vec<Event>) -> Entry {
         noise: NoiseSource::Secret,
         unit: None,
     })
+}
+
+pub fn claim(id: &str, account: &str, lines: &str, events: Vec<Event>) -> Claim {
+    Claim {
+        run: claimed_name(id),
+        account: AccountId(account.to_owned()),
+        trainer: "opacus".to_owned(),
+        says: Some(0.5),
+        delta: 1e-6,
+        events,
+        unit: None,
+        file: ReadSoFar::of(lines.as_bytes()),
+    }
 }
 
 pub fn dataset(account: &str, origin: &str, content: &str, view: &str) -> Entry {

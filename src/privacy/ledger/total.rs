@@ -1,6 +1,6 @@
 //! What everything on an account comes to, and whether that may be called a total.
 
-use super::account::Account;
+use super::account::{Account, Claims};
 use super::delta;
 use crate::error::Result;
 use crate::privacy::accountant::{Guarantee, round_up};
@@ -10,6 +10,8 @@ use crate::privacy::accountant::{Guarantee, round_up};
 pub enum Standing {
     /// All that was ever spent is at most this.
     AtMost,
+    /// At most this, if other trainers drew what they say.
+    Claimed,
     /// This was spent, and what lost lines held.
     AtLeast,
     /// No number can be given.
@@ -21,6 +23,7 @@ impl Standing {
     pub fn name(self) -> &'static str {
         match self {
             Self::AtMost => "at_most",
+            Self::Claimed => "claimed",
             Self::AtLeast => "at_least",
             Self::Nothing => "none",
         }
@@ -36,6 +39,8 @@ pub struct Total {
     pub delta: f64,
     /// Of everything that is known to be spent; `None` if that is nothing.
     pub known: Option<Guarantee>,
+    /// The part of it that rests on the word of others.
+    pub claims: Option<Claims>,
     /// Why it is no total.
     pub missing: Vec<String>,
     /// What a small number would hide: δ covers something, or everything.
@@ -53,10 +58,14 @@ impl Total {
         let epsilon =
             self.known.as_ref().map_or_else(|| "0".to_owned(), |it| round_up(it.epsilon, 4));
         let missing = self.missing.join("; and ");
-        match self.standing {
-            Standing::AtMost => format!("ε {epsilon}"),
+        let words = match self.standing {
+            Standing::AtMost | Standing::Claimed => format!("ε {epsilon}"),
             Standing::AtLeast => format!("at least ε {epsilon}, plus {missing}"),
             Standing::Nothing => format!("no total: {missing}"),
+        };
+        match &self.claims {
+            Some(claims) => format!("{words} ({})", claims.words()),
+            None => words,
         }
     }
 }
@@ -64,18 +73,19 @@ impl Total {
 impl Account {
     /// What everything comes to at this δ.
     pub fn total(&self, delta: f64) -> Result<Total> {
-        let known = self.spent(delta)?;
+        let (known, claims) = (self.spent(delta)?, self.claims(delta)?);
         let (lost, noise): (Vec<_>, Vec<_>) =
             self.gaps().iter().partition(|gap| gap.hides_spending());
         let standing = match (noise.is_empty(), lost.is_empty()) {
             (false, _) => Standing::Nothing,
             (true, false) => Standing::AtLeast,
+            (true, true) if claims.is_some() => Standing::Claimed,
             (true, true) => Standing::AtMost,
         };
         let mut missing: Vec<String> = noise.into_iter().map(super::Gap::missing).collect();
         missing.extend(lost.into_iter().map(super::Gap::missing));
         let remark = self.covered_by_delta(delta, known.as_ref())?;
-        Ok(Total { standing, delta, known, missing, remark })
+        Ok(Total { standing, delta, known, claims, missing, remark })
     }
 
     /// An ε of 0, or a large δ, looks as if little had been spent: what it is at a small one.

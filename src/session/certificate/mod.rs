@@ -107,6 +107,9 @@ pub struct Standing {
     /// What nobody knows of the account's past.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
+    /// What other trainers claim to have drawn from the same records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
     /// Names that the account had before it turned out to hold the same records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<AccountId>,
@@ -131,6 +134,16 @@ impl TakenAsPublic {
     }
 }
 
+/// What another trainer says that it spent, in its own numbers.
+fn claimed(run: &RunRecord) -> Option<String> {
+    let claim = run.claim.as_ref()?;
+    let epsilon = claim.says.map_or_else(
+        || "an ε that it does not state".to_owned(),
+        |says| format!("ε {} at δ {:e}, as it states itself", round_up(says, 4), claim.delta),
+    );
+    Some(format!("{}: {} with {epsilon}", run.time, claim.trainer))
+}
+
 impl Standing {
     pub fn of(account: &Account) -> Self {
         let look = |look: &Unprotected| format!("{}: {}", look.time, look.what);
@@ -153,6 +166,7 @@ impl Standing {
             line: None,
             looks: account.unprotected.iter().map(look).chain(of_runs).collect(),
             gaps: account.gaps().iter().map(Gap::words).collect(),
+            claims: account.runs.iter().filter_map(claimed).collect(),
             former: account.former.clone(),
         }
     }
@@ -618,9 +632,7 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
                  protected at k·ε only, with a larger δ"
             ),
         },
-        "what other runs and releases on the same data add: they compose, and the ledger of the \
-         workspace has the sum"
-            .to_owned(),
+        others(&facts.standing.claims),
         looks(&facts.standing.looks),
         "bounds, filters or category lists that somebody took from the private data by hand"
             .to_owned(),
@@ -668,6 +680,17 @@ fn not_covered(facts: &Facts, guarantee: &Guarantee) -> Vec<String> {
         ));
     }
     list
+}
+
+/// What else is spent on the same records.
+fn others(claims: &[String]) -> String {
+    let general = "what other runs and releases on the same data add: they compose, and the \
+                   ledger of the workspace has the sum";
+    if claims.is_empty() {
+        return general.to_owned();
+    }
+    let claims = claims.join("; ");
+    format!("{general}; before this run other trainers claimed to have drawn from them: {claims}")
 }
 
 /// Decisions that no noise covers; those that the ledger knows of by name.

@@ -16,7 +16,9 @@ use chance::{Dice, is_long};
 use super::tests::{TARGET, WIDE, data, gaussian, planned};
 use super::*;
 use crate::privacy::accountant::{Composition, QueryKind, calibrate};
-use crate::privacy::ledger::{AccountId, Budget, DatasetRecord, RunState};
+use crate::privacy::ledger::{
+    AccountId, Budget, Claim, DatasetRecord, ReadSoFar, RunState, claimed_name,
+};
 use crate::privacy::{NoiseSource, Target};
 
 const SEQUENCES: u64 = 200;
@@ -43,10 +45,38 @@ struct Model {
     released: Vec<(usize, Vec<f64>)>,
 }
 
+/// A training elsewhere that writes a line for each of its draws.
+struct Training {
+    id: RunId,
+    lines: Vec<u8>,
+    /// Charged so far.
+    charged: u64,
+}
+
+impl Training {
+    fn event(count: u64) -> Event {
+        Event { count, ..plans()[1].events[0].clone() }
+    }
+
+    fn claim(&self, account: &AccountId) -> Claim {
+        Claim {
+            run: self.id.clone(),
+            account: account.clone(),
+            trainer: "another".to_owned(),
+            says: None,
+            delta: DELTA,
+            events: vec![Self::event(self.lines.len() as u64 / 2)],
+            unit: None,
+            file: ReadSoFar::of(&self.lines),
+        }
+    }
+}
+
 struct World {
     place: tempfile::TempDir,
     account: AccountId,
     runs: Vec<Model>,
+    trainings: Vec<Training>,
     budget: f64,
     /// Lines were lost, so runs may be unknown and settled ones open again.
     damaged: bool,
@@ -80,6 +110,7 @@ impl World {
             place,
             account: AccountId(String::new()),
             runs: Vec::new(),
+            trainings: Vec::new(),
             budget: 6.0,
             damaged: false,
             copy: None,
@@ -151,7 +182,9 @@ impl World {
                     .map(|(event, count)| Event { count: *count, ..event.clone() })
                     .collect::<Vec<_>>()
             })
+            .chain(self.trainings.iter().map(|it| Training::event(it.charged)))
             .chain(more.iter().cloned())
+            .filter(|event| event.count > 0)
             .collect();
         if events.is_empty() {
             return 0.0;
@@ -358,6 +391,34 @@ impl World {
         }
     }
 
+    /// A new training, one that has gone on, or the same file again. No budget is asked.
+    fn claim(&mut self, dice: &mut Dice) {
+        let index = dice.below(self.trainings.len() + 1);
+        if index == self.trainings.len() {
+            let id = claimed_name(&format!("training {index}"));
+            self.trainings.push(Training { id, lines: Vec::new(), charged: 0 });
+        }
+        let mut ledger = self.ledger();
+        let training = &mut self.trainings[index];
+        let more = dice.below(3).max(usize::from(training.lines.is_empty()));
+        for _ in 0..more {
+            training.lines.extend([b'a' + dice.below(26) as u8, b'\n']);
+        }
+        let claim = training.claim(&self.account);
+        match ledger.claim(claim, &training.lines) {
+            Ok(is_new) => {
+                assert!(self.damaged || is_new == (more > 0), "charged twice, or not at all");
+                training.charged = training.lines.len() as u64 / 2;
+            }
+            Err(error) => assert!(self.damaged, "{error}"),
+        }
+        // Lines that are not those that were charged are another story.
+        let mut forged = training.lines.clone();
+        forged[0] ^= 1;
+        let claim = Claim { file: ReadSoFar::of(&forged), ..training.claim(&self.account) };
+        assert!(self.damaged || ledger.claim(claim, &forged).is_err(), "a forged file was charged");
+    }
+
     fn budget(&mut self, dice: &mut Dice) {
         let budget = [2.0, 6.0, 20.0][dice.below(3)];
         match self.ledger().set_budget(&self.account, Budget::new(budget, DELTA)) {
@@ -419,6 +480,11 @@ impl World {
     fn check(&self) {
         let book = self.ledger().book().unwrap();
         assert!(!book.damaged, "{:?}", book.warnings);
+        for training in &self.trainings {
+            let charged = book.run(&training.id).map_or(0, |record| record.charged[0]);
+            let is_whole = charged == training.charged;
+            assert!(is_whole || (self.damaged && !book.gaps.is_empty()), "a claim was forgotten");
+        }
         for run in &self.runs {
             let Some(record) = book.run(&run.id) else {
                 assert!(self.damaged && !book.gaps.is_empty(), "{} is lost", run.id.0);
@@ -454,13 +520,13 @@ fn covers(charged: &[u64], drawn: &[u64]) -> bool {
 fn whatever_is_done_in_whatever_order_nothing_is_spent_unseen() {
     let seed = Dice::of_the_seed("state machine").next();
     let sequences = if is_long() { 50 * SEQUENCES } else { SEQUENCES };
-    let (mut done, mut drawn, mut damaged) = ([0_usize; 8], 0, 0);
+    let (mut done, mut drawn, mut damaged) = ([0_usize; 9], 0, 0);
     for number in 0..sequences {
         let mut dice = Dice::new(seed.wrapping_add(number), "sequence");
         let mut world = World::new();
         println!("sequence {number}");
         for _ in 0..COMMANDS {
-            let command = [0, 0, 1, 1, 1, 1, 2, 3, 3, 4, 4, 5, 6, 7][dice.below(14)];
+            let command = [0, 0, 1, 1, 1, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8][dice.below(15)];
             done[command] += 1;
             match command {
                 0 => world.launch(&mut dice),
@@ -470,6 +536,7 @@ fn whatever_is_done_in_whatever_order_nothing_is_spent_unseen() {
                 4 => world.resume(&mut dice),
                 5 => world.settle(&mut dice),
                 6 => world.budget(&mut dice),
+                8 => world.claim(&mut dice),
                 // Not in every sequence: after it less can be said.
                 _ if number % 4 == 0 => world.damage(&mut dice),
                 _ => {}

@@ -42,7 +42,7 @@ impl Screen for CompareScreen {
     fn next_step(&self, context: &Context) -> Option<String> {
         let run = self.run(context.archived())?;
         if run.outcome == DIED {
-            return Some("this run died: o goes on with it, 6 settles it".to_owned());
+            return Some("this run died: r goes on with it, 6 settles it".to_owned());
         }
         Some("Space pins runs to compare them; R writes a report to pass on".to_owned())
     }

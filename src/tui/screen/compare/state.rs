@@ -30,6 +30,8 @@ pub struct CompareScreen {
     pub detail: usize,
     /// Cells of the first column.
     pub width: u16,
+    /// It shows the tasks of a sweep: how each stands comes first.
+    pub is_board: bool,
 }
 
 impl Default for CompareScreen {
@@ -43,6 +45,7 @@ impl Default for CompareScreen {
             quantity: Quantity::Series(Series::PrivateError),
             detail: 0,
             width: 24,
+            is_board: false,
         }
     }
 }
@@ -95,6 +98,11 @@ impl Quantity {
 }
 
 impl CompareScreen {
+    /// In the order of the tasks' values.
+    pub fn become_a_board(&mut self) {
+        (self.is_board, self.sort, self.reverse) = (true, RunColumn::Plan, false);
+    }
+
     pub fn run<'a>(&self, runs: &'a [ArchivedRun]) -> Option<&'a ArchivedRun> {
         runs.get(self.selected)
     }

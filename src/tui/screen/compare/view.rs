@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
-use crate::session::archive::{best, curve, epsilon};
+use crate::session::archive::{best, best_of_all, curve, epsilon, tally};
 use crate::session::follow::wrote_words;
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
@@ -14,6 +14,7 @@ use crate::tui::run_column::RunColumn;
 use crate::tui::tab::CHARTS;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::chart::{Chart, SeriesView};
+use crate::tui::widgets::number::five_digits;
 use crate::tui::widgets::smoothing::{Point, smooth};
 use crate::tui::widgets::track::TrackView;
 use crate::verdict::{Standing, Tone};
@@ -54,7 +55,16 @@ fn archive(
     area: Rect,
     order: &[usize],
 ) {
-    let title = format!("Runs · {} of {}", order.len(), context.archived().len());
+    let title = if screen.is_board {
+        let runs = context.archived();
+        let best = best_of_all(runs).map(|(run, what, error)| {
+            let plan = run.plan.as_ref().map_or("", |plan| &plan.name);
+            format!(" · least {what} {} ({plan})", five_digits(error))
+        });
+        format!("{} tasks: {}{}", runs.len(), tally(runs), best.unwrap_or_default())
+    } else {
+        format!("Runs · {} of {}", order.len(), context.archived().len())
+    };
     let inner = canvas.pane(area, &context.filtered_title(&title), ARCHIVE);
     if order.is_empty() {
         canvas.empty(inner, &["No run passes the filter; Esc clears it."]);
@@ -83,6 +93,15 @@ fn width_of(screen: &CompareScreen, context: &Context, column: RunColumn) -> u16
     }
 }
 
+/// What a board says of a task in little room.
+const OF_A_TASK: [RunColumn; 5] = [
+    RunColumn::Plan,
+    RunColumn::Outcome,
+    RunColumn::Score,
+    RunColumn::PublicBest,
+    RunColumn::Steps,
+];
+
 /// The columns that fit, chosen by weight, in the order of the table.
 fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec<RunColumn> {
     const BY_WEIGHT: [RunColumn; 14] = [
@@ -103,8 +122,12 @@ fn columns_that_fit(screen: &CompareScreen, context: &Context, room: u16) -> Vec
     ];
     let shown = RunColumn::shown(!context.watch.is_sealed());
     let scored = context.archived().iter().any(|run| run.told.is_some());
-    let by_weight = BY_WEIGHT
-        .into_iter()
+    let first = if screen.is_board { &OF_A_TASK[..] } else { &[] };
+    let others = BY_WEIGHT.into_iter().filter(|column| !first.contains(column));
+    let by_weight = first
+        .iter()
+        .copied()
+        .chain(others)
         .filter(|column| shown.contains(column) && (scored || *column != RunColumn::Score));
     let width = |column| width_of(screen, context, column);
     let mut columns = fitting(by_weight, width, room.saturating_sub(2));

@@ -118,12 +118,18 @@ fn entry_cells(run: &RunRecord, digest: &EntryDigest) -> Vec<String> {
     vec![
         time.replace('T', " "),
         adapt::name_in(&run.grant),
-        run.grant.target.epsilon.to_string(),
+        asked(run),
         delta_words(run.grant.target.delta),
         spent,
         format!("{} of {}", digest.charged, digest.planned),
         state_words(run, digest).to_owned(),
     ]
+}
+
+/// The ε that a run was granted, or that another trainer states.
+fn asked(run: &RunRecord) -> String {
+    let states_none = run.claim.as_ref().is_some_and(|claim| claim.says.is_none());
+    if states_none { "none".to_owned() } else { run.grant.target.epsilon.to_string() }
 }
 
 pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
@@ -134,6 +140,7 @@ pub fn state_words(run: &RunRecord, digest: &EntryDigest) -> &'static str {
             Life::Died | Life::Over => "died",
         },
         RunState::Recovered => "recovered",
+        RunState::Claimed => "claimed",
         RunState::Settled { outcome: Outcome::Finished, .. } => "finished",
         RunState::Settled { outcome: Outcome::Stopped, .. } => "stopped",
         RunState::Settled { outcome: Outcome::Failed, .. } => "failed",

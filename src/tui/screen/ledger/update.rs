@@ -114,7 +114,7 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
     };
     let text = format!(
         "Settle {}? Only what it had entered in the ledger stays charged. It cannot be resumed \
-         afterwards; to go on with it, press o on Compare (5) instead.",
+         afterwards; to go on with it, press r on Compare (5) instead.",
         id.0
     );
     context.confirm(text, "settle", |context| context.ask(Request::AbandonRun(id)));

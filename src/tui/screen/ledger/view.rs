@@ -201,11 +201,16 @@ fn totals<'a>(
         )
     });
     let total = match &digest.total {
-        Some(total) if total.standing != Standing::AtMost => {
+        Some(total) if matches!(total.standing, Standing::AtLeast | Standing::Nothing) => {
             format!("All runs together, at δ {delta:e}: {}", total.words())
         }
         _ => format!("All runs together, at δ {delta:e}: {}.", each.join("; ")),
     };
+    let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
+    let claims = claims.map(|claims| {
+        let words = format!("Claimed, and seen by nobody here: {}.", claims.words());
+        Line::styled(words, theme.warning)
+    });
     let total = match account.protects() {
         Some(persons) => format!("{total} It is for {persons}."),
         None => total,
@@ -257,7 +262,13 @@ fn totals<'a>(
         format!("{fits}{what_if} A run counts in full until it has ended."),
         theme.muted,
     );
-    std::iter::once(total).chain(doubts).chain(beside).chain([fits]).chain(other_delta).collect()
+    std::iter::once(total)
+        .chain(claims)
+        .chain(doubts)
+        .chain(beside)
+        .chain([fits])
+        .chain(other_delta)
+        .collect()
 }
 
 /// What a run drew, and the model that it gave.
@@ -297,7 +308,10 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             }
         }
         None => lines.push(Line::styled(
-            "no run directory: rankings have none, and a run's can be deleted",
+            match &run.claim {
+                Some(_) => "another trainer's file says so: nobody here saw it drawn",
+                None => "no run directory: rankings have none, and a run's can be deleted",
+            },
             theme.muted,
         )),
     }
@@ -308,7 +322,7 @@ fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<
     let words = state_words(run, digest);
     let style = match words {
         "running" => theme.accent,
-        "reserved" => theme.warning,
+        "reserved" | "claimed" => theme.warning,
         "finished" => theme.good,
         "stopped" => theme.text,
         _ => theme.error,

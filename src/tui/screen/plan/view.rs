@@ -355,6 +355,7 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
         let epsilon = format!("ε {} at δ {at:e}", round_up(epsilon, 4));
         match preview.standing {
             Standing::AtMost => epsilon,
+            Standing::Claimed => format!("{epsilon}, as others claim part of it"),
             Standing::AtLeast => format!("at least {epsilon}"),
             Standing::Nothing => "no total: noise came from a known seed".to_owned(),
         }

@@ -56,7 +56,7 @@ impl Screen for RunScreen {
             return Some("its ε is computed here from the noise that its file names".to_owned());
         }
         if run.state() == DIED {
-            return Some("this run died: o goes on with it, 6 settles it".to_owned());
+            return Some("this run died: r goes on with it, 6 settles it".to_owned());
         }
         if run.has_ended() {
             return Some(

@@ -15,7 +15,7 @@ pub const KEYS: Keys<RunScreen> = &[
     show(&["s"], "stop", "stop the run and keep its model so far", stop),
     show(&["<", ","], "slower", "halve the pace, in steps per second", slower),
     show(&[">", "."], "faster", "double the pace; beyond 512 as fast as it can", faster),
-    also(&["o"], "go on", "go on with a run whose program died", go_on),
+    also(&["r", "o"], "go on", "go on with a run whose program died", go_on),
     show(&["y"], "log", "logarithmic axis for errors and objective on or off", log_axis),
     show(&["m"], "smooth", "smoothing: none, some, strong", smooth),
     show(&["f"], "freeze", "hold the charts still while data keep arriving", freeze),

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+mod claim;
+
 use super::{messages, print_json, print_line};
 use crate::adapt;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Book, Budget, RunId, RunState, Standing};
+use crate::privacy::ledger::{Account, AccountId, Book, Budget, Claim, RunId, RunState, Standing};
 use crate::privacy::{Ledger, NoiseSource};
 use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
@@ -60,6 +62,17 @@ enum What {
     /// said that lines are missing; what certificates of lost runs prove is charged.
     #[command(after_help = "Example:\n  halflight ledger repair")]
     Repair,
+    /// Charge an account with what another trainer says that it drew from the same records.
+    ///
+    /// FILE holds the steps that the trainer writes (`halflight schema steps`). What it claims is
+    /// kept apart from what was drawn here, and counts against the budget as if it were true. A
+    /// file that was charged before counts once; of one that has grown, the new lines count. Exit
+    /// code 3 where the budget is overspent with it: it is entered all the same.
+    #[command(after_help = "Examples:
+  halflight ledger claim events.jsonl --session session.ron
+  halflight ledger claim events.jsonl --account acc-0123456789
+  halflight ledger claim events.jsonl --account acc-0123456789 --id cifar-1")]
+    Claim(claim::ClaimCommand),
     /// Allow further runs although the total of an account is not known: lines or a secret were
     /// lost, or noise came from a known seed. It will always be said beside its numbers.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
@@ -69,6 +82,9 @@ enum What {
 impl LedgerCommand {
     pub fn execute(&self) -> Result<()> {
         let workspace = Workspace::of(&self.workspace)?;
+        if let Some(What::Claim(claim)) = &self.what {
+            return claim.execute(&workspace, self.json);
+        }
         if !workspace.folder().is_dir() {
             return self.nothing(&workspace);
         }
@@ -77,7 +93,7 @@ impl LedgerCommand {
             Some(_) => workspace.ledger()?,
         };
         match self.what.as_ref().unwrap_or(&What::Show) {
-            What::Show => self.show(&mut ledger),
+            What::Show | What::Claim(_) => self.show(&mut ledger),
             What::Verify => self.verify(&mut ledger),
             What::Budget { account, epsilon, delta, allow_large_delta } => {
                 let budget = Budget {
@@ -222,7 +238,7 @@ fn as_text(account: &Account) -> Result<String> {
         (Some(budget), Standing::AtMost) => {
             format!("  spent {words} of {} at δ {at:e}, {adjacency}", budget.epsilon)
         }
-        (Some(budget), Standing::AtLeast) => {
+        (Some(budget), Standing::Claimed | Standing::AtLeast) => {
             let epsilon = budget.epsilon;
             format!("  spent {words}; of a budget of ε {epsilon}, at δ {at:e}, {adjacency}")
         }
@@ -247,12 +263,19 @@ fn as_text(account: &Account) -> Result<String> {
             NoiseSource::Seeded(_) => "no guarantee".to_owned(),
         };
         let large = if run.grant.allow_large_delta { " (large δ allowed)" } else { "" };
+        let cost = match &run.claim {
+            None => format!("{spent} of {} at δ {delta:e}{large}", run.grant.target.epsilon),
+            Some(Claim { says: Some(says), .. }) => {
+                let says = round_up(*says, 4);
+                format!("counts for {spent}, and states {says} itself, at δ {delta:e}")
+            }
+            Some(_) => format!("counts for {spent} at δ {delta:e}, and states none itself"),
+        };
         lines.push(format!(
-            "  {} {} {}: {spent} of {} at δ {delta:e}{large}, {}",
+            "  {} {} {}: {cost}, {}",
             run.time,
             run.grant.run.0,
             adapt::name_in(&run.grant),
-            run.grant.target.epsilon,
             state(run.state)
         ));
     }
@@ -263,6 +286,7 @@ fn state(state: RunState) -> String {
     match state {
         RunState::Open => "open: counts in full".to_owned(),
         RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
+        RunState::Claimed => "claimed: nobody here saw it drawn".to_owned(),
         RunState::Settled { outcome, peeked } => {
             let word = serde_json::to_value(outcome).unwrap_or_default();
             let word = word.as_str().unwrap_or_default().to_owned();
@@ -282,6 +306,7 @@ fn as_json(account: &Account) -> Result<Value> {
             "target": run.grant.target, "spent": spent,
             "charged": run.charged, "state": state(run.state),
             "secret_noise": secret, "allow_large_delta": run.grant.allow_large_delta,
+            "claimed": run.is_claimed(),
             "granted_in_line": run.granted, "settled_in_line": run.settled,
         }))
     });
@@ -301,6 +326,9 @@ fn as_json(account: &Account) -> Result<Value> {
         "account": account.id, "datasets": names(account), "budget": account.budget,
         "spent": total.known.as_ref().filter(|_| total.standing != Standing::Nothing),
         "spent_is": total.standing.name(),
+        "claims": total.claims.as_ref().map(|claims| json!({
+            "claimed": claims.claimed, "drawn_here": claims.drawn_here,
+        })),
         "total": total.words(),
         "remark": total.remark, "large_delta": account.large_delta(),
         "gaps": gaps.collect::<Vec<_>>(),

@@ -1,0 +1,124 @@
+//! `halflight ledger claim`: another trainer's draws, charged as it claims them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::{print_json, print_line};
+use crate::data::Role;
+use crate::engine::claim::{Charged, Whose, charge};
+use crate::error::{Action, Error, Result};
+use crate::privacy::Guarantee;
+use crate::privacy::accountant::round_up;
+use crate::session::{Session, Workspace};
+
+#[derive(Debug, Args)]
+pub struct ClaimCommand {
+    /// The steps that the trainer writes.
+    file: PathBuf,
+
+    /// The account that is charged; `halflight ledger` lists them.
+    #[arg(long, value_name = "ACCOUNT", required_unless_present = "session")]
+    account: Option<String>,
+
+    /// The session whose private dataset it was; its workspace is the one of the ledger.
+    #[arg(long, conflicts_with_all = ["account", "workspace"])]
+    session: Option<PathBuf>,
+
+    /// Which one, where the session has several private datasets.
+    #[arg(long, value_name = "NAME", requires = "session")]
+    dataset: Option<String>,
+
+    /// What this training is called, where its first line has no id: any words, and the same
+    /// each time.
+    #[arg(long)]
+    id: Option<String>,
+}
+
+impl ClaimCommand {
+    pub fn execute(&self, workspace: &Workspace, as_json: bool) -> Result<()> {
+        let session = self.session.as_deref().map(Session::open).transpose()?;
+        let of_session = self.session.as_deref().map(Workspace::of_session).transpose()?;
+        let workspace = of_session.as_ref().unwrap_or(workspace);
+        let whose = match (&session, &self.account) {
+            (Some(session), _) => Whose::Dataset(session, self.dataset_of(session)?),
+            (None, Some(account)) => Whose::Account(account),
+            (None, None) => return Err(Error::usage("whose records were they?")),
+        };
+        let charged = charge(&self.file, self.id.as_deref(), whose, workspace)?;
+        if as_json {
+            print_json(&value(&charged))?;
+        } else {
+            tell(&charged)?;
+        }
+        overspent(&charged)
+    }
+
+    fn dataset_of<'a>(&'a self, session: &'a Session) -> Result<&'a str> {
+        if let Some(name) = &self.dataset {
+            return Ok(name);
+        }
+        let mut all = session.datasets.iter().filter(|it| it.role == Role::Private);
+        match (all.next(), all.next()) {
+            (Some(only), None) => Ok(&only.name),
+            (None, _) => Err(Error::usage("the session has no private dataset")),
+            (Some(_), Some(_)) => Err(Error::usage("the session has several private datasets")
+                .cure("say which one it was: --dataset NAME")),
+        }
+    }
+}
+
+fn tell(charged: &Charged) -> Result<()> {
+    let Charged { run, account, trainer, draws, checked, delta, total, .. } = charged;
+    print_line(&if charged.is_new {
+        format!("{trainer}: {draws} draws are charged to {} as {}", account.0, run.0)
+    } else {
+        format!("{trainer}: nothing new; its {draws} draws are charged to {} already", account.0)
+    })?;
+    let epsilon = |it: &Option<Guarantee>| {
+        it.as_ref().map_or("no ε".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
+    };
+    let says = checked.claimed.as_ref().map_or("none".to_owned(), |it| round_up(it.0, 4));
+    print_line(&format!(
+        "  at δ {delta:e} it claims {says}, and our accountant finds {} if its steps were planned: {}",
+        epsilon(&checked.ours),
+        checked.verdict
+    ))?;
+    print_line(&format!(
+        "  at δ {:e} it counts for {}, as if each step had been chosen by what came out before",
+        total.delta,
+        epsilon(&charged.counts)
+    ))?;
+    let of = charged.budget.map_or("no budget is set".to_owned(), |budget| {
+        format!("of a budget of ε {}", budget.epsilon)
+    });
+    print_line(&format!("  spent on the account: {}; {of}", total.words()))
+}
+
+fn value(charged: &Charged) -> serde_json::Value {
+    json!({
+        "account": charged.account, "run": charged.run, "trainer": charged.trainer,
+        "is_new": charged.is_new, "draws": charged.draws,
+        "claimed_epsilon": charged.checked.claimed.as_ref().map(|claimed| claimed.0),
+        "delta": charged.delta,
+        "epsilon": charged.checked.ours.as_ref().map(|ours| ours.epsilon),
+        "verdict": charged.checked.verdict, "claim_is_too_low": charged.checked.is_too_low,
+        "counts": charged.counts, "budget": charged.budget,
+        "spent": charged.total.known, "spent_is": charged.total.standing.name(),
+        "total": charged.total.words(), "overspent": charged.is_overspent(),
+    })
+}
+
+fn overspent(charged: &Charged) -> Result<()> {
+    let Some(budget) = charged.budget.filter(|_| charged.is_overspent()) else { return Ok(()) };
+    let id = &charged.account.0;
+    Err(Error::refused(format!(
+        "account {id} is overspent: ε {} of {} at δ {:e}. The claim is entered, because it is spent",
+        round_up(charged.total.epsilon(), 4),
+        budget.epsilon,
+        budget.delta
+    ))
+    .cure("nothing more is granted on it; a larger budget weakens what was promised")
+    .asking(Action::SetBudget { account: Some(id.clone()) }))
+}

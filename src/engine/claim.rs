@@ -1,0 +1,139 @@
+//! What another trainer says that it drew, charged to the account of the records.
+
+use std::path::Path;
+
+use super::job::open_budget;
+use crate::error::{Error, Result};
+use crate::privacy::Ledger;
+use crate::privacy::accountant::Guarantee;
+use crate::privacy::ledger::{AccountId, Budget, Claim, ReadSoFar, RunId, Total, claimed_name};
+use crate::session::trainer::{self, Trainer};
+use crate::session::{Session, Workspace, dataset};
+
+/// δ of the numbers of an account without a budget.
+const DELTA: f64 = 1e-6;
+
+/// Whose records they were.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose<'a> {
+    Account(&'a str),
+    /// A private dataset of a session.
+    Dataset(&'a Session, &'a str),
+}
+
+/// How the account stands then.
+#[derive(Debug, Clone)]
+pub struct Charged {
+    pub run: RunId,
+    pub account: AccountId,
+    /// False where all of it was charged before.
+    pub is_new: bool,
+    pub trainer: String,
+    pub draws: u64,
+    /// The claim beside what our accountant finds for a plan made beforehand.
+    pub checked: trainer::Account,
+    /// At which the trainer states its ε.
+    pub delta: f64,
+    /// As it counts, at the δ of `total`.
+    pub counts: Option<Guarantee>,
+    pub budget: Option<Budget>,
+    pub total: Total,
+}
+
+impl Charged {
+    /// ε beyond the budget is spent all the same.
+    pub fn is_overspent(&self) -> bool {
+        self.budget.is_some_and(|budget| self.total.epsilon() > budget.epsilon)
+    }
+}
+
+/// Charges all that the file says so far; `id` is for files whose first line has none.
+pub fn charge(
+    file: &Path,
+    id: Option<&str>,
+    whose: Whose<'_>,
+    workspace: &Workspace,
+) -> Result<Charged> {
+    let (trainer, lines) = Trainer::of_file(file)?;
+    let place = || file.display().to_string();
+    let events = trainer.drawn().map_err(|error| error.at(place()))?;
+    let id = match (trainer.id(), id) {
+        (Some(own), None) => own,
+        (None, Some(given)) => given.to_owned(),
+        (Some(_), Some(_)) => {
+            return Err(Error::usage("the training has an id of its own")
+                .at(place())
+                .cure("leave --id out"));
+        }
+        (None, None) => {
+            return Err(Error::usage(
+                "the first line has no `id`: whether this training is charged already cannot be \
+                 told",
+            )
+            .at(place())
+            .cure(
+                "name it by --id, the same each time; assets/steps.py of this version writes one",
+            ));
+        }
+    };
+    let delta = trainer.delta().unwrap_or_default();
+    let mut ledger = workspace.ledger()?;
+    let account = account_of(whose, trainer.unit(), workspace, &mut ledger)?;
+    let checked = trainer.account();
+    let claim = Claim {
+        run: claimed_name(&id),
+        account: account.clone(),
+        trainer: trainer.words(),
+        says: checked.claimed.as_ref().map(|claimed| claimed.0),
+        delta,
+        events,
+        unit: trainer.unit().map(str::to_owned),
+        file: ReadSoFar::of(&lines),
+    };
+    let (run, name) = (claim.run.clone(), claim.trainer.clone());
+    let draws = claim.events.iter().fold(0, |sum: u64, event| sum.saturating_add(event.count));
+    let is_new = ledger.claim(claim, &lines)?;
+    let book = ledger.book()?;
+    let gone = || Error::failed(format!("account {} is gone", account.0));
+    let account = book.account(&account).ok_or_else(gone)?;
+    let at = account.budget.map_or(DELTA, |budget| budget.delta);
+    Ok(Charged {
+        counts: book.run(&run).map_or(Ok(None), |record| record.spent(at))?,
+        account: account.id.clone(),
+        budget: account.budget,
+        total: account.total(at)?,
+        trainer: name,
+        run,
+        is_new,
+        draws,
+        checked,
+        delta,
+    })
+}
+
+fn account_of(
+    whose: Whose<'_>,
+    unit: Option<&str>,
+    workspace: &Workspace,
+    ledger: &mut Ledger,
+) -> Result<AccountId> {
+    let (session, name) = match whose {
+        Whose::Account(id) => return Ok(AccountId(id.to_owned())),
+        Whose::Dataset(session, name) => (session, name),
+    };
+    let private = dataset::load(session.dataset(name)?, workspace)?;
+    if private.record.is_some() && private.unit().as_deref() != unit {
+        let words = |unit: Option<&str>| {
+            unit.map_or("single records".to_owned(), |unit| format!("persons, by '{unit}'"))
+        };
+        return Err(Error::refused(format!(
+            "the trainer protects {}, and '{name}' protects {}: the two do not add up",
+            words(unit),
+            words(private.unit().as_deref())
+        ))
+        .cure("the first line names the column under `unit`, where persons are protected"));
+    }
+    let account = private.register(ledger)?;
+    open_budget(ledger, &account, session.budgets.get(name))?;
+    Ok(account)
+}

@@ -1,0 +1,171 @@
+//! The loops of the guide for other trainers, run with the real packages where the Python named by
+//! `PYTHON` has them; what they claim is checked against our accountant and charged. What is left
+//! out is said on standard error.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::explicit_write,
+    clippy::format_push_string,
+    reason = "a test says what it leaves out even where it passes"
+)]
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const SESSION: &str = r#"(version: 1, datasets: [
+  (name: "winter", role: private, source: builtin("bikeshare"), label: "bikers",
+   filter: "season == 1")],
+  budgets: {"winter": (epsilon: 4.0, delta: 1e-5)})"#;
+
+fn halflight(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = program::halflight();
+    command.args(arguments).current_dir(directory);
+    command.env("XDG_CONFIG_HOME", directory.join("config")).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    let words = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {words}"))
+}
+
+/// The program in the guide for this package.
+fn program_for(package: &str) -> String {
+    let page = include_str!("../assets/guide/trainers.md");
+    let rest = page.split(&format!("```python {package}\n")).nth(1).unwrap();
+    rest.split("```").next().unwrap().to_owned()
+}
+
+/// A line that is seen although the test passes.
+fn tell(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
+}
+
+fn agrees_and_is_charged(package: &str, file: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let name = std::env::var_os("PYTHON").filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| "python3".into());
+    let python = |code: &str| {
+        let mut command = Command::new(&name);
+        command.args(["-c", code]).current_dir(directory.path());
+        command.env("PYTHONPATH", &assets).env("PYTHONDONTWRITEBYTECODE", "1").output()
+    };
+    let version = format!("import {package}; print({package}.__version__)");
+    let version = match python(&version) {
+        Ok(found) if found.status.success() => found.stdout,
+        _ => {
+            tell(&format!("LEFT OUT: no {package} in {}: PYTHON names another", name.display()));
+            return;
+        }
+    };
+    let version = String::from_utf8(version).unwrap();
+    tell(&format!("the guide's loop for {package} {}", version.trim()));
+    let ran = python(&program_for(package)).unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let told = json(&halflight(directory.path(), &["watch", file, "--once", "--json"]));
+    assert_eq!((&told["state"], &told["step"]), (&"finished".into(), &60.into()), "{told}");
+    let number = |field: &str| told[field].as_f64().unwrap();
+    let ratio = number("epsilon") / number("claimed_epsilon");
+    assert!((ratio - 1.0).abs() < 0.01, "{told}");
+    std::fs::write(directory.path().join("session.ron"), SESSION).unwrap();
+    let arguments = ["ledger", "claim", file, "--session", "session.ron", "--json"];
+    let charged = halflight(directory.path(), &arguments);
+    let charged = json(&charged);
+    assert_eq!((&charged["is_new"], &charged["draws"]), (&true.into(), &60.into()));
+    assert_eq!(charged["spent_is"], "claimed");
+}
+
+#[test]
+fn the_loop_for_opacus_agrees_with_its_accountant() {
+    agrees_and_is_charged("opacus", "opacus.jsonl");
+}
+
+#[test]
+fn the_loop_for_jax_privacy_agrees_with_its_accountant() {
+    agrees_and_is_charged("jax_privacy", "jax.jsonl");
+}
+
+/// One line a step, of Gaussian noise.
+fn steps(head: &str, steps: u64, sigma: f64) -> String {
+    let mut text = format!(
+        "{{\"halflight\":\"steps 1\",{head}\"trainer\":\"mine 1\",\"delta\":1e-6,\"adjacency\":\"add_remove\"}}\n"
+    );
+    for step in 1..=steps {
+        text += &format!(
+            "{{\"step\":{step},\"drawn\":[{{\"mechanism\":\"gaussian\",\"noise_multiplier\":{sigma}}}],\"epsilon\":0.5}}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn a_claim_counts_once_grows_and_is_entered_beyond_the_budget() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    std::fs::write(place.join("session.ron"), SESSION).unwrap();
+    let write = |text: &str| std::fs::write(place.join("e.jsonl"), text).unwrap();
+    let claim = |more: &[&str]| {
+        let arguments = ["ledger", "claim", "e.jsonl", "--session", "session.ron", "--json"];
+        halflight(place, &[&arguments[..], more].concat())
+    };
+    let refused = |output: &Output, words: &str| {
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains(words), "{words}: {errors}");
+    };
+    write(&steps("", 5, 20.0));
+    refused(&claim(&[]), "no `id`");
+    assert!(!place.join(".halflight/ledger.jsonl").exists(), "nothing is opened for a refusal");
+    let first = json(&claim(&["--id", "mine"]));
+    assert_eq!((&first["is_new"], &first["draws"]), (&true.into(), &5.into()), "{first}");
+    // Half a line is not there yet.
+    write(&(steps("", 5, 20.0) + "{\"step\":6,"));
+    let again = json(&claim(&["--id", "mine"]));
+    assert_eq!((&again["is_new"], &again["spent"]), (&false.into(), &first["spent"]));
+    write(&steps("", 9, 20.0));
+    let grown = json(&claim(&["--id", "mine"]));
+    assert_eq!((&grown["is_new"], &grown["draws"]), (&true.into(), &9.into()));
+    let epsilon = |value: &Value| value["spent"]["epsilon"].as_f64().unwrap();
+    assert!(epsilon(&grown) > epsilon(&first));
+    // Fewer lines, and others, are no continuation; a line that cannot be read is named.
+    for text in [steps("", 5, 20.0), steps("", 9, 30.0)] {
+        write(&text);
+        refused(&claim(&["--id", "mine"]), "do not continue");
+    }
+    write(&(steps("", 9, 20.0) + "{\"step\":10,\"drawn\":[{\"mechanism\":\"magic\"}]}\n"));
+    refused(&claim(&["--id", "mine"]), "line 11 drew cannot be read");
+    write(&steps("\"id\":\"p\",\"unit\":\"patient\",", 1, 20.0));
+    refused(&claim(&[]), "do not add up");
+    write(&steps("\"id\":\"v\",", 1, 20.0).replace("steps 1", "steps 7"));
+    refused(&claim(&[]), "'steps 7'");
+
+    write(&steps("\"id\":\"large\",", 1, 0.2));
+    let over = claim(&[]);
+    assert_eq!(over.status.code(), Some(3));
+    refused(&over, "is entered, because it is spent");
+    assert_eq!(json(&over)["overspent"], true);
+    let book = json(&halflight(place, &["ledger", "--json"]));
+    let account = &book["accounts"][0];
+    assert_eq!(
+        (account["runs"].as_array().unwrap().len(), &account["spent_is"]),
+        (2, &"claimed".into())
+    );
+    assert!(account["claims"]["drawn_here"].is_null());
+    let shown = halflight(place, &["ledger"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.contains("2 other trainings claim") && shown.contains("nobody here saw"),
+        "{shown}"
+    );
+    assert!(halflight(place, &["ledger", "verify"]).status.success());
+    // The second accountant finds the budget overspent, too.
+    let checked = halflight(place, &["verify", ".halflight/ledger.jsonl"]);
+    let words = String::from_utf8_lossy(&checked.stdout).into_owned()
+        + &String::from_utf8_lossy(&checked.stderr);
+    assert!(!checked.status.success() && words.contains("claimed by another trainer"), "{words}");
+}
