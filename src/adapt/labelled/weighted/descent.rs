@@ -439,8 +439,7 @@ mod tests {
             };
             let alpha = 1.0 - 2.0 * descent.weights.caps.private;
             let noise = Allotment::Share(0.5);
-            let (planned, _) =
-                releases(learner, &shape, descent.largest, alpha, 1, (noise, noise));
+            let (planned, _) = releases(learner, &shape, descent.largest, alpha, 1, (noise, noise));
             let sensitivities = [0, 1].map(|release| planned[release].query.sensitivity);
             Self { descent, records, sensitivities }
         }
