@@ -99,12 +99,9 @@ tar --create --directory "$packed" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --o
 cargo deb --no-build --no-strip --target "$triple" --output "$out" \
     ${HALFLIGHT_MAINTAINER:+--maintainer "$HALFLIGHT_MAINTAINER"}
 
-# Once the source is as it will be handed out, cargo builds it from there.
-if [ -z "${RELEASE_AGAIN:-}" ]; then
-    cargo publish --dry-run --locked
-else
-    cargo package --locked --no-verify
-fi
+# Cargo builds the source as it will be handed out, but keeps no file of a rehearsed publication.
+[ -n "${RELEASE_AGAIN:-}" ] || cargo publish --dry-run --locked
+cargo package --locked --no-verify
 cp "$CARGO_TARGET_DIR/package/halflight-$version.crate" "$out"
 
 (cd "$out" && sha256sum halflight* >SHA256SUMS)
