@@ -108,8 +108,7 @@ fn the_classifier_passes_the_checks_of_scikit_learn() {
 fn the_package_is_typed_throughout() {
     if has("import mypy, numpy") {
         let notes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy");
-        let output =
-            python().args(["-m", "mypy", "--cache-dir"]).arg(notes).output().unwrap();
+        let output = python().args(["-m", "mypy", "--cache-dir"]).arg(notes).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}");
     }

@@ -36,7 +36,8 @@ fn commands(page: &str) -> Vec<Written> {
             }
             let line = std::mem::take(&mut begun);
             let at = line.match_indices("halflight ").map(|(at, _)| at);
-            let is_word = |at: &usize| line[..*at].chars().last().is_none_or(|c| " (;$".contains(c));
+            let is_word =
+                |at: &usize| line[..*at].chars().last().is_none_or(|c| " (;$".contains(c));
             let starts = at.filter(is_word);
             found.extend(starts.map(|at| Written { named: false, words: line[at..].to_owned() }));
         } else {
@@ -91,8 +92,9 @@ fn stands_for_something(word: &str) -> bool {
 fn flaw(written: &Written) -> Option<String> {
     match Arguments::try_parse_from(words(&written.words)) {
         Ok(arguments) => {
-            let unlike_file =
-                |file: &&std::path::PathBuf| file.extension().is_none() && file.to_str() != Some("/");
+            let unlike_file = |file: &&std::path::PathBuf| {
+                file.extension().is_none() && file.to_str() != Some("/")
+            };
             let file = arguments.files.iter().find(unlike_file)?;
             let file = file.to_string_lossy();
             (!stands_for_something(&file)).then(|| format!("there is no command '{file}'"))
@@ -158,7 +160,8 @@ fn every_example_of_the_help_is_understood() {
 
 #[test]
 fn what_the_program_does_not_know_is_found() {
-    for line in ["    halflight frobnicate", "Say `halflight run --no-such s.ron`.", "    halflight verify"]
+    for line in
+        ["    halflight frobnicate", "Say `halflight run --no-such s.ron`.", "    halflight verify"]
     {
         let [written] = commands(line).try_into().ok().unwrap();
         assert!(flaw(&written).is_some(), "{line}");

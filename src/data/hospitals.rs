@@ -56,7 +56,7 @@ pub const HOSPITALS: [Hospital; 4] = [
     },
     Hospital {
         name: "county",
-        stays: 900,
+        stays: 600,
         age: (63.0, 16.0),
         children: false,
         emergencies: 0.5,
@@ -65,7 +65,7 @@ pub const HOSPITALS: [Hospital; 4] = [
     },
     Hospital {
         name: "coast",
-        stays: 900,
+        stays: 600,
         age: (70.0, 12.0),
         children: false,
         emergencies: 0.3,
@@ -74,7 +74,7 @@ pub const HOSPITALS: [Hospital; 4] = [
     },
     Hospital {
         name: "children",
-        stays: 900,
+        stays: 600,
         age: (8.0, 5.0),
         children: true,
         emergencies: 0.35,
