@@ -11,7 +11,7 @@ from typing import NamedTuple, Optional, Sequence
 
 __all__ = ["Bar", "Curve", "bars", "curves"]
 
-_WIDTH, _NAMES, _NUMBERS, _ROW = 640, 190, 130, 24
+_WIDTH, _NAMES, _NUMBERS, _ROW = 660, 190, 130, 24
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
@@ -54,7 +54,7 @@ def curves(title: str, places: Sequence[float], rows: Sequence[Curve], line_at: 
     low, high = min([line_at, *known]), max([line_at, *known])
     pad = 0.05 * (high - low) or 0.1
     low, high = low - pad, high + pad
-    left, right, top, bottom = 50, _WIDTH - 230, 30, 250
+    left, right, top, bottom = 50, _WIDTH - 250, 30, 250
     first, last = math.log(min(places)), math.log(max(places))
 
     def x(place: float) -> float:
