@@ -8,13 +8,16 @@
 #
 # The program is static, so it runs on every Linux of x86-64, whatever its C library.
 #
-#   assets/release.sh [OUT]           makes them in OUT (target/dist)
+#   assets/release.sh [OUT]           makes them in OUT (target/dist), and tries them as a user would
 #   assets/release.sh --twice [OUT]   makes them once more from a copy of the last commit in another
 #                                     directory, and compares every byte
 #
 # Needs: rustup target add x86_64-unknown-linux-musl; cargo install cargo-deb --locked; and a Python
-# with maturin and ziglang, a C compiler for musl (PYTHON=…/python, else python3). Two builds of one commit give the same bytes if the
-# compiler and these tools are the same. RELEASE_TARGET names the directory for builds.
+# with maturin and ziglang, a C compiler for musl (PYTHON=…/python, else python3). Two builds of one
+# commit give the same bytes if the compiler and these tools are the same.
+#
+#   RELEASE_TARGET         the directory for builds
+#   HALFLIGHT_MAINTAINER   who answers for the Debian package: "Name <address>"
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -32,6 +35,7 @@ missing() {
     echo "$1 is missing; what to do: $2" >&2
     exit 1
 }
+[ "$twice" = no ] || [ -z "$(git status --porcelain)" ] || missing "a clean tree" "commit, or stash"
 cargo deb --version >/dev/null 2>&1 || missing cargo-deb "cargo install cargo-deb --locked"
 "$python" -m maturin --version >/dev/null 2>&1 ||
     missing "maturin for $python" "pip install maturin, or PYTHON=…/python"
@@ -92,18 +96,22 @@ tar --create --directory "$packed" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --o
 (cd assets/python && "$python" -m maturin build --release --locked --features mimalloc \
     --target "$triple" --compatibility manylinux2014 musllinux_1_1 --out "$out")
 
-cargo deb --no-build --no-strip --target "$triple" --output "$out"
+cargo deb --no-build --no-strip --target "$triple" --output "$out" \
+    ${HALFLIGHT_MAINTAINER:+--maintainer "$HALFLIGHT_MAINTAINER"}
 
+# Cargo builds the source as it will be handed out, but keeps no file of a rehearsed publication.
+[ -n "${RELEASE_AGAIN:-}" ] || cargo publish --dry-run --locked
 cargo package --locked --no-verify
 cp "$CARGO_TARGET_DIR/package/halflight-$version.crate" "$out"
 
 (cd "$out" && sha256sum halflight* >SHA256SUMS)
 cat "$out/SHA256SUMS"
+[ -n "${RELEASE_AGAIN:-}" ] || PYTHON="$python" assets/try_packages.sh "$out"
 
 if [ "$twice" = yes ]; then
-    [ -z "$(git status --porcelain)" ] || missing "a clean tree" "commit first, or stash"
     git clone --quiet "$root" "$packed/elsewhere"
-    RELEASE_TARGET="$packed/build" "$packed/elsewhere/assets/release.sh" "$packed/again" >/dev/null
+    RELEASE_AGAIN=yes RELEASE_TARGET="$packed/build" \
+        "$packed/elsewhere/assets/release.sh" "$packed/again" >/dev/null
     if cmp "$out/SHA256SUMS" "$packed/again/SHA256SUMS"; then
         echo "the second build has the same bytes"
     else

@@ -11,10 +11,13 @@ use crate::error::{Error, Result};
 pub const INTERRUPT: i32 = SIGINT;
 
 /// Whether a signal says that the terminal was closed.
+#[cfg(unix)]
 pub fn is_hangup(signal: i32) -> bool {
-    #[cfg(unix)]
-    return signal == signal_hook::consts::SIGHUP;
-    #[cfg(not(unix))]
+    signal == signal_hook::consts::SIGHUP
+}
+/// Elsewhere none does.
+#[cfg(not(unix))]
+pub fn is_hangup(_signal: i32) -> bool {
     false
 }
 

@@ -104,6 +104,16 @@ fn the_classifier_passes_the_checks_of_scikit_learn() {
     }
 }
 
+#[test]
+fn the_package_is_typed_throughout() {
+    if has("import mypy, numpy") {
+        let notes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy");
+        let output = python().args(["-m", "mypy", "--cache-dir"]).arg(notes).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}");
+    }
+}
+
 /// The blocks of a guide that begin with this fence.
 fn blocks(guide: &str, fence: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("assets/guide").join(guide)).unwrap();

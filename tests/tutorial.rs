@@ -36,9 +36,9 @@ fn walk(columns: u16, rows: u16) {
     screen.wait_until("three datasets", |text| text.matches("ready").count() == 3);
     let folder = own_folder(directory.path()).unwrap();
     screen.press("a");
-    screen.wait_for("Choose autumn.csv");
-    screen.press("autumn");
-    screen.wait_until("the file alone", |text| !text.contains("spring.csv"));
+    screen.wait_for("Choose county.csv");
+    screen.press("county");
+    screen.wait_until("the file alone", |text| !text.contains("coast.csv"));
     screen.press(ENTER);
     screen.wait_for("filled in like theirs");
     screen.press(ENTER);
@@ -49,14 +49,14 @@ fn walk(columns: u16, rows: u16) {
     screen.press("r");
 
     screen.wait_for("Tutorial 3 of 7: rehearse");
-    assert!(screen.text().contains("autumn"), "{}", screen.text());
+    assert!(screen.text().contains("county"), "{}", screen.text());
     screen.press("3");
     screen.wait_for("A plan says which method");
     screen.press("r");
 
     // On a slow machine this takes its time.
     let goes_on = |text: &str| text.contains("Tutorial 4") || text.contains("after 3 rehearsals");
-    screen.wait_until("every season to have played", goes_on);
+    screen.wait_until("every hospital to have played", goes_on);
     screen.wait_for("Tutorial 4 of 7: plan");
     screen.press("t");
     screen.wait_for("took the advised method");
@@ -120,16 +120,16 @@ fn other_keys_do_not_take_a_step_and_esc_leaves() {
     // Ranking before the file was added is no step.
     screen.press("r");
     // In the table, and in the line that says that it has ended.
-    screen.wait_until("a ranking", |text| text.matches("use spring").count() == 2);
+    screen.wait_until("a ranking", |text| text.matches("use coast").count() == 2);
     assert!(screen.text().contains("Tutorial 1 of 7: add data"), "{}", screen.text());
     screen.press("1");
-    screen.wait_for("Autumn is still missing");
+    screen.wait_for("County is still missing");
     screen.press("a");
-    screen.wait_for("Choose autumn.csv");
+    screen.wait_for("Choose county.csv");
     screen.press(DOWN);
     // The first Esc closes the window, the next one asks.
     screen.press(ESC);
-    screen.wait_for("Autumn is still missing");
+    screen.wait_for("County is still missing");
     let mut asked = false;
     for _ in 0..3 {
         screen.press(ESC);

@@ -47,7 +47,7 @@ pub struct Demo {
 impl Demo {
     pub fn execute(&self) -> Result<()> {
         if let Some(directory) = &self.files {
-            return write_files(directory);
+            return write_new(directory, demo::practice_files());
         }
         if !self.plain && !self.json {
             super::open::need_terminal()?;
@@ -71,14 +71,15 @@ impl Demo {
     }
 }
 
-fn write_files(directory: &Path) -> Result<()> {
+/// Files into a directory that is not there yet.
+pub fn write_new(directory: &Path, files: Vec<(String, String)>) -> Result<()> {
     if directory.exists() {
         return Err(Error::usage(format!("'{}' is there already", directory.display()))
             .cure("name a directory that does not exist yet"));
     }
     crate::files::create_folder(directory)
         .map_err(|error| Error::io("create the directory", directory, &error))?;
-    for (name, text) in demo::practice_files() {
+    for (name, text) in files {
         crate::files::write(&directory.join(&name), text.as_bytes())?;
         super::messages::tell(format_args!("wrote {}", directory.join(&name).display()));
     }

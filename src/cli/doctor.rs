@@ -7,6 +7,7 @@
 use std::fs::TryLockError;
 use std::io::IsTerminal as _;
 use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use clap::Args;
 use serde::Serialize;
@@ -50,7 +51,7 @@ const SMALLEST: (u16, u16) = (60, 16);
 const LONGEST: usize = 40;
 
 /// They change what halflight does, or keep pip and cargo from reaching what they need.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 16] = [
     "HALFLIGHT",
     "HALFLIGHT_ONE_MACHINE",
     "HALFLIGHT_SECRET_FILE",
@@ -64,6 +65,8 @@ const VARIABLES: [&str; 14] = [
     "http_proxy",
     "https_proxy",
     "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
     "PYTHONPATH",
 ];
 
@@ -103,6 +106,8 @@ struct Findings {
     configuration: Option<Place>,
     workspace: Place,
     temporary: Place,
+    /// `None` where there is no `python3`.
+    python: Option<Python>,
     variables: Vec<&'static str>,
 }
 
@@ -112,7 +117,16 @@ struct System {
     release: Option<String>,
     processor: &'static str,
     instructions: &'static str,
-    c_library: &'static str,
+    c_library: String,
+}
+
+/// The `python3` that a shell finds, with the versions of what the package uses.
+#[derive(Debug, Serialize)]
+struct Python {
+    version: String,
+    /// Whether `python3 -m venv` can make an environment with pip.
+    venv: bool,
+    packages: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -188,6 +202,7 @@ impl Findings {
             configuration: places.map(|places| place(&places.config)),
             workspace: place(&folder),
             temporary: place(&std::env::temp_dir()),
+            python: Python::of_this_machine(),
             variables: variables.collect(),
         })
     }
@@ -275,6 +290,31 @@ impl Findings {
                 "set TMPDIR to a directory that you can write",
             );
         }
+        match &self.python {
+            None => add(
+                "there is no python3, so nothing can be called from Python; halflight needs none",
+                "install it (Debian: apt install python3 python3-venv), or leave it",
+            ),
+            Some(python) if python.is_old() => add(
+                &format!("Python is {}, and the Python package needs 3.9", python.version),
+                "install a newer one, and make an environment with it: python3.N -m venv env",
+            ),
+            Some(python) if !python.venv => add(
+                "python3 -m venv cannot bring pip into a new environment",
+                "install what is missing (Debian: apt install python3-venv)",
+            ),
+            Some(_) => {}
+        }
+        let is_set = |names: &[&str]| self.variables.iter().any(|name| names.contains(name));
+        if is_set(&["HTTP_PROXY", "http_proxy"])
+            && !is_set(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+        {
+            add(
+                "there is a proxy for HTTP and none for HTTPS, by which pip and cargo fetch",
+                "export HTTPS_PROXY=http://HOST:PORT, mostly the same one; halflight itself never \
+                 uses the network",
+            );
+        }
         problems
     }
 
@@ -331,6 +371,8 @@ impl Findings {
             let words = place.map_or_else(|| "no place".to_owned(), Place::words);
             lines.push(format!("{name:<15} {words}"));
         }
+        let python = self.python.as_ref().map_or_else(|| "none".to_owned(), Python::words);
+        lines.push(format!("python3         {python}"));
         lines.push(format!("variables set   {}", listed(&self.variables)));
         lines
     }
@@ -345,13 +387,51 @@ impl System {
             processor: std::env::consts::ARCH,
             instructions: instructions(),
             c_library: if cfg!(target_env = "gnu") {
-                "gnu"
+                let version = said_by("getconf", &["GNU_LIBC_VERSION"]);
+                let version = version.as_deref().and_then(|text| text.strip_prefix("glibc "));
+                version.map_or_else(|| "gnu".to_owned(), |number| format!("gnu {number}"))
             } else if cfg!(target_env = "musl") {
-                "musl"
+                "musl".to_owned()
             } else {
-                "of the system"
+                "of the system".to_owned()
             },
         }
+    }
+}
+
+/// What another program says in a line; `None` where it is not there or fails.
+fn said_by(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| harmless(said.lines().next().unwrap_or_default(), LONGEST))
+}
+
+impl Python {
+    fn of_this_machine() -> Option<Self> {
+        let version = said_by("python3", &["-c", "import sys; print(sys.version.split()[0])"])?;
+        let find = "import importlib.util as it, sys; sys.exit(not it.find_spec('ensurepip'))";
+        let packages = ["halflight", "numpy", "pandas", "scikit-learn"].into_iter();
+        let of_package = |name: &str| {
+            let ask = format!("from importlib.metadata import version; print(version('{name}'))");
+            Some(format!("{name} {}", said_by("python3", &["-c", &ask])?))
+        };
+        Some(Self {
+            version,
+            venv: said_by("python3", &["-c", find]).is_some(),
+            packages: packages.filter_map(of_package).collect(),
+        })
+    }
+
+    fn is_old(&self) -> bool {
+        let mut numbers = self.version.split('.').map(|part| part.parse().unwrap_or(0_u32));
+        (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < (3, 9)
+    }
+
+    fn words(&self) -> String {
+        let mut words = vec![self.version.clone()];
+        words.extend(self.packages.iter().cloned());
+        words.extend((!self.venv).then(|| "no venv".to_owned()));
+        words.join(", ")
     }
 }
 
@@ -553,8 +633,12 @@ mod tests {
         findings.terminal.columns = Some(40);
         findings.terminal.rows = Some(10);
         findings.terminal.term = None;
+        findings.python = None;
+        findings.variables = vec!["http_proxy"];
         let said = whats(&findings);
         for wanted in [
+            "there is no python3",
+            "export HTTPS_PROXY",
             "64.0 MiB",
             "the workspace cannot be written",
             "locks do not work",
@@ -564,5 +648,19 @@ mod tests {
         ] {
             assert!(said.contains(wanted), "{wanted} is missing in:\n{said}");
         }
+        let python = |version: &str, venv| {
+            Some(Python { version: version.to_owned(), venv, packages: Vec::new() })
+        };
+        findings.variables = vec!["http_proxy", "https_proxy"];
+        for (found, wanted) in [
+            (python("3.8.10", true), "needs 3.9"),
+            (python("3.12.1", false), "apt install python3-venv"),
+        ] {
+            findings.python = found;
+            let said = whats(&findings);
+            assert!(said.contains(wanted) && !said.contains("HTTPS"), "{wanted}:\n{said}");
+        }
+        findings.python = python("3.12.1", true);
+        assert!(!whats(&findings).contains("ython"));
     }
 }

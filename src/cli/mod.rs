@@ -69,6 +69,8 @@ mod sweep;
 mod tutorial;
 mod verify;
 mod watch;
+#[cfg(test)]
+mod written;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,7 @@
 //! `halflight tutorial`: ten minutes inside the interface.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::error::{Error, Result};
@@ -10,19 +12,26 @@ use crate::tui::tutorial::Tutorial;
 
 /// Learn halflight in ten minutes, inside the interface.
 ///
-/// Seven steps on built-in data: add a file, rank, rehearse, plan, run, verdict, report. Each
-/// says which key to press and waits until it was done. Everything lies in a folder for temporary
-/// files, which is removed at the end; Esc leaves the tutorial.
+/// Seven steps on made-up records of four hospitals: add a file, rank, rehearse, plan, run, verdict,
+/// report. Each says which key to press and waits until it was done. Everything lies in a folder for
+/// temporary files, which is removed at the end; Esc leaves the tutorial.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   halflight tutorial
+  halflight tutorial --files hospitals
 
 `halflight guide tutorial` is the same as a page.")]
-pub struct TutorialCommand {}
+pub struct TutorialCommand {
+    /// Write the hospitals' records and a session on them into this new directory instead.
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+}
 
 impl TutorialCommand {
-    #[expect(clippy::unused_self, reason = "commands are called alike")]
     pub fn execute(&self) -> Result<()> {
+        if let Some(directory) = &self.files {
+            return super::demo::write_new(directory, demo::tutorial_files());
+        }
         super::open::need_terminal()?;
         let workspace = demo::workspace()?;
         let base = workspace.base().to_path_buf();
@@ -40,7 +49,7 @@ fn write_files(workspace: &Workspace) -> Result<()> {
     let base = workspace.base();
     files::create_private_folder(base)
         .map_err(|error| Error::io("create the tutorial's folder", base, &error))?;
-    let mut tables = demo::practice_tables().into_iter();
+    let mut tables = demo::tutorial_tables().into_iter();
     tables.try_for_each(|(name, text)| files::write(&base.join(name), text.as_bytes()))
 }
 

@@ -19,6 +19,7 @@
 //! | [`bounded`] | records that cannot exceed their bounds: what methods are given |
 //! | [`align`] | two tables side by side, by column name |
 //! | [`preparation`] | from columns to bounded features, with constants that are declared or public |
+//! | [`hospitals`] | made-up hospital records, for the tutorial |
 //! | [`synthetic`] | the papers' synthetic source and target |
 //! | [`mod@write`] | columns as CSV and Parquet files |
 //!
@@ -32,6 +33,7 @@ pub mod elements;
 pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
+pub mod hospitals;
 pub mod images;
 pub mod inspect;
 pub mod leaking;

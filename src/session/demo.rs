@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::file::Session;
 use super::workspace::Workspace;
+use crate::data::hospitals::HOSPITALS;
 use crate::error::{Error, Result};
 
 const GERMAN_CREDIT: &[u8] = include_bytes!("../../assets/german_credit/german_credit_codes.csv");
@@ -49,29 +50,40 @@ pub fn workspace() -> Result<Workspace> {
 pub const PRACTICE: [(&str, &str); 4] =
     [("winter", "1"), ("spring", "2"), ("summer", "3"), ("autumn", "4")];
 
-/// Every so many hours are taken, so that all steps of the tutorial take seconds.
+/// Every so many hours are taken, so that the examples take seconds.
 const EVERY: usize = 4;
 /// The columns of the practice files. The others count, or name, the answer or the season.
 const COLUMNS: [&str; 8] =
     ["hr", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed", "bikers"];
 
-/// The files of the tutorial and of the guide's examples, by name: a table for each season of the
-/// bikeshare data, and a session on them.
+/// The files of the guide's examples, by name: a table for each season of the bikeshare data, and a
+/// session on them.
 pub fn practice_files() -> Vec<(String, String)> {
     let session = include_str!("../../assets/bikeshare/practice.ron").to_owned();
-    practice_tables().into_iter().chain([("session.ron".to_owned(), session)]).collect()
+    let tables = PRACTICE.iter().map(|(name, season)| (format!("{name}.csv"), table(season)));
+    tables.chain([("session.ron".to_owned(), session)]).collect()
+}
+
+const TUTORIAL: &str = include_str!("../../assets/synthetic/hospitals.ron");
+
+/// The files of the tutorial, by name: a table for each hospital, and a session on them.
+pub fn tutorial_files() -> Vec<(String, String)> {
+    tutorial_tables().into_iter().chain([("session.ron".to_owned(), TUTORIAL.to_owned())]).collect()
 }
 
 /// The tables alone.
-pub fn practice_tables() -> Vec<(String, String)> {
-    PRACTICE.iter().map(|(name, season)| (format!("{name}.csv"), table(season))).collect()
+pub fn tutorial_tables() -> Vec<(String, String)> {
+    HOSPITALS.iter().map(|it| (format!("{}.csv", it.name), it.table())).collect()
 }
 
-/// The session that the tutorial begins with: autumn, the plan and the budget are left to the user.
+/// The public hospital that the user of the tutorial adds.
+pub const ADDED: &str = "county";
+
+/// The session that the tutorial begins with: one hospital, the plan and the budget are left to the
+/// user.
 pub fn tutorial_session() -> Result<Session> {
-    let practice = include_str!("../../assets/bikeshare/practice.ron");
-    let mut session = Session::parse(practice, "the practice session")?;
-    session.datasets.retain(|dataset| dataset.name != "autumn");
+    let mut session = Session::parse(TUTORIAL, "the tutorial's session")?;
+    session.datasets.retain(|dataset| dataset.name != ADDED);
     session.plans.clear();
     session.budgets.clear();
     Ok(session)
@@ -108,7 +120,18 @@ mod tests {
             ["winter.csv", "spring.csv", "summer.csv", "autumn.csv"].map(rows),
             [517, 551, 560, 534]
         );
-        assert_eq!(tutorial_session().unwrap().datasets.len(), 3);
+    }
+
+    #[test]
+    fn the_tutorial_has_the_files_of_its_session_and_leaves_one_to_the_user() {
+        let files: Vec<String> = tutorial_files().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(files, ["city.csv", "county.csv", "coast.csv", "children.csv", "session.ron"]);
+        let whole = Session::parse(TUTORIAL, "tutorial").unwrap();
+        for dataset in &whole.datasets {
+            assert!(files.contains(&format!("{}.csv", dataset.name)), "{}", dataset.name);
+        }
+        let begun = tutorial_session().unwrap();
+        assert_eq!((whole.datasets.len(), begun.datasets.len(), begun.plans.len()), (4, 3, 0));
     }
 
     #[test]

@@ -1,17 +1,15 @@
-//! The tutorial: seven steps on the practice data. A step says what to press next, looks at the
+//! The tutorial: seven steps on made-up hospital records. A step says what to press next, looks at the
 //! state to see that it was done, and only then gives way to the next one. It presses nothing
 //! itself and changes nothing.
 
 use crate::data::{Role, Source};
 use crate::engine::rehearse::Progress;
 use crate::rehearsal::Player;
+use crate::session::demo;
 
 use super::context::{Context, DatasetStatus, Popup};
 use super::live_run::Ended;
 use super::tab::Tab;
-
-/// The file that the user adds.
-pub const ADDED: &str = "autumn.csv";
 
 /// Rows of the strip, its title among them.
 pub const ROWS: u16 = 4;
@@ -78,24 +76,25 @@ impl Tutorial {
 fn add(context: &Context) -> &'static str {
     match &context.popup {
         Some(Popup::Files(_)) => {
-            "Choose autumn.csv with the arrow keys, or type a part of its name. Beside the list \
+            "Choose county.csv with the arrow keys, or type a part of its name. Beside the list \
              you see its columns. Press Enter to take it."
         }
         Some(Popup::Dataset(_)) => {
             "Its columns are those of the others, so the form is filled in like theirs: public, \
-             with the label bikers. Role and label decide everything else. Press Enter to add it."
+             with the label days. Role and label decide everything else. Press Enter to add it."
         }
         _ if context.tab != Tab::Data => "Press 1 to go to the Data screen.",
         _ => {
-            "Bike rentals by the hour. Winter is private: what is asked of it is counted. Spring and \
-             summer are public and free. Autumn is still missing: press a to add a file."
+            "Made-up stays in hospital, in days. The city's are private: what is asked of them is \
+             counted. Coast and children are public. County is still missing: press a to add a file."
         }
     }
 }
 
 fn is_added(context: &Context) -> bool {
     let added = context.session.datasets.iter().find(|dataset| {
-        let is_the_file = |file: &str| file.trim_start_matches("./") == ADDED;
+        let is_the_file =
+            |file: &str| file.trim_start_matches("./").strip_suffix(".csv") == Some(demo::ADDED);
         dataset.role == Role::Public
             && matches!(&dataset.source, Source::File(file) if is_the_file(file))
     });
@@ -105,10 +104,10 @@ fn is_added(context: &Context) -> bool {
 
 fn rank(context: &Context) -> &'static str {
     if context.tab != Tab::Rank {
-        "Four tables are read. Which season can stand in for winter? Press 2 for the Rank screen."
+        "Four tables are read. Which hospital can stand in for the city's? Press 2 for the Rank screen."
     } else if context.ranking.work.is_some() {
-        "Small models at random ask each season in which directions it would change them. Seasons \
-         that answer like winter can stand in for it. Wait for the table."
+        "Small models at random ask each hospital in which directions it would change them. Those \
+         that answer like the city's can stand in for it. Wait for the table."
     } else {
         "Press r to rank by exact numbers. They are marked ◆: for your eyes, not to be told. (p \
          ranks with noise, for some ε; not needed now.)"
@@ -125,15 +124,15 @@ fn rehearse(context: &Context) -> &'static str {
         "The rehearsal goes on. Press 3 to see what it finds, and wait for its end."
     } else if context.tab != Tab::Plan {
         "Energy near 1 is good. The two strokes on the right are noise and more private data: a \
-         season no better than noise is no help. When you have read the table, press 3."
+         hospital no better than noise is no help. When you have read the table, press 3."
     } else if rehearsal.work.is_some() {
-        "Each public season plays winter in turn, and every method that fits is run on it. This \
-         takes some seconds and costs no privacy. Wait for the end."
+        "Each public hospital plays the city's in turn, and every method that fits is run on it. \
+         This takes some seconds and costs no privacy. Wait for the end."
     } else if rehearsal.progress.is_some() {
         "The rehearsal was stopped. Press R to go on with it."
     } else {
-        "A plan says which method, which data and which ε. Trying plans on winter would cost ε \
-         each time. Press r: they are tried on the public seasons instead, for free."
+        "A plan says which method, which data and which ε. Trying plans on the city's records would \
+         cost ε each time. Press r: they are tried on the public hospitals instead, for free."
     }
 }
 
@@ -183,8 +182,8 @@ fn run(context: &Context) -> &'static str {
     let under_way = context.runs.last().is_some_and(|run| !run.has_ended());
     match &context.popup {
         Some(Popup::Prompt(_)) => {
-            "The budget is what all runs on winter may spend together, now and later. The ledger \
-             keeps to it. Press Enter to take the one that is offered."
+            "The budget is what all runs on these records may spend together, now and later. The \
+             ledger keeps to it. Press Enter to take the one that is offered."
         }
         Some(Popup::Question(_)) => {
             "Nothing has been spent so far. Press y: the ledger writes the grant down, and the \
@@ -197,7 +196,7 @@ fn run(context: &Context) -> &'static str {
         _ if context.tab != Tab::Plan => "Press 3 to go back to the Plan screen, then l to launch.",
         _ => {
             "You see the noise that ε needs, and how many such runs the budget would allow. Press \
-             l to launch the plan. First you are asked for the budget of winter."
+             l to launch the plan. First you are asked for the budget of the city's records."
         }
     }
 }
@@ -271,7 +270,7 @@ mod tests {
     fn a_dataset_counts_as_added_once_it_is_public_and_read() {
         let mut context = fixtures::loaded().context;
         assert!(!is_added(&context));
-        context.session.datasets[3].source = Source::File(ADDED.to_owned());
+        context.session.datasets[3].source = Source::File("county.csv".to_owned());
         assert!(is_added(&context));
         context.session.datasets[3].role = Role::Private;
         assert!(!is_added(&context));
@@ -333,7 +332,7 @@ mod tests {
         let mut context = fixtures::ranked().context;
         tutorial.follow(&context);
         assert_eq!(step(&tutorial), "add data");
-        context.session.datasets[3].source = Source::File(ADDED.to_owned());
+        context.session.datasets[3].source = Source::File("county.csv".to_owned());
         tutorial.follow(&context);
         assert_eq!(step(&tutorial), "rehearse");
     }

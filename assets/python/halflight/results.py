@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
+from . import _pictures
+
 if TYPE_CHECKING:
     from .model import Model
 
@@ -23,6 +25,10 @@ __all__ = [
     "ReleasedScore",
     "RunResult",
 ]
+
+
+#: A picture with more curves is hard to read.
+_MOST_CURVES = 6
 
 
 def rounded_up(number: float, digits: int = 4) -> str:
@@ -298,12 +304,34 @@ class Ranking:
         ]
         if self.winner is not None:
             rows.append(("best stand-in", self.winner))
-        for place, dataset in enumerate(self.released or self.direction or (), 1):
-            rows.append((f"{place}", dataset.get("name", "")))
         if self.curator_only is not None:
             for dataset in self.curator_only["datasets"]:
                 rows.append((f"{dataset['name']} ◆", dataset["verdict"]))
-        return table(rows, f"stand-ins for {self.private}")
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks)
+        return table(rows, f"stand-ins for {self.private}") + self._picture() + remarks
+
+    def _picture(self) -> str:
+        """Bars with whiskers, as in the report: what each dataset holds of the private gradients."""
+
+        def bar(dataset: Mapping[str, Any], scores: Mapping[str, Any], mark: str) -> _pictures.Bar:
+            energy = scores["energy"]
+            return _pictures.Bar(str(dataset["name"]) + mark, energy["mean"], energy["deviation"])
+
+        drawn = ""
+        if self.released is not None:
+            rows = [bar(dataset, dataset, "") for dataset in self.released]
+            drawn += _pictures.bars("captured energy (more is better)", rows)
+        if self.direction is not None:
+            rows = [bar(dataset, dataset, "") for dataset in self.direction]
+            drawn += _pictures.bars("share of the released direction (more is better)", rows)
+        if self.curator_only is not None:
+            exact = self.curator_only
+            rows = [bar(dataset, dataset["scores"], " ◆") for dataset in exact["datasets"]]
+            for name, words in (("floor", "more private data"), ("ceiling", "noise")):
+                if exact.get(name) is not None:
+                    rows.append(bar({"name": words}, exact[name], " ◆"))
+            drawn += _pictures.bars("captured energy ◆ (more is better)", rows)
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -351,5 +379,24 @@ class Rehearsal:
                 title = html.escape(str(player["title"]))
                 body += f"<tr><th style='text-align:left'>{title}</th>{told}</tr>"
         said = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
-        caption = "<caption>error, relative to public data alone (below 1 is better)</caption>"
-        return f"<table>{caption}<tr><th></th>{head}</tr>{body}</table>{said}"
+        title = "error, relative to public data alone (below 1 is better)"
+        caption = f"<caption>{title}</caption>"
+        numbers = f"<table>{caption}<tr><th></th>{head}</tr>{body}</table>"
+        return numbers + self._picture(f"{title}, by ε") + said
+
+    def _picture(self, title: str) -> str:
+        """A curve for each of the best methods, over ε."""
+
+        def ratios(player: Mapping[str, Any]) -> list[Optional[float]]:
+            return [cell["ratio"] if cell else None for cell in player["against_public_alone"]]
+
+        def least(player: Mapping[str, Any]) -> float:
+            return min((ratio for ratio in ratios(player) if ratio is not None), default=math.inf)
+
+        tried = [player for player in self.players if least(player) < math.inf]
+        others = [player for player in tried if player["method"] != "public_only"]
+        best = sorted(others, key=least)[:_MOST_CURVES]
+        if not best:
+            return ""
+        curves = [_pictures.Curve(str(player["title"]), ratios(player)) for player in best]
+        return _pictures.curves(title, [advice.epsilon for advice in self.advised], curves, 1.0)

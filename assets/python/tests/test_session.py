@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from xml.etree import ElementTree
 
 from support import ROOT, Case, study
 
@@ -143,6 +144,12 @@ class Sessions(Case):
 
 
 class Advice(Case):
+    def drawn(self, found):
+        """The elements of each picture, once it has been read as XML."""
+        parts = found._repr_html_().split("<svg")[1:]
+        pictures = ["<svg" + part.split("</svg>")[0] + "</svg>" for part in parts]
+        return [[it.tag.split("}")[1] for it in ElementTree.fromstring(p).iter()] for p in pictures]
+
     def test_a_ranking_is_private_or_exact_and_says_which(self):
         session = study(self.here)
         ranking = session.rank(epsilon=1, repeats=2)
@@ -150,9 +157,20 @@ class Advice(Case):
         self.assertLessEqual(ranking.guarantee.epsilon, 1)
         self.assertIsNone(ranking.curator_only)
         self.assertIn(ranking.winner, ranking._repr_html_())
+        self.assertEqual(self.drawn(ranking), [])
+        table = session.rank(epsilon=1, repeats=2, mechanism="table")
+        [picture] = self.drawn(table)
+        self.assertEqual(picture.count("rect"), 2)
+        for dataset in table.released:
+            self.assertIn(f"{dataset['energy']['mean']:.4f}", table._repr_html_())
+        self.assertNotIn("◆", table._repr_html_())
         exact = session.rank(include_curator=True, repeats=2)
         self.assertEqual(len(exact.curator_only["datasets"]), 2)
         self.assertIsNone(exact.guarantee)
+        # Both datasets, more private data, and noise.
+        [picture] = self.drawn(exact)
+        self.assertEqual(picture.count("rect"), 4)
+        self.assertIn("◆", exact._repr_html_())
         with self.assertRaisesRegex(halflight.UsageError, "either private or exact"):
             session.rank()
 
@@ -160,8 +178,12 @@ class Advice(Case):
         session = study(self.here)
         out = self.here / "advised.ron"
         found = session.rehearse(
-            epsilons=[8], methods=["public_shape", "target_only"], repetitions=1, out=out
+            epsilons=[4, 8], methods=["public_shape", "target_only"], repetitions=1, out=out
         )
+        [picture] = self.drawn(found)
+        # Both methods, and the private data without privacy.
+        self.assertEqual(picture.count("polyline"), 3)
+        self.assertEqual(picture.count("circle"), 3 * len(found.advised))
         self.assertIn(found.advised[0].method, ["public_shape", "target_only"])
         self.assertTrue(found.sentences)
         self.assertIn("ε 8", found._repr_html_())

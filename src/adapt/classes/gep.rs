@@ -16,7 +16,7 @@
 //! that the paper prints does not suffice.
 //!
 //! ‖rᵢ‖² = ‖gᵢ‖² − ‖wᵢ‖² is a difference of rounded numbers, so a small share of ‖gᵢ‖² is added
-//! before clipping, and gradients very much longer than S₁ + S₂ are shortened first, so that
+//! before clipping ([`residual_slack`]), and gradients very much longer than S₁ + S₂ are shortened first, so that
 //! no sum cancels numbers far larger than its result.
 
 use super::sampled::design::{self, ANCHORS, Design, PlannedDesign, generator};
@@ -36,6 +36,7 @@ use crate::faults::{Fault, planted};
 use crate::model::{Architecture, Classifier, Gradients};
 use crate::numeric::product::{inner_products, plain, product};
 use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
 use crate::numeric::{Matrix, Vector, symmetric};
 use crate::privacy::{
     Adjacency, Allotment, Contributions, Private, Release, Released, SampledSum, Spender, Target,
@@ -49,8 +50,7 @@ const USUAL_ANCHORS: usize = 400;
 const POWER_ITERATIONS: usize = 8;
 /// Directions with less than this share of the largest one's energy are left out of the basis.
 const LEAST_ENERGY: f64 = 1e-10;
-/// What ‖rᵢ‖² may be off, as a share of ‖gᵢ‖²: far above what rounding and a basis that is
-/// orthonormal to twelve digits come to.
+/// What ‖rᵢ‖² may be off, as a share of ‖gᵢ‖², at least: see [`residual_slack`].
 const RESIDUAL_SLACK: f64 = 1e-10;
 /// Gradients longer than this many times S₁ + S₂ are shortened before they are split.
 const LONGEST: f64 = 100.0;
@@ -166,7 +166,8 @@ impl Method for Gep {
         check_labels(labels, shape, &problem.public)?;
         let network = design::network(shape, part!(settings, Chosen), shape.dimension)?;
         let sizes = sizes(shape, network.parameters(), settings.anchors, settings.basis)?;
-        let split = Split::new(settings.clip_embedding, settings.clip_residual, settings.share);
+        let split = Split::new(settings.clip_embedding, settings.clip_residual, settings.share)
+            .of_sizes(sizes.directions, network.parameters());
         let course = part!(settings, Course);
         let planned = design::planned(&network);
         let (plan, release) = plan(shape, course, sizes.directions, split, planned)?;
@@ -325,17 +326,34 @@ struct Split {
     embedding_unit: f64,
     /// √(1−s)/S₂
     residual_unit: f64,
+    /// Added to ‖rᵢ‖², in units of ‖gᵢ‖².
+    slack: f64,
+}
+
+/// How far ‖gᵢ‖² − ‖wᵢ‖², as computed, may lie below the squared length of gᵢ − Vwᵢ, as a share of
+/// ‖gᵢ‖². With γ for sums over the p numbers of a gradient, every entry of w is off by γ‖g‖, so
+/// ‖w‖² by 2√k·γ; VᵀV was made the unit matrix by a product of that rounding, so each of its k²
+/// entries is off by γ and the matrix by k·γ; the squares themselves are off by 2γ.
+fn residual_slack(directions: usize, parameters: usize) -> f64 {
+    let k = directions as f64;
+    let terms = k + 2.0 * k.sqrt() + 2.0;
+    RESIDUAL_SLACK.max(terms * summation_error(parameters + directions + 32))
 }
 
 impl Split {
     /// S₁, S₂ and s.
     fn new(embedding: f64, residual: f64, share: f64) -> Self {
-        if residual > 0.0 {
-            let residual_unit = (1.0 - share).sqrt() / residual;
-            Self { embedding, residual, embedding_unit: share.sqrt() / embedding, residual_unit }
+        let (embedding_unit, residual_unit) = if residual > 0.0 {
+            (share.sqrt() / embedding, (1.0 - share).sqrt() / residual)
         } else {
-            Self { embedding, residual, embedding_unit: 1.0 / embedding, residual_unit: 0.0 }
-        }
+            (1.0 / embedding, 0.0)
+        };
+        Self { embedding, residual, embedding_unit, residual_unit, slack: RESIDUAL_SLACK }
+    }
+
+    /// For so many directions of gradients of so many numbers.
+    fn of_sizes(self, directions: usize, parameters: usize) -> Self {
+        Self { slack: residual_slack(directions, parameters), ..self }
     }
 
     fn longest(&self) -> f64 {
@@ -356,7 +374,7 @@ impl Split {
     /// The factors of embedding and residual, from ‖g‖² and ‖Vᵀg‖².
     fn factors(&self, whole: f64, inside: f64) -> (f64, f64) {
         let first = shrink_factor(whole.sqrt(), self.longest());
-        let outside = (whole - inside).max(0.0) + RESIDUAL_SLACK * whole;
+        let outside = (whole - inside).max(0.0) + self.slack * whole;
         let embedding = first * shrink_factor(first * inside.sqrt(), self.embedding);
         let residual = first * shrink_factor(first * outside.sqrt(), self.residual);
         let residual = if planted(Fault::MissingResidual) { 1.0 } else { residual };
@@ -655,6 +673,38 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Neighbours: a sample with a record, and the same with the record blank. Those that are
+    /// clipped in both parts attain the sensitivity.
+    #[test]
+    fn leaving_a_record_blank_moves_a_step_by_the_sensitivity_and_no_further() {
+        let mut generator = example::generator(6);
+        let rows = Matrix::from_fn(60, 30, |_, _| 3.0 * example::normals(&mut generator, 1)[0]);
+        let anchor = Anchor::of(&of_rows(&rows), 6, Anchor::default()).unwrap();
+        for (share, residual) in [(0.5, 0.3), (0.9, 0.1), (0.5, 0.0)] {
+            let split = Split::new(0.8, residual, share).of_sizes(6, 30);
+            let numbers = if residual > 0.0 { 36 } else { 6 };
+            let sum = |rows: &Matrix| {
+                let mut sum = ClippedSum::new(numbers, f64::INFINITY);
+                let gradients = of_rows(rows);
+                sum.add(&split.embed(&anchor.basis, &gradients), rows.nrows(), f64::INFINITY);
+                Vector::from_vec(sum.finish())
+            };
+            let whole = sum(&rows);
+            let sensitivity = 1.0 + split.longest_in_units() * rounding(60, 36);
+            for blank in 0..60 {
+                let moved = (&whole - sum(&rows.clone().remove_row(blank))).norm();
+                assert!(moved <= sensitivity && moved > 0.99, "{share} {blank}: {moved}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_numbers_and_directions_leave_more_slack_for_their_rounding() {
+        assert_eq!(residual_slack(5, 50), RESIDUAL_SLACK);
+        let many = residual_slack(100, 200_000);
+        assert!((2e-9..4e-9).contains(&many), "{many}");
     }
 
     #[test]

@@ -228,6 +228,25 @@ mod tests {
         assert!(loss.last().unwrap().1 < loss[0].1);
     }
 
+    /// Where the score is 0, both classes have a slope of a half, the default of the clip.
+    #[test]
+    fn the_same_record_with_the_other_class_attains_the_sensitivity() {
+        let (shape, _, mut private) = example::two_classes(3, 10, 25, 5);
+        private.features.set_column(0, &Vector::from_vec(vec![0.0, 1.0, 0.0]));
+        for clip in [0.1, settings().clip] {
+            let profile = profile(&shape, ProfiledLogisticSettings { clip, ..settings() });
+            let mut with = |class: u32| {
+                private.classes.as_mut().unwrap().of[0] = class;
+                let signs = signs(&private).unwrap();
+                let records = Records::new(Arc::new(private.clone()), signs);
+                profile.private(&records, 25).pass(&Vector::zeros(3)).gradient
+            };
+            let moved = (with(0) - with(1)).norm();
+            let sensitivity = profile.sensitivity(&shape);
+            assert!(moved <= sensitivity && moved > 0.999 * sensitivity, "{moved} {sensitivity}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_pair_of_neighbours_moves_the_gradient_by_more_than_the_sensitivity(

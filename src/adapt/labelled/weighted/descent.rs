@@ -412,6 +412,99 @@ mod tests {
         golden::assert_near(&u, &golden.vector("alg1_steps_eps_inf.u_after"), 1e-10);
     }
 
+    /// Two records of two features with features and labels up to 1, of which the first is
+    /// replaced, and the sensitivities of both releases. Every weight is at its largest.
+    struct Pair {
+        descent: Descent,
+        records: LabelledRecords,
+        sensitivities: [f64; 2],
+    }
+
+    impl Pair {
+        fn of(learner: Learner, theta: &[f64]) -> Self {
+            let pulls = Pulls::Convex { total: 0.0, square: 0.0, largest: 0.0 };
+            let theta = Vector::from_column_slice(theta);
+            let (mut descent, records) = reference(learner, pulls, "F.u", theta.norm());
+            descent.iterates = vec![theta];
+            descent.weights.v.fill(1.0);
+            let shape = ProblemShape {
+                private_records: 2,
+                most_records: 1,
+                public_records: 3,
+                dimension: 2,
+                bounds: Bounds { feature_norm: 1.0, label: 1.0 },
+                private_labels: true,
+                classes: Vec::new(),
+                start: None,
+            };
+            let alpha = 1.0 - 2.0 * descent.weights.caps.private;
+            let noise = Allotment::Share(0.5);
+            let (planned, _) = releases(learner, &shape, descent.largest, alpha, 1, (noise, noise));
+            let sensitivities = [0, 1].map(|release| planned[release].query.sensitivity);
+            Self { descent, records, sensitivities }
+        }
+
+        /// Both releases with this record in the first place.
+        fn with(&self, angle: f64, y: f64) -> (Vector, Vector) {
+            let mut records = self.records.clone();
+            let x = Vector::from_vec(vec![angle.cos(), angle.sin()]);
+            Arc::make_mut(&mut records.data).features.set_column(0, &x);
+            records.labels[0] = y;
+            let slopes = Vector::from_vec(self.descent.private_slopes(&records));
+            (self.descent.private_gradient(&records), slopes)
+        }
+
+        /// The largest share of either sensitivity that a pair of neighbours attains: records
+        /// whose features are as long as they may be, in all directions, with the largest labels
+        /// and one between.
+        fn attained(&self, labels: &[f64]) -> [f64; 2] {
+            let angles = (0..120).map(|k| f64::from(k) * std::f64::consts::TAU / 120.0);
+            let all: Vec<(Vector, Vector)> = angles
+                .flat_map(|angle| labels.iter().map(move |y| (angle, *y)))
+                .map(|(angle, y)| self.with(angle, y))
+                .collect();
+            let mut farthest = [0.0_f64; 2];
+            for (i, one) in all.iter().enumerate() {
+                for other in &all[..i] {
+                    let moved = [(&one.0 - &other.0).norm(), (&one.1 - &other.1).norm()];
+                    for (farthest, moved) in farthest.iter_mut().zip(moved) {
+                        *farthest = farthest.max(moved);
+                    }
+                }
+            }
+            [0, 1].map(|release| farthest[release] / self.sensitivities[release])
+        }
+    }
+
+    /// Where nearly all of the gradient's length is the label's, neighbours attain 91 % of its
+    /// sensitivity. With a longer model they cannot: the longest gradients all point the same way.
+    /// What is left is 65 % at rΛ = y_max, and half of it in the end. The slopes attain theirs.
+    #[test]
+    fn neighbours_attain_both_sensitivities_of_the_squared_loss_with_a_short_model() {
+        for (radius, gradient) in [(0.1, 0.91..=1.0), (1.0, 0.64..=0.66), (100.0, 0.49..=0.51)] {
+            let pair = Pair::of(Learner::Squared, &[radius, 0.0]);
+            let attained = pair.attained(&[-1.0, -radius.min(1.0), radius.min(1.0), 1.0]);
+            assert!(gradient.contains(&attained[0]), "{radius}: {attained:?}");
+            assert!(attained[0] <= 1.0, "{radius}: {attained:?}");
+            let slope = if radius > 1.0 { 0.98..=1.0 } else { 0.999..=1.0 };
+            assert!(slope.contains(&attained[1]), "{radius}: {attained:?}");
+        }
+    }
+
+    #[test]
+    fn neighbours_attain_both_sensitivities_of_the_logistic_loss() {
+        let linear = Pair::of(Learner::Logistic, &[10.0, 0.0]).attained(&[-1.0, 1.0]);
+        // One unit: W = (1, 0) and a. The gradient is steepest where the unit is not saturated,
+        // and the loss is largest where it is.
+        let steep = Pair::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0]);
+        let flat = Pair::of(Learner::Network { units: 1 }, &[3.0, 0.0, 10.0]);
+        let (steep, flat) = (steep.attained(&[-1.0, 1.0]), flat.attained(&[-1.0, 1.0]));
+        for attained in [linear[0], linear[1], steep[0], flat[1]] {
+            assert!((0.9..=1.0).contains(&attained), "{linear:?} {steep:?} {flat:?}");
+        }
+        assert!(steep[1] <= 1.0 && flat[0] <= 1.0, "{steep:?} {flat:?}");
+    }
+
     proptest! {
         #[test]
         fn no_pair_of_neighbours_moves_either_release_by_more_than_its_sensitivity(

@@ -1,0 +1,185 @@
+//! Made-up records of four hospitals, for the tutorial. No person is behind them.
+//!
+//! A record is a stay: what is known of the patient on the first day, and how many days they
+//! stayed. How ill somebody is, s, stands in no column: it is normal with mean 0.4 after an
+//! emergency and 0 otherwise, and shows in all laboratory values. With z a normal number of its own
+//! each time,
+//!
+//! | column | is |
+//! |---|---|
+//! | `age` | years, normal around the hospital's mean, from 18 to 99 (of children 0 to 17) |
+//! | `emergency` | 1 with the hospital's share, else 0 |
+//! | `crp` | C-reactive protein in mg/l: e^(2.9 + 0.65 s + 0.5 z), at most 400 |
+//! | `hemoglobin` | g/dl: 14.2 − 0.012 (age − 40) − 0.6 s + 0.9 z |
+//! | `creatinine` | mg/dl: 0.75 + 0.006 age + 0.14 s + 0.15 z; of children 0.3 less |
+//! | `blood_pressure` | systolic, mmHg: 112 + 0.35 age − 4 s + 14 z |
+//! | `diagnoses` | how many others: 1 + 0.03 age + 0.8 s + z, at least 0 |
+//! | `days` | start + 0.025 age + wait·emergency + 1.1 s + 0.012 crp + 0.35 diagnoses + 0.9 z, 0.1 to 30 |
+//!
+//! The hospitals differ in their patients, and in `start` and `wait`, their habits. Patients of the
+//! county hospital are like those of the city's, whose emergencies stay longer; the coast takes few
+//! emergencies; children are otherwise.
+
+use std::fmt::Write as _;
+
+use rand::rngs::ChaCha20Rng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+/// The tables are the same in every copy of the program.
+const SEED: u64 = 33;
+const HEADER: &str = "age,emergency,crp,hemoglobin,creatinine,blood_pressure,diagnoses,days\n";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hospital {
+    pub name: &'static str,
+    pub stays: usize,
+    /// Mean and standard deviation.
+    age: (f64, f64),
+    children: bool,
+    /// Share of all stays.
+    emergencies: f64,
+    start: f64,
+    wait: f64,
+}
+
+/// The private one comes first.
+pub const HOSPITALS: [Hospital; 4] = [
+    Hospital {
+        name: "city",
+        stays: 2400,
+        age: (61.0, 17.0),
+        children: false,
+        emergencies: 0.55,
+        start: 1.2,
+        wait: 3.4,
+    },
+    Hospital {
+        name: "county",
+        stays: 600,
+        age: (63.0, 16.0),
+        children: false,
+        emergencies: 0.5,
+        start: 0.8,
+        wait: 2.3,
+    },
+    Hospital {
+        name: "coast",
+        stays: 600,
+        age: (70.0, 12.0),
+        children: false,
+        emergencies: 0.3,
+        start: 0.6,
+        wait: 1.0,
+    },
+    Hospital {
+        name: "children",
+        stays: 600,
+        age: (8.0, 5.0),
+        children: true,
+        emergencies: 0.35,
+        start: 1.6,
+        wait: 0.6,
+    },
+];
+
+impl Hospital {
+    /// Its stays as CSV, always the same.
+    pub fn table(&self) -> String {
+        let mut generator = ChaCha20Rng::seed_from_u64(SEED);
+        // A stream for each name, whatever the order of the hospitals is.
+        generator.set_stream(self.name.bytes().fold(0, |sum, byte| 256 * sum + u64::from(byte)));
+        let mut text = HEADER.to_owned();
+        for _ in 0..self.stays {
+            self.add_stay(&mut generator, &mut text);
+        }
+        text
+    }
+
+    fn add_stay(&self, generator: &mut ChaCha20Rng, text: &mut String) {
+        let mut normal = |mean: f64, deviation: f64| -> f64 {
+            let z: f64 = StandardNormal.sample(generator);
+            mean + deviation * z
+        };
+        let (youngest, oldest) = if self.children { (0.0, 17.0) } else { (18.0, 99.0) };
+        let age = normal(self.age.0, self.age.1).round().clamp(youngest, oldest);
+        let (illness, crp, hemoglobin) = (normal(0.0, 1.0), normal(2.9, 0.5), normal(14.2, 0.9));
+        let (creatinine, pressure) = (normal(0.75, 0.15), normal(112.0, 14.0));
+        let (diagnoses, days) = (normal(1.0, 1.0), normal(self.start, 0.9));
+        let emergency = f64::from(generator.random_bool(self.emergencies));
+
+        let illness = illness + 0.4 * emergency;
+        let crp = (crp + 0.65 * illness).exp().min(400.0);
+        let hemoglobin = (hemoglobin - 0.012 * (age - 40.0) - 0.6 * illness).clamp(5.0, 20.0);
+        let less = if self.children { 0.3 } else { 0.0 };
+        let creatinine = (creatinine + 0.006 * age + 0.14 * illness - less).clamp(0.2, 12.0);
+        let pressure = (pressure + 0.35 * age - 4.0 * illness).clamp(60.0, 240.0);
+        let diagnoses = (diagnoses + 0.03 * age + 0.8 * illness).round().max(0.0);
+        let days = days
+            + 0.025 * age
+            + self.wait * emergency
+            + 1.1 * illness
+            + 0.012 * crp
+            + 0.35 * diagnoses;
+        let days = days.clamp(0.1, 30.0);
+        // Writing to a text cannot fail.
+        let _ = writeln!(
+            text,
+            "{age},{emergency},{crp:.1},{hemoglobin:.1},{creatinine:.2},{pressure:.0},{diagnoses},\
+             {days:.1}"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(hospital: &Hospital) -> Vec<Vec<f64>> {
+        let text = hospital.table();
+        assert!(text.starts_with(HEADER));
+        let rows: Vec<Vec<f64>> = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
+            .collect();
+        assert_eq!(rows.len(), hospital.stays);
+        (0..8).map(|column| rows.iter().map(|row| row[column]).collect()).collect()
+    }
+
+    fn mean(column: &[f64]) -> f64 {
+        column.iter().sum::<f64>() / column.len() as f64
+    }
+
+    #[test]
+    fn stays_lie_within_what_a_hospital_sees_and_emergencies_are_as_often_as_said() {
+        for hospital in &HOSPITALS {
+            let columns = columns(hospital);
+            let ranges = [
+                (0.0, 99.0),
+                (0.0, 1.0),
+                (0.1, 400.0),
+                (5.0, 20.0),
+                (0.2, 12.0),
+                (60.0, 240.0),
+                (0.0, 20.0),
+                (0.1, 30.0),
+            ];
+            for (column, (low, high)) in columns.iter().zip(ranges) {
+                assert!(column.iter().all(|cell| (low..=high).contains(cell)), "{hospital:?}");
+            }
+            let emergencies = mean(&columns[1]);
+            assert!((emergencies - hospital.emergencies).abs() < 0.06, "{emergencies}");
+        }
+        let days: Vec<f64> = HOSPITALS.iter().map(|it| mean(&columns(it)[7])).collect();
+        assert!(days[0] > days[1] && days[1] > days[2] && days[2] > days[3], "{days:?}");
+    }
+
+    #[test]
+    fn tables_are_the_same_each_time_and_hospitals_draw_apart() {
+        let [city, county, ..] = &HOSPITALS;
+        assert_eq!(city.table(), city.table());
+        let ages = |hospital: &Hospital| columns(hospital)[0].clone();
+        assert_ne!(ages(city)[..20], ages(county)[..20]);
+    }
+}
