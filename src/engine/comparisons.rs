@@ -1,13 +1,14 @@
 //! What a run is compared with, made beside it: public data alone, and private data without
 //! privacy.
 //!
-//! It begins when the run has taken its first step, so it holds up no start. When the last step is
-//! taken the run waits for it a while and goes on without it then: a comparison is no part of the
-//! run.
+//! It begins when the run has taken its first step, so it holds up no start, and goes on beside the
+//! others. How much work it may be is bounded by the shape of the data (`is_quick`) and not by a
+//! clock: what a run writes must not depend on what else the machine does. Whoever has to end the
+//! process does not wait for it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::control::Control;
 use super::judge::{Baselines, Judge};
@@ -18,10 +19,7 @@ use crate::model::Model;
 use crate::numeric::parallel;
 use crate::privacy::Private;
 
-/// So long a run waits for its comparisons after its last step.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// How often it looks meanwhile whether its process has to end.
+/// How often the run looks meanwhile whether its process has to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Both, under way on a thread of their own.
@@ -46,15 +44,14 @@ impl Comparisons {
         Self { public, private: found }
     }
 
-    /// The model of public data alone. A released score may be `needed` of it, and then it is
-    /// waited for: it is made within seconds.
-    pub fn public(&self, control: &Control, needed: bool) -> Option<Model> {
-        wait(&self.public, control, (!needed).then_some(PATIENCE)).flatten()
+    /// The model of public data alone.
+    pub fn public(&self, control: &Control) -> Option<Model> {
+        wait(&self.public, control).flatten()
     }
 
     /// What the private records say, beside the model of public data alone.
     pub fn private(&self, control: &Control, public: Option<Model>) -> Baselines {
-        wait(&self.private, control, Some(PATIENCE)).unwrap_or_default().beside(public)
+        wait(&self.private, control).unwrap_or_default().beside(public)
     }
 }
 
@@ -70,22 +67,16 @@ fn make(
     let _ = private.send(of_private());
 }
 
-/// `None` where it takes too long, where the process has to end, and where it failed.
-fn wait<T>(found: &Receiver<T>, control: &Control, patience: Option<Duration>) -> Option<T> {
-    let until = patience.map(|patience| Instant::now() + patience);
-    loop {
-        if control.is_hurried() {
-            return None;
-        }
+/// `None` where the process has to end, and where it failed.
+fn wait<T>(found: &Receiver<T>, control: &Control) -> Option<T> {
+    while !control.is_hurried() {
         match found.recv_timeout(LOOK) {
             Ok(found) => return Some(found),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if until.is_some_and(|until| until <= Instant::now()) {
-            return None;
-        }
     }
+    None
 }
 
 #[cfg(test)]
@@ -93,17 +84,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_for_what_takes_too_long_or_when_the_process_has_to_end() {
+    fn nobody_waits_for_a_comparison_when_the_process_has_to_end() {
         let control = Control::default();
         let (sender, found) = channel();
-        assert_eq!(wait::<u8>(&found, &control, Some(Duration::ZERO)), None);
         sender.send(1_u8).unwrap();
-        assert_eq!(wait(&found, &control, None), Some(1));
+        assert_eq!(wait(&found, &control), Some(1));
         control.end();
-        sender.send(2).unwrap();
-        assert_eq!(wait(&found, &control, None), None, "hurried");
+        assert_eq!(wait(&found, &control), None, "hurried");
         drop(sender);
-        assert_eq!(wait(&found, &Control::default(), None), Some(2));
-        assert_eq!(wait(&found, &Control::default(), None), None, "it failed");
+        assert_eq!(wait(&found, &Control::default()), None, "it failed");
     }
 }

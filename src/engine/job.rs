@@ -325,7 +325,7 @@ pub(super) fn perform(
     // there is nothing that may be told.
     let scoring = scoring.filter(|_| opening.noise.is_secret());
     let comparisons = comparisons.unwrap_or_else(compare);
-    let alone = comparisons.public(&job.control, scoring.is_some());
+    let alone = comparisons.public(&job.control);
     if let (Some(scoring), Some(scored), Some(model), Ok(Outcome::Finished)) =
         (&scoring, &scored, &model, &ended)
     {

@@ -20,9 +20,9 @@ const WORK: usize = 20_000_000_000;
 const FEWEST_ITERATIONS: usize = 30;
 const MOST_ITERATIONS: usize = 300;
 
-/// Multiplications that a comparison may cost in all: about a minute of two threads, which it has
-/// while a long run takes its steps.
-const MOST_WORK: f64 = 1e12;
+/// Multiplications that a comparison may cost in all: some ten seconds of two threads, most of which
+/// it has while the run takes its steps.
+const MOST_WORK: f64 = 2e11;
 
 /// Whether a reference of so many records and features, with this many outputs, is made in time:
 /// a comparison must hold up nobody.
