@@ -454,17 +454,33 @@ fn a_table_that_has_no_room_in_memory_is_refused_before_it_takes_any() {
         packed.write_all(&block).unwrap();
     }
     packed.finish().unwrap();
-    let inspect = |most: &str| {
+    // The same of an array: 4 million zeros take a few kilobytes.
+    let file = std::fs::File::create(directory.path().join("bomb.npz")).unwrap();
+    let mut packed = zip::ZipWriter::new(file);
+    packed.start_file("x.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2097152, 2), }";
+    let header = format!("{header:117}\n");
+    packed.write_all(b"\x93NUMPY\x01\x00\x76\x00").unwrap();
+    packed.write_all(header.as_bytes()).unwrap();
+    for _ in 0..512 {
+        packed.write_all(&[0; 1 << 16]).unwrap();
+    }
+    packed.finish().unwrap();
+    let inspect = |file: &str, most: &str| {
         let mut command = program::halflight();
-        command.args(["data", "inspect", "bomb.csv.gz", "--max-memory", most]);
+        command.args(["data", "inspect", file, "--max-memory", most]);
         command.current_dir(directory.path()).output().unwrap()
     };
-    let refused = inspect("30M");
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("the 30.0 MiB that may be used"), "{said}");
-    assert!(said.contains("bomb.csv.gz") && said.contains("--max-memory 16G"), "{said}");
-    assert!(inspect("1G").status.success());
-    let wrong = inspect("much");
+    for file in ["bomb.csv.gz", "bomb.npz"] {
+        let refused = inspect(file, "30M");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let room = said.contains("the 30.0 MiB that may be used");
+        assert!(!refused.status.success() && room, "{said}");
+        assert!(said.contains(file) && said.contains("--max-memory 16G"), "{said}");
+        let read = inspect(file, "1G");
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    }
+    let wrong = inspect("bomb.csv.gz", "much");
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(said.contains("write 800M or 16G"), "{said}");
 }

@@ -119,6 +119,14 @@ fn from_raw_files_to_a_report_without_a_terminal_and_without_a_trace_in_the_home
     let columns = again["tables"][0]["columns"].as_array().unwrap();
     let names: Vec<_> = columns.iter().map(|column| column["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["hr", "prediction"]);
+    // A name of more characters than a terminal has columns, or a format has bits for.
+    let name = "n".repeat(70_000);
+    let bikes = read(place.path("work/bikes.csv"));
+    let ends = std::iter::once(name.as_str()).chain(std::iter::repeat("1"));
+    let long = bikes.lines().zip(ends).map(|(line, end)| format!("{line},{end}\n"));
+    std::fs::write(place.path("work/long.csv"), long.collect::<String>()).unwrap();
+    let kept = place.text(&["predict", &model, "long.csv", "--keep", &name]);
+    assert!(kept.starts_with(&format!("{name},prediction\n1,")), "{}", &kept[kept.len() - 80..]);
     let printed = place.json("predict", &["predict", &model, "bikes.csv", "--json"]);
     let printed: Vec<f64> =
         serde_json::from_value(printed["columns"]["prediction"].clone()).unwrap();

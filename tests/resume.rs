@@ -615,10 +615,43 @@ fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
     let [orphan, young] = ["orphan", "young"].map(begun);
     let half = here.join(".halflight/ledger.head.new-4711");
     std::fs::write(&half, "half").unwrap();
-    for old in [&orphan, &half, &run] {
+    let mark =
+        here.join(".halflight/open").join(format!("{}.lock", run.file_name().unwrap().display()));
+    std::fs::write(&mark, "").unwrap();
+    let temporary = here.join("tmp");
+    let [demo, counts] = [1, 2].map(|k| temporary.join(format!("halflight-demo-{k}-4194999")));
+    for folder in [&demo, &counts] {
+        std::fs::create_dir_all(folder.join(".halflight")).unwrap();
+    }
+    std::fs::copy(here.join(".halflight/ledger.jsonl"), counts.join(".halflight/ledger.jsonl"))
+        .unwrap();
+    for old in [&orphan, &half, &run, &mark, &demo, &counts] {
         let touched = Command::new("touch").args(["-d", "3 hours ago"]).arg(old).status().unwrap();
         assert!(touched.success());
     }
+    let tidy = |more: &[&str]| {
+        let mut tidy = command(here, &[&["tidy"], more].concat());
+        let said = tidy.env("TMPDIR", &temporary).output().unwrap();
+        assert!(said.status.success(), "{}", text(&said));
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let found: serde_json::Value = serde_json::from_str(&tidy(&["--json"])).unwrap();
+    let found = found["found"].as_array().unwrap();
+    assert_eq!(found.len(), 5, "{found:#?}");
+    assert!(found.iter().all(|it| it["removed"] == false));
+    assert_eq!(found.iter().filter(|it| it["advice"].is_null()).count(), 4, "{found:#?}");
+    assert!(tidy(&[]).contains("halflight tidy --yes"));
+    assert!(demo.exists() && mark.exists() && orphan.exists(), "it only says so");
+    let kept = temporary.join("kept");
+    std::fs::rename(&orphan, &kept).unwrap();
+    tidy(&["--yes"]);
+    assert!(!half.exists());
+    std::fs::write(&half, "half").unwrap();
+    assert!(
+        Command::new("touch").args(["-d", "3 hours ago"]).arg(&half).status().unwrap().success()
+    );
+    assert!(!demo.exists() && !mark.exists() && counts.exists() && young.exists() && run.exists());
+    std::fs::rename(&kept, &orphan).unwrap();
     let again = halflight(here, &["run", "s.ron"]);
     assert!(again.status.success(), "{}", text(&again));
     assert!(!orphan.exists() && !half.exists());
@@ -662,10 +695,11 @@ fn a_program_that_is_told_to_end_ends_in_the_middle_of_a_long_step() {
         // Two seconds, and some for a machine that has other work.
         assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
         if granted {
-            // Settled if the step was quick enough, or else all that it announced is charged.
+            // By the run itself, or from outside where its step was too long.
             let id = line.split("granted as ").nth(1).unwrap().split(',').next().unwrap();
             let runs = ledger(here);
-            assert!(runs.iter().any(|run| run["run"] == id), "{runs:?}");
+            let run = runs.iter().find(|run| run["run"] == id).unwrap();
+            assert!(run["state"].as_str().unwrap().starts_with("stopped"), "{run}");
         }
     }
 }

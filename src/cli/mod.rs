@@ -25,6 +25,7 @@
 //! | [`completions`], [`man`] | `halflight completions SHELL`, `halflight man` |
 //! | [`schema`] | `halflight schema [COMMAND]`: what `--json` prints |
 //! | [`doctor`] | `halflight doctor` |
+//! | [`tidy`] | `halflight tidy` |
 //!
 //! | module | for all of them |
 //! |---|---|
@@ -66,6 +67,7 @@ mod share;
 mod signals;
 mod steps;
 mod sweep;
+mod tidy;
 mod tutorial;
 mod verify;
 mod watch;
@@ -159,6 +161,7 @@ enum Command {
     Man(man::Man),
     Schema(schema::Schema),
     Doctor(doctor::Doctor),
+    Tidy(tidy::Tidy),
 }
 
 /// A core dump would hold private records, and so would the memory that a debugger of the same
@@ -243,6 +246,7 @@ pub fn main() -> ExitCode {
         Some(Command::Man(man)) => man.execute(),
         Some(Command::Schema(schema)) => schema.execute(),
         Some(Command::Doctor(doctor)) => doctor.execute(),
+        Some(Command::Tidy(tidy)) => tidy.execute(),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

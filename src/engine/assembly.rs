@@ -752,7 +752,7 @@ mod tests {
             watch: &watch,
         };
         let alone = crate::engine::public_alone::public_alone(&found.problem, "pretraining");
-        let baselines = judge.baselines(alone, &found.private);
+        let baselines = judge.comparing(&found.problem.shape, &found.private)().beside(alone);
         let scores = judge.scores(None, &baselines);
         assert!(scores.source_only.is_none() && scores.source_only_on_public.is_none());
         let wrong = scores.target_only.unwrap();

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// So long the work of a process that is told to end may take to stop.
-pub const PATIENCE: Duration = Duration::from_millis(1900);
+use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Wish {
@@ -99,6 +98,16 @@ impl Control {
 
     pub fn is_stopped(&self) -> bool {
         self.lock().wish == Wish::Stop
+    }
+
+    /// An error where somebody has stopped it: asked before anything is granted.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped() {
+            return Err(Error::interrupted(
+                "stopped before anything was granted: nothing is spent",
+            ));
+        }
+        Ok(())
     }
 
     pub fn is_paused(&self) -> bool {

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use super::assembly::{Assembly, assemble};
 use super::cautions;
+use super::comparisons::Comparisons;
 use super::control::Control;
 use super::judge::{Judge, Scores};
 use super::prepared::PreparedStore;
-use super::public_alone::public_alone;
 use super::steps::{Steps, catch};
 use super::steward::Steward;
 use super::{overlap, rehearse};
@@ -19,7 +18,6 @@ use crate::adapt::Step;
 use crate::error::{Error, Result};
 use crate::evaluation::Scored;
 use crate::evaluation::scoring::Scene;
-use crate::numeric::parallel;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Book, Budget, Grant, Outcome, RunId};
 use crate::privacy::{
@@ -141,6 +139,7 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
         refuse_known_records(&assembly, &ledger.book()?, &account)?;
     }
     leftovers::remove(&job.workspace, &ledger.book()?);
+    job.control.check()?;
     let run = new_run_id(&job.plan.method);
     let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
     let grant = Grant {
@@ -281,7 +280,8 @@ pub(super) fn perform(
     opening: Opening,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Ended> {
-    let Opening { run, account, mut spender, mut directory, recorded, notes, known, .. } = opening;
+    let Opening { run, account, spender, mut directory, recorded, notes, known, .. } = opening;
+    let mut spender = spender.watched(&job.watch, opening.peeked)?;
     tell(Moment::Granted {
         run: run.clone(),
         steps: assembly.prepared.plan().steps,
@@ -306,21 +306,26 @@ pub(super) fn perform(
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
     let steward = Steward::of(directory.path(), &job.control);
+    let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
+    let mut comparisons = None;
+    let mut hear = |moment: Moment| {
+        if matches!(moment, Moment::Stepped(_)) {
+            comparisons.get_or_insert_with(compare);
+        }
+        tell(moment);
+    };
     let mut steps =
-        Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut *tell);
+        Steps::new(&job.control, &judge, &calibrated, recorded, &mut directory, &mut hear);
     let start = || prepared.start(private.share(), &calibrated);
     let (model, mut ended) = steps.take(start, &mut spender);
     drop(steward);
     let Steps { taken, worked, mut resumable, .. } = steps;
-    // Comparisons take their time when everything is drawn.
-    let alone = {
-        let (problem, method) = (problem.clone(), job.plan.method.clone());
-        unless_hurried(&job.control, move || public_alone(&problem, &method)).flatten()
-    };
     let mut told = None;
     // What a run that ended early did not draw covers no score; with noise that is no secret
     // there is nothing that may be told.
     let scoring = scoring.filter(|_| opening.noise.is_secret());
+    let comparisons = comparisons.unwrap_or_else(compare);
+    let alone = comparisons.public(&job.control);
     if let (Some(scoring), Some(scored), Some(model), Ok(Outcome::Finished)) =
         (&scoring, &scored, &model, &ended)
     {
@@ -342,8 +347,7 @@ pub(super) fn perform(
 
     let mechanisms = spender.drawn();
     let guarantee = Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
-    let baselines = judge.comparing(alone, &private);
-    let baselines = unless_hurried(&job.control, baselines).unwrap_or_default();
+    let baselines = comparisons.private(&job.control, alone);
     let scores = judge.scores(model.as_ref(), &baselines);
     let peeked = opening.peeked || job.watch.has_peeked();
     let used = spender.counts().to_vec();
@@ -401,30 +405,6 @@ pub(super) fn perform(
         trouble: ending.trouble,
     };
     Ok(Ended { summary, used })
-}
-
-/// Does what is not needed to settle a run, beside whoever waits for it: a process that has to end
-/// goes on without it.
-fn unless_hurried<T: Send + 'static>(
-    control: &Control,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    if control.is_hurried() {
-        return None;
-    }
-    let (sender, done) = std::sync::mpsc::channel();
-    let shares = parallel::threads() > 1;
-    std::thread::spawn(move || {
-        let _ = sender.send(if shares { work() } else { parallel::alone(work) });
-    });
-    loop {
-        match done.recv_timeout(Duration::from_millis(20)) {
-            Ok(found) => return Some(found),
-            Err(RecvTimeoutError::Timeout) if !control.is_hurried() => {}
-            // It takes too long, or it failed: there is nothing to compare with.
-            Err(_) => return None,
-        }
-    }
 }
 
 /// How a run ends, before and after its files are written.

@@ -1,7 +1,7 @@
 //! How good a model is on the records held out of training.
 
 use crate::adapt::baselines::reference::{self, DEFAULT_RIDGE};
-use crate::adapt::{MOST_FEATURES, Measure, Run, Series, Standing, Step};
+use crate::adapt::{Measure, ProblemShape, Run, Series, Standing, Step};
 use crate::data::{Bounded, Dataset, Preparation, Task};
 use crate::model::{Classifier, Model};
 use crate::privacy::{CuratorOnly, Private, Released, Watch};
@@ -70,6 +70,13 @@ pub(super) struct Baselines {
     usual: Option<CuratorOnly<Usual>>,
 }
 
+impl Baselines {
+    /// With what public data alone answer, where that can be compared.
+    pub fn beside(self, source_only: Option<Model>) -> Self {
+        Self { source_only, ..self }
+    }
+}
+
 /// What is usual among the private training records.
 #[derive(Debug, Clone, Copy)]
 enum Usual {
@@ -91,25 +98,21 @@ impl Usual {
 }
 
 impl Judge<'_> {
-    /// `public_alone` is what public data alone answer, where that can be compared.
-    pub fn baselines(&self, public_alone: Option<Model>, private: &Private<Bounded>) -> Baselines {
-        self.comparing(public_alone, private)()
-    }
-
-    /// What makes them, wherever it is done.
+    /// What is learned from the private records themselves, wherever that is done.
     pub fn comparing(
         &self,
-        public_alone: Option<Model>,
+        shape: &ProblemShape,
         private: &Private<Bounded>,
     ) -> impl FnOnce() -> Baselines + Send + use<> {
-        let narrow = self.public.dimension() <= MOST_FEATURES;
+        let numbers = shape.classes.len().max(1);
+        let quick = reference::is_quick(shape.private_records, shape.dimension, numbers);
         let (private, watch) = (private.share(), self.watch.clone());
         move || {
             let target_only =
-                narrow.then(|| reference::target_only(&private, DEFAULT_RIDGE, &watch).ok());
+                quick.then(|| reference::target_only(&private, DEFAULT_RIDGE, &watch).ok());
             let usual = private.curator(&watch, |data| Usual::among(data));
             Baselines {
-                source_only: public_alone,
+                source_only: None,
                 target_only: target_only.flatten().flatten(),
                 usual: usual.and_then(CuratorOnly::transpose),
             }

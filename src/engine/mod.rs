@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`assembly`] | a plan and loaded datasets made into a problem, its releases and its noise |
 //! | `cautions` | what the curator should know about the private records of a run |
+//! | `comparisons` | what a run is compared with, made beside it |
 //! | [`prepared`] | records that were prepared once, for previews and runs |
 //! | `predict` | what a run's model says about the rows of a file |
 //! | [`preview`] | what a plan would cost |
@@ -11,6 +12,7 @@
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
 //! | `steps` | the steps of a run, written down one by one |
 //! | [`detach`] | a run that its interface left goes on by itself |
+//! | [`ending`] | settles the runs of a process that cannot wait for their steps |
 //! | `steward` | what other processes wish of a run |
 //! | [`judge`] | how good a model is on the records held out of training |
 //! | [`resume`] | a run whose program died goes on |
@@ -29,10 +31,12 @@ pub mod assembly;
 mod cautions;
 pub mod choice;
 pub mod claim;
+mod comparisons;
 pub mod control;
 pub mod count;
 pub mod desk;
 pub mod detach;
+pub mod ending;
 pub mod job;
 pub mod judge;
 pub mod lookup;

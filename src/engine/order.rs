@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Budget, Grant, Outcome, RunId};
 use crate::privacy::mechanism::NoiseGenerator;
-use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target};
+use crate::privacy::{Calibrated, Event, Guarantee, NoiseSource, Spender, Target, Watch};
 use crate::session::{Loaded, Workspace};
 
 /// Who wants it, and from which records.
@@ -50,7 +50,8 @@ impl Order<'_> {
             unit: self.private.unit(),
         })?;
         let generator = NoiseGenerator::from_os()?;
-        let mut spender = Spender::new(ledger, run.clone(), calibrated, generator)?;
+        let mut spender = Spender::new(ledger, run.clone(), calibrated, generator)?
+            .watched(&Watch::sealed(), false)?;
         let value = draw(&mut spender);
         let drawn = spender.drawn();
         spender.settle(if value.is_ok() { Outcome::Finished } else { Outcome::Failed }, false)?;

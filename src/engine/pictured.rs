@@ -52,7 +52,7 @@ pub(crate) fn run_for_pictures(
     let (private_records, public_records) =
         (problem.shape.private_records, problem.shape.public_records);
     let alone = public_alone(&problem, &job.plan.method);
-    let baselines = judge.baselines(alone.clone(), &private);
+    let baselines = judge.comparing(&problem.shape, &private)().beside(alone.clone());
     let delta = job.plan.target.delta;
     let mut spender = Spender::rehearsal(&calibrated, seed);
     let mut running = prepared.start(private, &calibrated)?;

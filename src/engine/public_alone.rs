@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
+use crate::adapt::Problem;
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, is_quick, reference};
 use crate::adapt::labelled::public_shape;
-use crate::adapt::{MOST_FEATURES, Problem};
 use crate::data::{Classes, Dataset};
 use crate::model::Model;
 
@@ -38,14 +38,15 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     public_shape::public_model(&problem).ok()
 }
 
-/// Whether public data alone can be compared with private models.
+/// Whether public data alone can be compared with private models, and soon.
 pub(super) fn is_comparable(problem: &Problem) -> bool {
     let public = &problem.public;
     let labelled = match &public.classes {
         Some(classes) => classes.names == problem.shape.classes,
         None => public.target.is_some() && problem.shape.classes.is_empty(),
     };
-    labelled && public.dimension() <= MOST_FEATURES
+    let numbers = problem.shape.classes.len().max(1);
+    labelled && is_quick(public.len(), public.dimension(), numbers)
 }
 
 /// Every k-th record.

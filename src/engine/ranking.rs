@@ -3,8 +3,9 @@
 //!
 //! A ranking for the curator is made of exact numbers. Whoever chooses a dataset by them acts
 //! outside every guarantee, so the ledger gets an *unprotected* entry, without an ε, before
-//! the first number is computed. A private one reserves its release, draws, and settles, like
-//! a run.
+//! the first number is computed. A private one asks the ledger whether there is room, adds up
+//! what it needs, and reserves its release when it is about to draw: what comes before leaves
+//! nothing, so a ranking that is stopped or killed costs nothing.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -229,7 +230,7 @@ fn privately(
     let name = &private.definition.name;
     open_budget(&mut ledger, &account, job.session.budgets.get(name))?;
     let run = new_run_id(work.method());
-    ledger.grant(Grant {
+    let grant = Grant {
         run: run.clone(),
         account: account.clone(),
         method: work.method().to_owned(),
@@ -238,8 +239,8 @@ fn privately(
         allow_large_delta: job.allow_large_delta,
         noise: NoiseSource::Secret,
         unit: private.unit(),
-    })?;
-    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?;
+    };
+    ledger.admits(&grant)?;
     let remarks = [work.lineup().remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
     let mut about = About::of(work.lineup());
@@ -251,24 +252,20 @@ fn privately(
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
         tell(RankingMoment::Stepped { step, comparison: None });
-    });
-    let stopped = !matches!(stepped, Ok(Some(_)));
-    let mut about = summary(private, Findings::Nothing, about, stopped);
+    })?;
+    let mut about = summary(private, Findings::Nothing, about, stepped.is_none());
     about.remarks.extend(outlook);
-    let disclosed = match stepped {
-        Ok(Some(work)) => guarded(|| work.finish(&mut spender)).map(Some),
-        Ok(None) => Ok(None),
-        Err(error) => Err(error),
-    };
+    let Some(work) = stepped else { return Ok(about) };
+    // Nothing has left the private records so far, so a program that died left nothing behind.
+    ledger.grant(grant)?;
+    // No exact number is computed: nobody can peek.
+    let mut spender = Spender::new(ledger, run.clone(), &calibrated, NoiseGenerator::from_os()?)?
+        .watched(&Watch::sealed(), false)?;
+    let disclosed = guarded(|| work.finish(&mut spender));
     let drawn = spender.drawn();
-    let outcome = match &disclosed {
-        Ok(Some(_)) => Outcome::Finished,
-        Ok(None) => Outcome::Stopped,
-        Err(_) => Outcome::Failed,
-    };
-    // No exact number was computed: nobody can have peeked.
+    let outcome = if disclosed.is_ok() { Outcome::Finished } else { Outcome::Failed };
     spender.settle(outcome, false)?;
-    let Some(disclosed) = disclosed? else { return Ok(about) };
+    let disclosed = disclosed?;
     let guarantee = Composition::of_run(&drawn, &calibrated.events, target.delta)?;
     let released = ReleasedRanking::of(&disclosed, &guarantee);
     let kept = ranking_record::keep_released(&job.workspace, &run, &account, name, &released);

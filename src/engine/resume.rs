@@ -10,7 +10,7 @@ use std::path::Path;
 use super::job::{self, Job, Moment, Opening, Summary};
 use super::{choice, count, score};
 use crate::error::{Error, Result};
-use crate::privacy::ledger::{RunId, RunState};
+use crate::privacy::ledger::{RunId, RunRecord, RunState};
 use crate::privacy::{NoiseSource, Spender, Transcript, Watch};
 use crate::session::resumption::{self, Origin, TRANSCRIPT};
 use crate::session::{RunDirectory, Session, Workspace};
@@ -37,13 +37,7 @@ impl Resumable {
         if let Some(known) = book.run(&run)
             && let Some(what) = once_only(&known.grant.method)
         {
-            return Err(Error::refused(format!("{what} is not taken up again"))
-                .at(directory.display().to_string())
-                .cure(format!(
-                    "settle it with `halflight ledger settle {}`, which keeps what it announced \
-                     charged; then start it anew",
-                    run.0
-                )));
+            return Err(once(what, known).at(directory.display().to_string()));
         }
         let has = |file: &str| directory.join(file).exists();
         if let Some(RunState::Open) = book.run(&run).map(|known| known.state)
@@ -76,7 +70,7 @@ impl Resumable {
 }
 
 /// What such an entry of the ledger is, if it is no training that could go on.
-fn once_only(method: &str) -> Option<&'static str> {
+pub fn once_only(method: &str) -> Option<&'static str> {
     match method {
         choice::METHOD => Some("a choice among plans"),
         score::METHOD => Some("a score"),
@@ -84,6 +78,17 @@ fn once_only(method: &str) -> Option<&'static str> {
         _ if method.starts_with("private_") => Some("a private ranking"),
         _ => None,
     }
+}
+
+/// What became of the ε of something that does not go on.
+fn once(what: &str, known: &RunRecord) -> Error {
+    let run = &known.grant.run.0;
+    if known.state != RunState::Open {
+        return Error::refused(format!("{what} is not taken up again, and this one has ended"))
+            .cure("`halflight ledger` shows what it cost; start it anew for another one");
+    }
+    Error::refused(format!("{what} is not taken up again; {}", known.announced_words()))
+        .cure(format!("settle it with `halflight ledger settle {run}`; then start it anew"))
 }
 
 /// Goes on with `run`; `job` is made of the session in its directory. A run that was

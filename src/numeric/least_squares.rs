@@ -80,6 +80,18 @@ impl NormalEquations {
     }
 }
 
+/// argmin (1/n)Σ(xᵢ·w − yᵢ)² + ridge·‖w‖² for fewer examples than features: w = Xa with
+/// (XᵀX + n·ridge)a = y, which is as large as there are examples. `None` as [`NormalEquations::ridge`].
+pub fn ridge_of_few(features: &Matrix, target: &[f64], ridge: f64) -> Option<Vector> {
+    let mut system = features.tr_mul(features);
+    for k in 0..system.nrows() {
+        system[(k, k)] += ridge * features.ncols() as f64;
+    }
+    let shares = cholesky(system)?.solve(&Vector::from_column_slice(target));
+    let solution = features * shares;
+    solution.iter().all(|w| w.is_finite()).then_some(solution)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -38,10 +38,12 @@ pub fn session(name: &str) -> Result<Session> {
     Session::parse(text, &format!("demo {name}"))
 }
 
+/// How the folders of demos begin.
+pub const FOLDER: &str = "halflight-demo-";
+
 /// A new, empty workspace under the system's directory for temporary files.
 pub fn workspace() -> Result<Workspace> {
-    let unique =
-        format!("halflight-demo-{}-{}", crate::clock::now().as_millisecond(), std::process::id());
+    let unique = format!("{FOLDER}{}-{}", crate::clock::now().as_millisecond(), std::process::id());
     let directory: PathBuf = std::env::temp_dir().join(unique);
     Ok(Workspace::fresh(&directory))
 }

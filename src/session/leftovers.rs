@@ -6,15 +6,17 @@
 //! the ledger says.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::demo;
 use super::preferences::Places;
 use super::resumption;
 use super::workspace::Workspace;
+use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Transcript;
-use crate::privacy::ledger::{Book, RunId};
+use crate::privacy::ledger::{Book, Ledger, RunId, RunState};
 
 const OLD: Duration = Duration::from_hours(1);
 
@@ -28,16 +30,66 @@ const OF_A_BEGINNING: [(&str, u64); 6] = [
     ("curator.jsonl", 0),
 ];
 
-/// Removes them from a workspace. What cannot be removed does no harm.
+/// Something that was left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub path: PathBuf,
+    pub what: &'static str,
+    /// What is to be done where this program must not remove it; otherwise it is removed.
+    pub advice: Option<String>,
+}
+
+/// Removes what every start removes from a workspace. What cannot be removed does no harm.
 pub fn remove(workspace: &Workspace, book: &Book) {
-    let runs = workspace.folder().join("runs");
-    for folder in folders(&runs) {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if book.run(&RunId(name)).is_none() && is_old(&folder) && has_only_begun(&folder) {
-            let _ = step::remove_folder(&folder);
+    of_workspace(workspace, book).iter().for_each(|found| {
+        let _ = found.remove();
+    });
+}
+
+/// Removes what was to replace other files, wherever it lies in this folder.
+pub fn remove_halves(folder: &Path) {
+    halves(folder, &|_| true).iter().for_each(|found| {
+        let _ = found.remove();
+    });
+}
+
+/// Everything that was left behind here, and in the system's folder for temporary files.
+pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>> {
+    let book = ledger.book()?;
+    let mut found = of_workspace(workspace, &book);
+    for mark in plain_files(&workspace.folder().join("open")) {
+        let run = RunId(mark.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        let is_open = book.run(&run).is_some_and(|known| known.state == RunState::Open);
+        if mark.extension().is_some_and(|it| it == "lock") && !is_open && !ledger.is_alive(&run) {
+            found.extend(old(mark, "the mark of a run that is over"));
         }
     }
-    remove_halves(workspace.folder());
+    for run in book.accounts.iter().flat_map(|account| &account.runs) {
+        let id = &run.grant.run;
+        if run.state == RunState::Open && !ledger.is_alive(id) {
+            let advice = format!(
+                "it counts in the ledger and stays: `halflight ledger` says how it goes on, and \
+                 `halflight ledger settle {}` gives it up",
+                id.0
+            );
+            let what = "a run that nobody carries out here";
+            let path = workspace.run_directory(id);
+            found.push(Leftover { path, what, advice: Some(advice) });
+        }
+    }
+    found.extend(folders(&std::env::temp_dir()).filter_map(|folder| of_demo(&folder)));
+    Ok(found)
+}
+
+fn of_workspace(workspace: &Workspace, book: &Book) -> Vec<Leftover> {
+    let mut found = Vec::new();
+    for folder in folders(&workspace.folder().join("runs")) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if book.run(&RunId(name)).is_none() && has_only_begun(&folder) {
+            found.extend(old(folder, "the directory of a run that was never granted"));
+        }
+    }
+    found.extend(halves(workspace.folder(), &|_| true));
     // The folder is the user's: only what was to become a session is ours.
     let of_session = |file: &Path| {
         let name = Path::new(file.file_stem().unwrap_or_default());
@@ -48,35 +100,71 @@ pub fn remove(workspace: &Workspace, book: &Book) {
         };
         name.extension().is_some_and(|it| it == "ron")
     };
-    remove_files(workspace.base(), of_session);
+    found.extend(halves_in(workspace.base(), &of_session));
     if let Some(places) = Places::of_environment() {
-        remove_halves(&places.config);
-        remove_halves(&places.state);
+        found.extend(
+            [&places.config, &places.state].into_iter().flat_map(|it| halves(it, &|_| true)),
+        );
+    }
+    found
+}
+
+/// The folder of a demo or a tutorial whose program died: `halflight-demo-TIME-PROCESS`.
+fn of_demo(folder: &Path) -> Option<Leftover> {
+    let name = folder.file_name()?.to_str()?.strip_prefix(demo::FOLDER)?;
+    let (_, process) = name.split_once('-')?;
+    if !process.bytes().all(|byte| byte.is_ascii_digit())
+        || Path::new("/proc").join(process).exists()
+    {
+        return None;
+    }
+    let mut found = old(folder.to_path_buf(), "the folder of a demo whose program died")?;
+    let counts = Workspace::of(folder).and_then(|it| it.book());
+    if !counts.is_ok_and(|book| book.accounts.iter().all(|account| account.runs.is_empty())) {
+        found.advice = Some(
+            "its ledger counts runs, so it stays: remove the folder yourself, if nothing but the \
+             demo's own data was in it"
+                .to_owned(),
+        );
+    }
+    Some(found)
+}
+
+fn halves(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
+    let inner = folders(folder).flat_map(|folder| halves(&folder, is_ours));
+    inner.chain(halves_in(folder, is_ours)).collect()
+}
+
+fn halves_in(folder: &Path, is_ours: &dyn Fn(&Path) -> bool) -> Vec<Leftover> {
+    let files = plain_files(folder).filter(|file| files::is_half(file) && is_ours(file));
+    files.filter_map(|file| old(file, "half of a file that was to replace another")).collect()
+}
+
+fn old(path: PathBuf, what: &'static str) -> Option<Leftover> {
+    is_old(&path).then_some(Leftover { path, what, advice: None })
+}
+
+impl Leftover {
+    /// What must stay, stays.
+    pub fn remove(&self) -> Result<()> {
+        let removed = match self.advice {
+            Some(_) => Ok(()),
+            None if self.path.is_dir() => step::remove_folder(&self.path),
+            None => step::remove(&self.path),
+        };
+        removed.map_err(|error| Error::io("remove what was left behind", &self.path, &error))
     }
 }
 
-/// Removes what was to replace other files, wherever it lies in this folder.
-pub fn remove_halves(folder: &Path) {
-    folders(folder).for_each(|folder| remove_halves(&folder));
-    remove_files(folder, |_| true);
-}
-
-fn remove_files(folder: &Path, is_ours: impl Fn(&Path) -> bool) {
-    let halves = plain_files(folder).filter(|file| files::is_half(file) && is_ours(file));
-    for file in halves.filter(|file| is_old(file)) {
-        let _ = step::remove(&file);
-    }
-}
-
-fn folders(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn folders(folder: &Path) -> impl Iterator<Item = PathBuf> {
     inside(folder).filter(|path| path.is_dir() && !path.is_symlink())
 }
 
-fn plain_files(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn plain_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     inside(folder).filter(|path| path.is_file() && !path.is_symlink())
 }
 
-fn inside(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
+fn inside(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 

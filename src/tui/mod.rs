@@ -50,15 +50,16 @@ pub mod update;
 pub mod view;
 pub mod widgets;
 
+use std::io::Write as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::engine::control::PATIENCE;
-use crate::engine::{Desk, detach};
+use crate::engine::{Desk, detach, ending};
 use crate::error::Result;
+use crate::privacy::ledger::RunId;
 use crate::session::Workspace;
 use crate::signals;
 use app::App;
@@ -102,9 +103,15 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
 
     let mut last_frame = Instant::now();
     let mut due = None;
+    // So long what runs may take to end by itself, once the program has to end.
+    let mut until: Option<Instant> = None;
     loop {
         let mut hurry = false;
-        for wake in next_batch(&inbox, due) {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        for wake in next_batch(&inbox, due.into_iter().chain(left).min()) {
+            if matches!(wake, Wake::Signal | Wake::Closed) {
+                until.get_or_insert_with(|| Instant::now() + ending::PATIENCE);
+            }
             let message = match wake {
                 Wake::Desk => Message::Reports(desk.take()),
                 Wake::Terminal(event) => {
@@ -127,10 +134,15 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
         if gone && !app.context.leaving {
             // End the runs cleanly; their last reports end the loop.
             update(&mut app, Message::Closed, &hits);
+            until.get_or_insert_with(|| Instant::now() + ending::PATIENCE);
+        }
+        if until.is_some_and(|until| until <= Instant::now()) {
+            until = None;
+            app.context.wait_no_more();
         }
         if app.context.quit {
             drop(terminal);
-            return go_on_without(&app);
+            return end(&app);
         }
         let elapsed = last_frame.elapsed();
         if gone {
@@ -150,8 +162,15 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
     }
 }
 
-/// Runs that the user has left go on in processes of their own.
-fn go_on_without(app: &App) -> Result<()> {
+/// Runs that the user has left go on in processes of their own; what else is open is settled.
+fn end(app: &App) -> Result<()> {
+    let left = app.context.runs.iter().filter(|run| run.control.is_left());
+    let left: Vec<RunId> = left.filter_map(|run| run.run.clone()).collect();
+    let ended = ending::settle(&left).words();
+    if !ended.is_empty() {
+        // Where the terminal is gone, nobody can be told.
+        let _ = writeln!(std::io::stderr(), "{ended}");
+    }
     let left = app.context.runs.iter().filter_map(LiveRun::left);
     left.map(|(run, pace)| detach::go_on(&run, pace)).fold(Ok(()), Result::and)
 }
@@ -212,16 +231,7 @@ fn listen_to_terminal(sender: Sender<Wake>) {
 
 fn listen_to_signals(sender: Sender<Wake>) -> Result<()> {
     signals::listen(signals::LEAVING, move |signal| {
-        if signals::is_hangup(signal) {
-            return sender.send(Wake::Closed).is_ok();
-        }
-        let is_heard = sender.send(Wake::Signal).is_ok();
-        // The second one ends the interface while a long step is still being taken.
-        let again = sender.clone();
-        thread::spawn(move || {
-            thread::sleep(PATIENCE);
-            let _ = again.send(Wake::Signal);
-        });
-        is_heard
+        let wake = if signals::is_hangup(signal) { Wake::Closed } else { Wake::Signal };
+        sender.send(wake).is_ok()
     })
 }

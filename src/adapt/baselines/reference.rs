@@ -1,9 +1,10 @@
 //! Source-only and target-only: what a private model is compared with.
 
+use crate::adapt::MOST_FEATURES;
 use crate::data::{Bounded, Classes, Dataset};
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Labels, LinearModel, Model};
-use crate::numeric::least_squares::NormalEquations;
+use crate::numeric::least_squares::{NormalEquations, ridge_of_few};
 use crate::numeric::{Matrix, Vector, fused, parallel};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
@@ -19,9 +20,26 @@ const WORK: usize = 20_000_000_000;
 const FEWEST_ITERATIONS: usize = 30;
 const MOST_ITERATIONS: usize = 300;
 
+/// Multiplications that a comparison may cost in all: some ten seconds of two threads, most of which
+/// it has while the run takes its steps.
+const MOST_WORK: f64 = 2e11;
+
+/// Whether a reference of so many records and features, with this many outputs, is made in time:
+/// a comparison must hold up nobody.
+pub fn is_quick(records: usize, dimension: usize, outputs: usize) -> bool {
+    let (n, d) = (records as f64, dimension as f64);
+    let shorter = records.min(dimension);
+    let descents = 2.0 * FEWEST_ITERATIONS as f64 * outputs as f64;
+    shorter <= MOST_FEATURES && n * d * descents.max(shorter as f64) <= MOST_WORK
+}
+
 /// The model of the public data alone.
 pub fn source_only(public: &Dataset, ridge: f64) -> Result<LinearModel> {
-    ridge_solution(public, ridge).map(LinearModel::from)
+    if public.dimension() <= public.len() {
+        return ridge_solution(public, ridge).map(LinearModel::from);
+    }
+    let weights = ridge_of_few(&public.features, labels(public)?, ridge);
+    weights.map(LinearModel::from).ok_or_else(|| undetermined(public))
 }
 
 /// What any method is compared with: the ridge solution of a regression, softmax regression
@@ -99,14 +117,20 @@ fn largest_moment(features: &Matrix) -> f64 {
 
 /// argmin (1/n)Σ(x·w − y)² + ridge·‖w‖².
 pub(in crate::adapt) fn ridge_solution(data: &Dataset, ridge: f64) -> Result<Vector> {
-    let target = data.target.as_deref().filter(|target| !target.is_empty()).ok_or_else(|| {
+    let equations = NormalEquations::mean(&data.features, labels(data)?);
+    equations.ridge(ridge).ok_or_else(|| undetermined(data))
+}
+
+fn labels(data: &Dataset) -> Result<&[f64]> {
+    data.target.as_deref().filter(|target| !target.is_empty()).ok_or_else(|| {
         Error::failed(format!("dataset '{}' has no labels to fit", data.name))
             .cure("choose its label column")
-    })?;
-    NormalEquations::mean(&data.features, target).ridge(ridge).ok_or_else(|| {
-        Error::failed(format!("the features of '{}' do not determine a linear model", data.name))
-            .cure("raise the ridge, or drop columns that say the same")
     })
+}
+
+fn undetermined(data: &Dataset) -> Error {
+    Error::failed(format!("the features of '{}' do not determine a linear model", data.name))
+        .cure("raise the ridge, or drop columns that say the same")
 }
 
 #[cfg(test)]
@@ -163,6 +187,25 @@ mod tests {
         let largest = moment.symmetric_eigenvalues().max();
         let found = largest_moment(&features);
         assert!(found >= largest && found <= 1.11 * largest, "{found} {largest}");
+    }
+
+    #[test]
+    fn of_more_features_than_records_the_solution_is_the_same() {
+        let (_, public, _) = example::shifted(40, 25, 20, 3);
+        assert!(public.dimension() > public.len());
+        let few = source_only(&public, 1e-3).unwrap();
+        let all = LinearModel::from(ridge_solution(&public, 1e-3).unwrap());
+        let [few, all] = [few, all].map(|model| model.predict(&public.features));
+        for (few, all) in few.iter().zip(&all) {
+            assert!((few - all).abs() < 1e-9, "{few} {all}");
+        }
+    }
+
+    #[test]
+    fn comparisons_that_take_too_long_are_not_made() {
+        assert!(is_quick(200, 100_000, 1) && is_quick(100_000, 400, 1) && is_quick(200, 20_000, 2));
+        assert!(!is_quick(5_000, 5_000, 1) && !is_quick(10_000_000, 1_000, 1));
+        assert!(!is_quick(1_000_000, 3_000, 10));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod claim;
 
 use super::{messages, print_json, print_line};
 use crate::adapt;
+use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Account, AccountId, Book, Budget, Claim, RunId, RunState, Standing};
@@ -105,7 +106,7 @@ impl LedgerCommand {
                 self.show(&mut ledger)
             }
             What::Settle { run } => {
-                ledger.abandon(&RunId(run.clone()))?;
+                messages::tell(ledger.abandon(&RunId(run.clone()))?);
                 self.show(&mut ledger)
             }
             What::Repair => {
@@ -197,19 +198,17 @@ impl LedgerCommand {
 /// What to do about runs that nobody carries out any more.
 fn dead_runs(book: &Book, ledger: &Ledger) -> Vec<String> {
     let open = book.accounts.iter().flat_map(|account| &account.runs);
-    let open = open.filter(|run| run.state == RunState::Open).map(|run| &run.grant.run);
+    let open = open.filter(|run| run.state == RunState::Open).map(|run| &run.grant);
     let runs = ledger.path().with_file_name("runs");
-    let words = open.filter(|run| !ledger.is_alive(run)).filter_map(|run| {
-        let directory = runs.join(&run.0);
-        directory.join(TRANSCRIPT).is_file().then(|| {
-            format!(
-                "{} died: `halflight run --resume {}` goes on with it, `halflight ledger settle \
-                 {}` gives it up",
-                run.0,
-                directory.display(),
-                run.0
-            )
-        })
+    let words = open.filter(|grant| !ledger.is_alive(&grant.run)).filter_map(|grant| {
+        let (run, directory) = (&grant.run.0, runs.join(&grant.run.0));
+        let settle = format!("`halflight ledger settle {run}` gives it up");
+        if let Some(what) = once_only(&grant.method) {
+            return Some(format!("{run} died, and {what} is not taken up again: {settle}"));
+        }
+        let resume = format!("`halflight run --resume {}`", directory.display());
+        let goes_on = directory.join(TRANSCRIPT).is_file();
+        goes_on.then(|| format!("{run} died: {resume} goes on with it, {settle}"))
     });
     words.collect()
 }

@@ -390,7 +390,8 @@ impl ChoiceJob {
             let told = Error::new(error.kind(), error.what());
             told.cure(format!("settle it: `halflight ledger settle {}`; then choose anew", run.0))
         })?;
-        let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?;
+        let mut spender = Spender::new(ledger, run.clone(), &prepared.all, generator)?
+            .watched(&Watch::sealed(), false)?;
         let Terms { each, how, trains_in_secret, apart } = prepared.terms()?;
         let warnings = prepared.warnings();
         let Prepared { candidates, arranged, all, alone, .. } = prepared;

@@ -343,7 +343,8 @@ impl Clerk {
                 self.tell_ledger()?;
             }
             Request::AbandonRun(run) => {
-                self.workspace.ledger()?.abandon(&run)?;
+                let said = self.workspace.ledger()?.abandon(&run)?;
+                self.tray.put(Report::Remark(said));
                 self.tell_ledger()?;
             }
             Request::RepairLedger => {

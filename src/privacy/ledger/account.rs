@@ -49,6 +49,22 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// What stays charged of an open run when it is settled without its program.
+    pub fn announced_words(&self) -> String {
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        let planned = self.grant.events.iter().map(|event| event.count).sum::<u64>();
+        match sum(&self.reserved) {
+            0 => "it had announced no draw, so nothing of its ε stays charged".to_owned(),
+            all if all >= planned => {
+                "it had announced all of its draws, so its whole ε stays charged".to_owned()
+            }
+            some => format!(
+                "it had announced {some} of its {planned} draws, which stay charged; the rest of \
+                 its ε is free again"
+            ),
+        }
+    }
+
     pub(super) fn granted(time: &str, line: &Line, grant: Grant) -> Self {
         Self {
             time: time.to_owned(),

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::account::RunRecord;
+use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::Disk;
@@ -190,6 +190,14 @@ impl Ledger {
         self.write(&mut turn, &Entry::Budget { account, budget })
     }
 
+    /// Whether there is room for such a run now. Nothing is reserved, so it may be gone when the
+    /// run asks for it.
+    pub fn admits(&mut self, grant: &Grant) -> Result<()> {
+        self.look()?;
+        let account = self.reading.book().known(&grant.account)?;
+        account.admit_all(std::slice::from_ref(grant))
+    }
+
     /// Reserves the whole run or refuses it. The line that says so is returned.
     pub fn grant(&mut self, mut grant: Grant) -> Result<Line> {
         // A launch checks the whole file again, not only what was added.
@@ -343,10 +351,19 @@ impl Ledger {
         self.write(&mut turn, &Entry::Unprotected { account, what: what.to_owned() })
     }
 
-    /// Settles an open run whose process is gone at what it had reserved.
-    pub fn abandon(&mut self, run: &RunId) -> Result<()> {
+    /// Settles an open run whose process is gone at what it had announced, and says in one
+    /// sentence what that is.
+    pub fn abandon(&mut self, run: &RunId) -> Result<String> {
         let mut turn = self.begin()?;
-        let used = self.reading.book().open_run(run)?.reserved.clone();
+        let book = self.reading.book();
+        if let Some(known) = book.run(run)
+            && known.state != RunState::Open
+        {
+            return Err(Error::refused(format!("run '{}' is settled already", run.0))
+                .cure("nothing is to be done: `halflight ledger` shows what stays charged"));
+        }
+        let record = book.open_run(run)?;
+        let (used, words) = (record.reserved.clone(), record.announced_words());
         let Some(_gone) = self.hold(run)? else {
             return Err(still_carried_out(run, "stop it where it runs: it then settles itself"));
         };
@@ -354,7 +371,7 @@ impl Ledger {
         let outcome = Outcome::Abandoned;
         self.write(&mut turn, &Entry::Settle { run: run.clone(), used, outcome, peeked: true })?;
         self.forget(run);
-        Ok(())
+        Ok(format!("{} is settled: {words}", run.0))
     }
 
     /// The curator accepts that there is no total of an account, and goes on.

@@ -3,22 +3,25 @@
 //! Here is what a draw costs and who is told of it; what each kind of draw is stands in [`draws`].
 
 mod draws;
+mod open_runs;
 mod repeats;
-
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::accountant::{Calibrated, Event, Mechanism};
 use super::ledger::{Grant, Ledger, Outcome, RunId, Unfinished};
 use super::mechanism::{NoiseGenerator, PoissonSample};
+use super::private::Watch;
 use super::release::{Release, ReleaseKind};
 use super::tape::{Draw, History, Tape};
 use super::transcript::Transcript;
 use crate::error::{Error, Kind, Result};
 use crate::faults::{Fault, planted};
+use open_runs::Shared;
 
 /// How many blocks a run's draws of one event are announced in, at most: each
 /// costs one synced line in the ledger.
 const BLOCKS_PER_EVENT: u64 = 20;
+
+pub use open_runs::{Settled, settle_all};
 
 /// Draws the noise of one granted run, announcing each block of draws in the
 /// ledger first. Dropping it without [`Spender::settle`] leaves the whole grant
@@ -44,14 +47,6 @@ pub struct Spender {
     history: History,
 }
 
-/// A run of this process has been granted, so its end is worth waiting for.
-static AT_STAKE: AtomicBool = AtomicBool::new(false);
-
-/// Whether this process has drawn on a ledger, or was about to.
-pub fn is_at_stake() -> bool {
-    AT_STAKE.load(Ordering::Relaxed)
-}
-
 /// What a mechanism works on.
 struct Answer {
     exact: Vec<f64>,
@@ -61,10 +56,7 @@ struct Answer {
 
 /// Who is told of the draws.
 enum Account {
-    Ledger {
-        ledger: Box<Ledger>,
-        run: RunId,
-    },
+    Ledger(Shared),
     /// The ledger was told of every draw when it granted the run: one task of a sweep,
     /// which may be far from it.
     Carried,
@@ -90,8 +82,16 @@ impl Spender {
                 run.0
             )));
         }
-        let account = Account::Ledger { ledger: Box::new(ledger), run };
+        let account = Account::Ledger(Shared::new(ledger, run, calibrated.events.len()));
         Ok(Self::with_account(account, calibrated.events.clone(), generator))
+    }
+
+    /// For a run under this watch, in which exact numbers may have been seen `before`.
+    pub(crate) fn watched(self, watch: &Watch, before: bool) -> Result<Self> {
+        if let Account::Ledger(open) = &self.account {
+            open.watched(watch, before)?;
+        }
+        Ok(self)
     }
 
     /// For a run all of whose draws were announced in the ledger when it was granted:
@@ -127,7 +127,7 @@ impl Spender {
             ))
             .cure("was the ledger restored from a copy? Then settle the run and start it again")
         })?;
-        let account = Account::Ledger { ledger: Box::new(ledger), run: grant.run };
+        let account = Account::Ledger(Shared::new(ledger, grant.run, grant.events.len()));
         let mut spender = Self::with_account(account, grant.events, generator).keeping(transcript);
         (spender.announced, spender.drawn, spender.lost) = (reserved, drawn, lost);
         spender.tally()?;
@@ -147,9 +147,6 @@ impl Spender {
     }
 
     fn with_account(account: Account, events: Vec<Event>, generator: NoiseGenerator) -> Self {
-        if !matches!(account, Account::Rehearsal) {
-            AT_STAKE.store(true, Ordering::Relaxed);
-        }
         let none = vec![0; events.len()];
         let (announced, drawn, lost) = match account {
             Account::Carried => {
@@ -253,9 +250,9 @@ impl Spender {
     }
 
     /// The run is over: only what was drawn stays charged.
-    pub fn settle(mut self, outcome: Outcome, peeked: bool) -> Result<()> {
-        match &mut self.account {
-            Account::Ledger { ledger, run } => ledger.settle(run, &self.drawn, outcome, peeked),
+    pub fn settle(self, outcome: Outcome, peeked: bool) -> Result<()> {
+        match &self.account {
+            Account::Ledger(open) => open.lock()?.settle(&self.drawn, outcome, peeked),
             Account::Carried | Account::Rehearsal => Ok(()),
         }
     }
@@ -365,12 +362,10 @@ impl Spender {
     }
 
     /// Notes the draws so far where a program that resumes the run will look.
-    fn tally(&mut self) -> Result<()> {
-        match &mut self.account {
-            Account::Ledger { ledger, run } if self.transcript.is_some() => {
-                ledger.tally(run, &self.drawn)
-            }
-            _ => Ok(()),
+    fn tally(&self) -> Result<()> {
+        match &self.account {
+            Account::Ledger(open) => open.lock()?.note(&self.drawn, self.transcript.is_some()),
+            Account::Carried | Account::Rehearsal => Ok(()),
         }
     }
 
@@ -395,10 +390,11 @@ impl Spender {
         if self.drawn[index] == self.announced[index] {
             let left = planned.saturating_sub(self.announced[index]);
             let block = planned.div_ceil(BLOCKS_PER_EVENT).min(left);
-            if let Account::Ledger { ledger, run } = &mut self.account {
+            if let Account::Ledger(open) = &self.account {
+                let mut open = open.lock()?;
                 // What the block before gave is durable before the next one is announced.
                 self.transcript.as_mut().map_or(Ok(()), Transcript::sync)?;
-                if let Err(error) = ledger.reserve(run, index, block) {
+                if let Err(error) = open.reserve(index, block) {
                     // A full disk, say: the run can go on when there is room again.
                     self.unannounced = error.kind() == Kind::Failed && self.transcript.is_some();
                     return Err(error);

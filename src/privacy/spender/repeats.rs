@@ -28,6 +28,7 @@ impl Spender {
         let most = Composition::of([&one])?;
         self.announce(0)?;
         self.drawn[0] += 1;
+        self.tally()?;
         Ok(RepeatsLeft { most, left: number_of_repeats(&mut self.generator, repeats) })
     }
 

@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::slice::from_ref;
 
 use super::*;
 use crate::numeric::Matrix;
@@ -7,7 +8,7 @@ use crate::privacy::accountant::{
     Adjacency, Allotment, Composition, Noise, PlannedRelease, Query, QueryKind, Repeats, Target,
     best_of, calibrate,
 };
-use crate::privacy::ledger::{Budget, DatasetRecord, Grant};
+use crate::privacy::ledger::{Budget, DatasetRecord, Grant, RunState};
 use crate::privacy::mechanism::{DiscreteGaussian, DiscreteLaplace, NoisyMaximum};
 use crate::privacy::{
     ClippedSum, Direction, Gaussian, Laplace, Private, Reach, Released, Rule, SampledSum, Selection,
@@ -347,6 +348,46 @@ impl Death {
         }
         assert_eq!(spender.noise_words(), 0, "noise was drawn for a value that was known");
         assert!(!spender.is_replaying());
+    }
+}
+
+/// A process that has to end in the middle of a draw: the run is settled from outside, what was
+/// drawn counts, and the draw under way comes to nothing.
+#[test]
+fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
+    for watch in [None, Some(Watch::open()), Some(Watch::sealed())] {
+        let directory = tempfile::tempdir().unwrap();
+        let (ledger, run, calibrated) = granted(directory.path());
+        let generator = NoiseGenerator::insecure_from_seed(1);
+        let mut spender = Spender::new(ledger, run.clone(), &calibrated, generator).unwrap();
+        if let Some(watch) = &watch {
+            spender = spender.watched(watch, false).unwrap();
+        }
+        for _ in 0..2 {
+            draw(&mut spender).unwrap();
+        }
+        let Account::Ledger(open) = &spender.account else { unreachable!() };
+        let open = open.clone();
+        let words = spender.noise_words();
+        let query = |_: &f64| {
+            let kept = open_runs::settle_these(from_ref(&open), from_ref(&run));
+            assert!(kept.settled.is_empty() && kept.open.is_empty());
+            let ended = open_runs::settle_these(from_ref(&open), &[]);
+            assert_eq!(ended.settled, vec![run.clone()]);
+            vec![0.0]
+        };
+        let data = Private::new(1.0);
+        let error = data.release_gaussian(&mut spender, gaussian("mean", 1), &WIDE, query);
+        assert_eq!(error.unwrap_err().kind(), Kind::Interrupted);
+        assert_eq!(spender.noise_words(), words, "noise was drawn after the end");
+        assert!(open_runs::settle_these(&[open], &[]).settled.is_empty());
+        assert!(spender.settle(Outcome::Finished, false).is_err());
+        let book = Ledger::open(directory.path()).unwrap().book().unwrap();
+        let record = book.run(&run).unwrap();
+        assert_eq!(record.charged.iter().sum::<u64>(), 2);
+        // Where nobody has said who looks, somebody may have looked.
+        let (outcome, peeked) = (Outcome::Stopped, watch.is_none());
+        assert_eq!(record.state, RunState::Settled { outcome, peeked });
     }
 }
 

@@ -204,6 +204,11 @@ impl Context {
         }
     }
 
+    /// The time of what had to end is over. What goes on elsewhere is waited for: it is nearly left.
+    pub fn wait_no_more(&mut self) {
+        self.quit |= !self.runs.iter().any(|run| run.control.is_left() && !run.has_ended());
+    }
+
     /// Nobody can be asked any more: what the configuration says.
     pub fn leave_as_wished(&mut self) {
         let goes_on = self.when_closed == WhenClosed::GoOn && !self.leaving;

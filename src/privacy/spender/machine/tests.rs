@@ -378,7 +378,7 @@ impl World {
         let Some(run) = self.runs.get_mut(index) else { return };
         let alive = matches!(run.life, Life::Alive(_)) && !run.carried;
         match ledger.abandon(&run.id) {
-            Ok(()) => {
+            Ok(_) => {
                 assert!(!alive || self.damaged, "settled while it was alive");
                 if !matches!(run.life, Life::Over(_)) {
                     run.life = Life::Over(false);

@@ -1,0 +1,68 @@
+//! `halflight tidy`: what programs that were killed left behind.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{print_json, print_line};
+use crate::error::Result;
+use crate::session::{Workspace, leftovers};
+
+/// Say what programs that died left behind, and remove it with --yes.
+///
+/// Looks for directories of runs that were never granted, halves of files (NAME.new-PROCESS), marks
+/// of runs that are over, and folders of demos and tutorials. What is younger than an hour may be
+/// in use and is not named. Whatever counts in a ledger is never removed: it is named with what to do.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight tidy
+  halflight tidy --yes
+  halflight tidy --workspace study --json")]
+pub struct Tidy {
+    /// Directory of the workspace.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    workspace: PathBuf,
+
+    /// Remove what can be removed; otherwise it is only named.
+    #[arg(long)]
+    yes: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Tidy {
+    pub fn execute(&self) -> Result<()> {
+        let workspace = Workspace::of(&self.workspace)?;
+        let mut ledger = workspace.existing_ledger()?;
+        let found = leftovers::find(&workspace, &mut ledger)?;
+        let removable = found.iter().filter(|it| it.advice.is_none()).count();
+        if self.yes {
+            found.iter().try_for_each(leftovers::Leftover::remove)?;
+        }
+        if self.json {
+            let list = found.iter().map(|it| {
+                let removed = self.yes && it.advice.is_none();
+                json!({ "path": it.path, "what": it.what, "advice": it.advice, "removed": removed })
+            });
+            return print_json(&json!({ "found": list.collect::<Vec<Value>>() }));
+        }
+        for it in &found {
+            let done = if self.yes && it.advice.is_none() { "removed " } else { "" };
+            print_line(&format!("{done}{}: {}", it.path.display(), it.what))?;
+            it.advice
+                .iter()
+                .try_for_each(|advice| print_line(&format!("  what to do: {advice}")))?;
+        }
+        match (found.len(), removable) {
+            (0, _) => print_line("nothing was left behind"),
+            (_, 0) => Ok(()),
+            (_, count) if !self.yes => print_line(&format!(
+                "{count} of them can be removed, and nothing was yet: halflight tidy --yes"
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a run is compared with, made beside it: public data alone, and private data without
+//! privacy.
+//!
+//! It begins when the run has taken its first step, so it holds up no start, and goes on beside the
+//! others. How much work it may be is bounded by the shape of the data (`is_quick`) and not by a
+//! clock: what a run writes must not depend on what else the machine does. Whoever has to end the
+//! process does not wait for it.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::control::Control;
+use super::judge::{Baselines, Judge};
+use super::public_alone::public_alone;
+use crate::adapt::Problem;
+use crate::data::Bounded;
+use crate::model::Model;
+use crate::numeric::parallel;
+use crate::privacy::Private;
+
+/// How often the run looks meanwhile whether its process has to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Both, under way on a thread of their own.
+pub(super) struct Comparisons {
+    public: Receiver<Option<Model>>,
+    private: Receiver<Baselines>,
+}
+
+impl Comparisons {
+    pub fn begin(
+        judge: &Judge<'_>,
+        problem: &Problem,
+        method: &str,
+        private: &Private<Bounded>,
+    ) -> Self {
+        let ((tell_public, public), (tell_private, found)) = (channel(), channel());
+        let (problem, method) = (problem.clone(), method.to_owned());
+        let of_private = judge.comparing(&problem.shape, private);
+        let work = move || make(&problem, &method, of_private, &tell_public, &tell_private);
+        let shares = parallel::threads() > 1;
+        thread::spawn(move || if shares { work() } else { parallel::alone(work) });
+        Self { public, private: found }
+    }
+
+    /// The model of public data alone.
+    pub fn public(&self, control: &Control) -> Option<Model> {
+        wait(&self.public, control).flatten()
+    }
+
+    /// What the private records say, beside the model of public data alone.
+    pub fn private(&self, control: &Control, public: Option<Model>) -> Baselines {
+        wait(&self.private, control).unwrap_or_default().beside(public)
+    }
+}
+
+fn make(
+    problem: &Problem,
+    method: &str,
+    of_private: impl FnOnce() -> Baselines,
+    public: &Sender<Option<Model>>,
+    private: &Sender<Baselines>,
+) {
+    // Whoever does not listen any more has gone on.
+    let _ = public.send(public_alone(problem, method));
+    let _ = private.send(of_private());
+}
+
+/// `None` where the process has to end, and where it failed.
+fn wait<T>(found: &Receiver<T>, control: &Control) -> Option<T> {
+    while !control.is_hurried() {
+        match found.recv_timeout(LOOK) {
+            Ok(found) => return Some(found),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_comparison_when_the_process_has_to_end() {
+        let control = Control::default();
+        let (sender, found) = channel();
+        sender.send(1_u8).unwrap();
+        assert_eq!(wait(&found, &control), Some(1));
+        control.end();
+        assert_eq!(wait(&found, &control), None, "hurried");
+        drop(sender);
+        assert_eq!(wait(&found, &Control::default()), None, "it failed");
+    }
+}

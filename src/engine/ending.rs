@@ -1,0 +1,48 @@
+//! The end of a process that cannot wait for the steps under way.
+
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crate::privacy::ledger::RunId;
+use crate::privacy::spender::{self, Settled};
+
+/// So long the work of a process that is told to end may take to stop by itself.
+pub const PATIENCE: Duration = Duration::from_millis(1600);
+
+/// And so long its runs may take to be settled from outside: the ledger may be held by others.
+const FOR_THE_LEDGER: Duration = Duration::from_millis(300);
+
+/// What became of the runs that did not end by themselves.
+#[derive(Debug)]
+pub enum Ending {
+    Settled(Settled),
+    /// Not even the ledger could be reached in time.
+    OutOfTime,
+}
+
+/// Settles all open runs of this process, but for those that go on elsewhere.
+pub fn settle(left: &[RunId]) -> Ending {
+    let (sender, done) = channel();
+    let left = left.to_vec();
+    thread::spawn(move || sender.send(spender::settle_all(&left)));
+    done.recv_timeout(FOR_THE_LEDGER).map_or(Ending::OutOfTime, Ending::Settled)
+}
+
+impl Ending {
+    /// One sentence for each kind of run; nothing where all had ended.
+    pub fn words(&self) -> String {
+        let open = "could not be settled in time: all that it reserved counts, and it can go on \
+                    (`halflight ledger` says how)";
+        let Self::Settled(Settled { settled, open: left }) = self else {
+            return format!("what runs {open}");
+        };
+        let of = |runs: &[RunId], what: &str| {
+            let names: Vec<&str> = runs.iter().map(|run| run.0.as_str()).collect();
+            (!runs.is_empty()).then(|| format!("{}: {what}", names.join(", ")))
+        };
+        let ended = "a step did not end in time, so the run was settled as stopped: what it drew is \
+                     charged, and it leaves no model";
+        [of(settled, ended), of(left, open)].into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,118 @@
+//! The runs that this process has open in a ledger, so that whoever has to end the process can
+//! settle them.
+//!
+//! A step may be long, and the run that takes it knows nothing of the end. What it has drawn is
+//! known here: a draw is noted before its noise is made. After [`settle_all`] no more can be
+//! noted, so nothing more is drawn.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{Ledger, Outcome, RunId};
+use crate::privacy::private::Watch;
+
+/// A granted run, and the ledger that is told of its draws.
+pub(super) struct OpenRun {
+    ledger: Ledger,
+    run: RunId,
+    drawn: Vec<u64>,
+    /// Under which exact numbers may be computed; `None` where nobody has said.
+    watch: Option<Watch>,
+    peeked: bool,
+    settled: bool,
+}
+
+/// One run, shared with the list of all.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<OpenRun>>);
+
+static ALL: Mutex<Vec<Weak<Mutex<OpenRun>>>> = Mutex::new(Vec::new());
+
+impl Shared {
+    pub fn new(ledger: Ledger, run: RunId, events: usize) -> Self {
+        let drawn = vec![0; events];
+        let (watch, peeked, settled) = (None, false, false);
+        let open = OpenRun { ledger, run, drawn, watch, peeked, settled };
+        let shared = Arc::new(Mutex::new(open));
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(&shared));
+        Self(shared)
+    }
+
+    /// Refused when the run was settled meanwhile.
+    pub fn lock(&self) -> Result<MutexGuard<'_, OpenRun>> {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.settled {
+            return Err(Error::interrupted("the program had to end, and the run was settled"));
+        }
+        Ok(open)
+    }
+
+    /// Under which watch the run is carried out, and whether anybody peeked before.
+    pub fn watched(&self, watch: &Watch, peeked: bool) -> Result<()> {
+        let mut open = self.lock()?;
+        (open.watch, open.peeked) = (Some(watch.clone()), peeked);
+        Ok(())
+    }
+}
+
+impl OpenRun {
+    /// From here on these draws count.
+    pub fn note(&mut self, drawn: &[u64], tally: bool) -> Result<()> {
+        drawn.clone_into(&mut self.drawn);
+        if tally { self.ledger.tally(&self.run, drawn) } else { Ok(()) }
+    }
+
+    /// Announces draws; returns only after they are on disk.
+    pub fn reserve(&mut self, event: usize, count: u64) -> Result<()> {
+        self.ledger.reserve(&self.run, event, count)
+    }
+
+    pub fn settle(&mut self, drawn: &[u64], outcome: Outcome, peeked: bool) -> Result<()> {
+        drawn.clone_into(&mut self.drawn);
+        self.ledger.settle(&self.run, &self.drawn, outcome, peeked)?;
+        self.settled = true;
+        Ok(())
+    }
+
+    /// Where nobody has said, exact numbers may have been seen.
+    fn has_peeked(&self) -> bool {
+        self.peeked || self.watch.as_ref().is_none_or(Watch::has_peeked)
+    }
+}
+
+/// What became of the runs that were open.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// What they drew stays charged.
+    pub settled: Vec<RunId>,
+    /// The ledger could not be told: all of each counts, and it can go on.
+    pub open: Vec<RunId>,
+}
+
+/// Settles, as stopped, every run that this process still has open, but for those in `left`,
+/// which go on elsewhere. What was drawn stays charged, and nothing is drawn after it.
+pub fn settle_all(left: &[RunId]) -> Settled {
+    let all: Vec<Shared> = {
+        let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().filter_map(Weak::upgrade).map(Shared).collect()
+    };
+    settle_these(&all, left)
+}
+
+pub(super) fn settle_these(all: &[Shared], left: &[RunId]) -> Settled {
+    let mut ended = Settled::default();
+    for mut open in all.iter().filter_map(|one| one.lock().ok()) {
+        if left.contains(&open.run) {
+            continue;
+        }
+        let (run, peeked) = (open.run.clone(), open.has_peeked());
+        let drawn = open.drawn.clone();
+        match open.settle(&drawn, Outcome::Stopped, peeked) {
+            Ok(()) => ended.settled.push(run),
+            Err(_) => ended.open.push(run),
+        }
+    }
+    ended
+}
