@@ -41,16 +41,16 @@ pub struct Leftover {
 
 /// Removes what every start removes from a workspace. What cannot be removed does no harm.
 pub fn remove(workspace: &Workspace, book: &Book) {
-    of_workspace(workspace, book).iter().for_each(|found| {
+    for found in of_workspace(workspace, book) {
         let _ = found.remove();
-    });
+    }
 }
 
 /// Removes what was to replace other files, wherever it lies in this folder.
 pub fn remove_halves(folder: &Path) {
-    halves(folder, &|_| true).iter().for_each(|found| {
+    for found in halves(folder, &|_| true) {
         let _ = found.remove();
-    });
+    }
 }
 
 /// Everything that was left behind here, and in the system's folder for temporary files.
