@@ -635,7 +635,7 @@ fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
         assert!(said.status.success(), "{}", text(&said));
         String::from_utf8(said.stdout).unwrap()
     };
-    let found: serde_json::Value = serde_json::from_str(&tidy(&["--json"])).unwrap();
+    let found: Value = serde_json::from_str(&tidy(&["--json"])).unwrap();
     let found = found["found"].as_array().unwrap();
     assert_eq!(found.len(), 5, "{found:#?}");
     assert!(found.iter().all(|it| it["removed"] == false));
