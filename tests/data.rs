@@ -463,7 +463,7 @@ fn a_table_that_has_no_room_in_memory_is_refused_before_it_takes_any() {
     packed.write_all(b"\x93NUMPY\x01\x00\x76\x00").unwrap();
     packed.write_all(header.as_bytes()).unwrap();
     for _ in 0..512 {
-        packed.write_all(&[0; 1 << 16]).unwrap();
+        packed.write_all(&vec![0; 1 << 16]).unwrap();
     }
     packed.finish().unwrap();
     let inspect = |file: &str, most: &str| {
