@@ -257,15 +257,24 @@ struct Labelled {
 #[command(after_help = "Example:
   halflight reproduce correction --only wind,wine --data data")]
 struct Correction {
+    /// Other shifts of the same datasets, which no rule was tuned on.
+    #[arg(long)]
+    further: bool,
+
     #[command(flatten)]
     on: OnDatasets,
 }
 
 impl Correction {
     fn execute(&self) -> Result<()> {
-        let cases: Vec<&'static Case> = CASES.iter().chain([&HEART]).collect();
+        let cases: Vec<&'static Case> = if self.further {
+            FURTHER.iter().collect()
+        } else {
+            CASES.iter().chain([&HEART]).collect()
+        };
         let (problems, missing) = self.on.problems(&cases)?;
-        let study = correction::Study::new(problems, self.on.manner.quick, self.on.manner.seeds());
+        let manner = &self.on.manner;
+        let study = correction::Study::new(problems, manner.quick, manner.seeds(), !self.further);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
         let findings = Findings {
@@ -274,7 +283,7 @@ impl Correction {
             tables: study.tables(&harvest),
             figures: Vec::new(),
         };
-        self.on.manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
     }
 }
 

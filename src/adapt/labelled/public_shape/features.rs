@@ -52,8 +52,10 @@ pub struct Ground {
 
 /// What a tier is shown as, and the part in the correction that is expected of it.
 ///
-/// Those of level (0.1, 0.2), columns (0.05 … 0.2) and cells (0.001, 0.006) were chosen by the
-/// geometric mean over wind, bikeshare, wine, airline, german and heart; the others are guesses.
+/// Those of level (0.1, 0.2), cells (0.001, 0.006) and groups of columns (0.035 … 0.2; ends after 4
+/// and 12, and four others) were chosen by the geometric mean over wind, bikeshare, wine, airline,
+/// german, heart, and for the groups gas and adult; the others are guesses. What they reach on
+/// other shifts is told by `halflight reproduce correction --further`.
 type Terms = (Series, f64);
 const LEVEL: Terms = (Series::LevelCorrection, 0.1);
 const SCORE: Terms = (Series::ScaleCorrection, 0.05);
