@@ -64,6 +64,13 @@ fn without_choices(code: &str) -> String {
 
 /// As a shell takes them, up to what is no more the command's own.
 fn words(line: &str) -> Vec<String> {
+    // What another command puts out stands for something.
+    let line = match line.split_once("$(") {
+        Some((before, rest)) => {
+            format!("{before}RUN{}", rest.split_once(')').map_or("", |it| it.1))
+        }
+        None => line.to_owned(),
+    };
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
         match (quote, c) {
