@@ -186,17 +186,15 @@ def ledger(text):
         it = json.loads(body + b"}")
         if seal != hashlib.sha256(body).hexdigest().encode() + b'"}' or it["seq"] != number or it["prev"] != last:
             return print(f"line {number} was changed, or lines are missing")
-        last, it = seal[:64].decode(), it["entry"]
+        last, it = seal[:64].decode(), it["entry"]; claimed |= {it["account"]} if it["kind"] == "claimed" else set()
         if it["kind"] in ("grant", "recovered", "claimed"): runs[it["run"]] = [it["account"], it["events"], None]
-        if it["kind"] == "claimed": claimed.add(it["account"])
         if it["kind"] == "settle": runs[it["run"]][2] = it["used"]
         if it["kind"] == "budget": budgets[it["account"]] = it["budget"]
         if it["kind"] == "tie": tied[it["from"]] = it["into"]
     home = lambda name: home(tied[name]) if name in tied else name
     held = lambda name: [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
-    claims = [(name, it["epsilon"], it["delta"], held(name)) for name, it in budgets.items()]
-    chosen = lambda name, runs: sum(map(bool, runs)) > 1 or home(name) in map(home, claimed)
-    return all([claim(f"budget of {name}", says, delta, together(runs), chosen(name, runs)) for name, says, delta, runs in claims])
+    chosen = lambda name: sum(map(bool, held(name))) > 1 or home(name) in map(home, claimed)
+    return all([claim(f"budget of {name}", it["epsilon"], it["delta"], together(held(name)), chosen(name)) for name, it in budgets.items()])
 if __name__ == "__main__":
     text = open(sys.argv[1], "rb").read()
     sys.exit(0 if (ledger(text) if text.startswith(b'{"seq":') else certificate(json.loads(text))) else 1)

@@ -145,6 +145,12 @@ impl Errors {
                     "{:.0} % above what private data without privacy would give {told}.",
                     100.0 * above
                 )
+            } else if above < -SAME {
+                format!(
+                    "{:.0} % below what private data alone would give without privacy {told}: public \
+                     data help.",
+                    -100.0 * above
+                )
             } else {
                 format!("As good as private data without privacy {told}.")
             });

@@ -531,7 +531,7 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     screen.wait_for_end();
     other.press("\x1b");
     other.wait_until("the message to go", |text| !text.contains("error:"));
-    other.press("r");
+    other.press("U");
     other.wait_for("died");
     other.press("r");
     other.wait_for("Go on with");

@@ -36,6 +36,13 @@ pub struct Tidy {
 impl Tidy {
     pub fn execute(&self) -> Result<()> {
         let workspace = Workspace::of(&self.workspace)?;
+        if !workspace.folder().exists() {
+            return if self.json {
+                print_json(&json!({ "found": [] }))
+            } else {
+                print_line(&format!("no workspace in {}", self.workspace.display()))
+            };
+        }
         let mut ledger = workspace.existing_ledger()?;
         let found = leftovers::find(&workspace, &mut ledger)?;
         let removable = found.iter().filter(|it| it.advice.is_none()).count();

@@ -72,7 +72,7 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
                  `halflight ledger settle {}` gives it up",
                 id.0
             );
-            let what = "a run that nobody carries out here";
+            let what = "a run whose program died, or that another machine carries out";
             let path = workspace.run_directory(id);
             found.push(Leftover { path, what, advice: Some(advice) });
         }

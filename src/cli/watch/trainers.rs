@@ -59,7 +59,8 @@ fn words(trainer: &Trainer, account: &Account) -> String {
     }
     parts.push(account.verdict.clone());
     if trainer.skipped > 0 {
-        parts.push(format!("{} lines are no steps and were passed over", trainer.skipped));
+        let lines = if trainer.skipped == 1 { "line is no step" } else { "lines are no steps" };
+        parts.push(format!("{} {lines} and left out", trainer.skipped));
     }
     parts.push(trainer.end.clone().unwrap_or_else(|| wrote_words(trainer.written())));
     format!("{} {}", trainer.words(), parts.join(", "))

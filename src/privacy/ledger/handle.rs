@@ -360,7 +360,7 @@ impl Ledger {
             && known.state != RunState::Open
         {
             return Err(Error::refused(format!("run '{}' is settled already", run.0))
-                .cure("nothing is to be done: `halflight ledger` shows what stays charged"));
+                .cure("nothing is to be done: what it has drawn stays charged"));
         }
         let record = book.open_run(run)?;
         let (used, words) = (record.reserved.clone(), record.announced_words());

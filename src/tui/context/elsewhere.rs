@@ -87,10 +87,7 @@ impl Context {
     /// Offers to take up a run whose program died.
     pub fn ask_to_go_on(&mut self, run: ArchivedRun) {
         if run.outcome != DIED {
-            return self.say(
-                Level::Info,
-                "this run did not die: only a run whose program died can be taken up again",
-            );
+            return self.say(Level::Info, "this run did not die; select one that did, and press r");
         }
         let text = format!(
             "Go on with {}? It makes the noisy draws that are left of its grant. Nothing is spent twice.",

@@ -121,7 +121,7 @@ fn settle(screen: &mut LedgerScreen, context: &mut Context) {
 }
 
 fn repair(_: &mut LedgerScreen, context: &mut Context) {
-    let text = "Set the damaged ledger aside and go on with the lines that can be read? It will \
-                always be said that lines were lost.";
+    let text = "If the ledger is damaged: set it aside and go on with the lines that can be read? It \
+                will always be said that lines were lost. A sound ledger is left as it is.";
     context.confirm(text, "repair", |context| context.ask(Request::RepairLedger));
 }

@@ -79,7 +79,10 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
     let archived = context.archived().iter().find(|run| Some(&run.id) == id.as_ref());
     match archived.cloned() {
         Some(run) => context.ask_to_go_on(run),
-        None => context.say(Level::Info, "only a run whose program died can be taken up again"),
+        None => context.say(
+            Level::Info,
+            "this run did not die; runs that died are on Compare (5), where r goes on with them",
+        ),
     }
 }
 
