@@ -87,7 +87,8 @@ mod tests {
     /// Positive, negative, with equal and opposite ends, of low rank, and nothing at all.
     fn matrices(size: usize, seed: u64) -> [Matrix; 6] {
         let noise = symmetric(size, seed);
-        let low = noise.columns(0, 3) * noise.columns(0, 3).transpose();
+        let few = noise.columns(0, size.min(3));
+        let low = few * few.transpose();
         let both = Matrix::from_fn(size, size, |row, column| match (row == column, row % 2) {
             (false, _) => 0.0,
             (true, 0) => 2.0,
