@@ -107,7 +107,7 @@ pub const WORDS: &[Word] = &[
     word(
         "energy",
         &["captured energy"],
-        "The share of what a small model would learn from the private data that can be learned in the directions of this public dataset: 1 is all, noise is near 0. More is better.",
+        "The share of what a small model would learn from the private data that can be learned in the directions of this public dataset. 1 is all of it; more is better. Compare it with the lines of noise and of more private data.",
     ),
     word(
         "ε",

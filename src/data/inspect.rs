@@ -27,8 +27,8 @@ const EXAMPLE_ROWS: usize = 100;
 /// Fewer cells than this have been looked at before another thread has started.
 const WORTH_A_THREAD: u64 = 1 << 18;
 
-/// What is wrong with a column of one value.
-const CONSTANT: &str = "constant";
+/// The kind of a column whose cells are all numbers.
+const NUMBERS: &str = "numbers";
 
 /// How many values of a column are shown.
 const EXAMPLES: usize = 5;
@@ -80,9 +80,19 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
     pub what: String,
-    /// The column is of no use as a feature as it is.
     #[serde(skip)]
-    unusable: bool,
+    as_feature: AsFeature,
+}
+
+/// Whether a column with a problem can be a feature as it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum AsFeature {
+    Fine,
+    /// Not where it is constant in other tables, too.
+    Constant,
+    /// Numbers with text among them.
+    Mixed,
+    Useless,
 }
 
 impl Inspection {
@@ -114,7 +124,7 @@ impl Inspection {
         // A label alone repeats itself.
         let alone = table.columns.iter().map(Column::width).sum::<usize>() == 1;
         let duplicated_rows = table.duplicated_rows();
-        let general = |what| Problem { column: None, what, unusable: false };
+        let general = |what| Problem { column: None, what, as_feature: AsFeature::Fine };
         if duplicated_rows > 0 && !alone {
             problems.push(general(format!(
                 "{duplicated_rows} rows are copies of others: a person in several rows is \
@@ -143,17 +153,23 @@ impl Inspection {
 
     /// Another problem of the table as a whole.
     pub fn note(&mut self, what: String) {
-        self.problems.push(Problem { column: None, what, unusable: false });
+        self.problems.push(Problem { column: None, what, as_feature: AsFeature::Fine });
     }
 
     /// A definition to start from: the best label, and what cannot be a feature
     /// left out. Private, until somebody says otherwise.
     pub fn definition(&self, name: &str, source: Source) -> DatasetDefinition {
-        Self::definition_of_all(&[self], name, source)
+        Self::definition_of_all(&[self], None, name, source)
     }
 
-    /// The same for tables with the same columns, of which there is one at least.
-    pub fn definition_of_all(all: &[&Self], name: &str, source: Source) -> DatasetDefinition {
+    /// The same for tables with the same columns, of which there is one at least. Of a private
+    /// one among them only what most of its cells are is looked at.
+    pub fn definition_of_all(
+        all: &[&Self],
+        private: Option<&Self>,
+        name: &str,
+        source: Source,
+    ) -> DatasetDefinition {
         let mut definition = DatasetDefinition::new(name, Role::Private, source);
         let candidates = all.first().map_or(&[][..], |first| &first.label_candidates[..]);
         let in_table = |table: &Self, wanted: &LabelCandidate| {
@@ -169,14 +185,23 @@ impl Inspection {
             definition.task = if is_number { Task::Regression } else { label.task };
         }
         let mut useless: Vec<String> = Vec::new();
-        for problem in all.iter().flat_map(|table| &table.problems).filter(|it| it.unusable) {
-            let same = |other: &Problem| other.column == problem.column && other.what == CONSTANT;
-            let constant = |table: &&Self| table.problems.iter().any(same);
-            // What is constant in one table may tell it from the others.
-            let is_useless = problem.what != CONSTANT || all.iter().all(constant);
-            let column = problem.column.iter().filter(|_| is_useless);
-            useless
-                .extend(column.filter(|name| !useless.contains(name)).cloned().collect::<Vec<_>>());
+        for problem in all.iter().flat_map(|table| &table.problems) {
+            let Some(name) = &problem.column else { continue };
+            let is_useless = match problem.as_feature {
+                AsFeature::Fine => false,
+                // What is constant in one table may tell it from the others.
+                AsFeature::Constant => all.iter().all(|table| table.problems.contains(problem)),
+                // Numbers elsewhere make text a mistake of this file. Its reader names the cell;
+                // without the column nothing would be said.
+                AsFeature::Mixed => {
+                    !all.iter().any(|table| table.has(name, |facts| facts.kind == NUMBERS))
+                        && !private.is_some_and(|it| it.has(name, |facts| facts.most == NUMBERS))
+                }
+                AsFeature::Useless => true,
+            };
+            if is_useless && !useless.contains(name) {
+                useless.push(name.clone());
+            }
         }
         if !useless.is_empty() {
             definition.columns = Columns::Except(useless);
@@ -185,6 +210,10 @@ impl Inspection {
             definition.missing = Missing::PublicMean;
         }
         definition
+    }
+
+    fn has(&self, column: &str, of_this_kind: impl Fn(&ColumnFacts) -> bool) -> bool {
+        self.columns.iter().any(|facts| facts.name == column && of_this_kind(facts))
     }
 }
 
@@ -216,10 +245,10 @@ impl Found {
         });
         let distinct = values.as_ref().map(Vec::len);
         let counts = Counts { rows: table.rows(), missing, distinct };
-        let problem = counts.problem(table, at).map(|(what, unusable)| Problem {
+        let problem = counts.problem(table, at).map(|(what, as_feature)| Problem {
             column: Some(name.clone()),
             what,
-            unusable,
+            as_feature,
         });
         let candidate = match column {
             Column::Vectors(vectors) => candidate_in_vectors(name, vectors),
@@ -227,7 +256,7 @@ impl Found {
         };
         let values = values.as_deref().filter(|_| show_values);
         let values = values.map(|values| summary(column, values));
-        let most = if column.is_mostly_numbers() { "numbers".to_owned() } else { column.kind() };
+        let most = if column.is_mostly_numbers() { NUMBERS.to_owned() } else { column.kind() };
         let facts = ColumnFacts {
             name: name.clone(),
             kind: column.kind(),
@@ -248,28 +277,28 @@ struct Counts {
 }
 
 impl Counts {
-    /// What is wrong with a column as a feature, and whether it is useless as it is.
-    fn problem(self, table: &Table, at: usize) -> Option<(String, bool)> {
+    /// What is wrong with a column, and whether it can be a feature nevertheless.
+    fn problem(self, table: &Table, at: usize) -> Option<(String, AsFeature)> {
         let (name, column) = (&table.names[at], &table.columns[at]);
         let Self { rows, missing, distinct } = self;
         let is_text = matches!(column, Column::Text(_));
         match distinct {
-            Some(0) => Some(("no cell has a value".to_owned(), true)),
-            Some(1) if missing == 0 => Some((CONSTANT.to_owned(), true)),
+            Some(0) => Some(("no cell has a value".to_owned(), AsFeature::Useless)),
+            Some(1) if missing == 0 => Some(("constant".to_owned(), AsFeature::Constant)),
             Some(_) if is_text && has_commas_for_points(column) => {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
-                Some((what.to_owned(), true))
+                Some((what.to_owned(), AsFeature::Useless))
             }
             Some(values) if values > 1 && values < rows && is_of_persons(name, column) => {
                 let what = format!(
                     "may say whose record a row is ({values} values in {rows} rows): \
                      `unit: \"{name}\"` protects all rows of one person together"
                 );
-                Some((what, false))
+                Some((what, AsFeature::Fine))
             }
             Some(values) if is_text && values > MOST_VALUES => {
                 let what = format!("text with {values} different values: no category as it is");
-                Some((what, true))
+                Some((what, AsFeature::Useless))
             }
             Some(values) if is_text && has_numbers(column) => {
                 let place = column
@@ -279,12 +308,12 @@ impl Counts {
                 let place = place.unwrap_or_default();
                 let what =
                     format!("numbers with text among them ({values} different values){place}");
-                Some((what, true))
+                Some((what, AsFeature::Mixed))
             }
             Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
-                Some(("numbers the rows: an identifier?".to_owned(), true))
+                Some(("numbers the rows: an identifier?".to_owned(), AsFeature::Useless))
             }
-            _ if 2 * missing > rows => Some(("more than half of it is missing".to_owned(), false)),
+            _ if 2 * missing > rows => Some(("more than half of it is missing".to_owned(), AsFeature::Fine)),
             _ => None,
         }
     }

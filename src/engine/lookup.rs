@@ -416,6 +416,30 @@ mod tests {
     }
 
     #[test]
+    fn the_second_opinion_bears_out_the_certificate_of_an_account_and_no_edited_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = certificate(&spent_from(directory.path(), NoiseSource::Secret)).unwrap();
+        let file = directory.path().join("certificate.json");
+        let check = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            crate::verify::verify(&file).unwrap()
+        };
+        let report = check(&text);
+        assert!(report.holds() && report.claims.len() == 2, "{}", report.text());
+        let says = report.claims[0].says;
+        let smaller = text.replace(&round_up(says, 4), &round_up(says / 2.0, 4));
+        assert!(check(&smaller).text().contains("DOES NOT HOLD"));
+        for (from, to, fault) in [
+            ("\"noise\": \"secret\"", "\"noise\": {\"known_seed\": 7}", "no secret"),
+            ("\"past_is_known\": true", "\"past_is_known\": false", "not all that was spent"),
+            ("replace_one", "zero_out", "not every entry is for it"),
+        ] {
+            let report = check(&text.replace(from, to));
+            assert!(report.faults.iter().any(|it| it.contains(fault)), "{}", report.text());
+        }
+    }
+
+    #[test]
     fn a_run_with_a_known_seed_leaves_an_account_without_totals() {
         let directory = tempfile::tempdir().unwrap();
         let account = spent_from(directory.path(), NoiseSource::Secret);

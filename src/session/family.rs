@@ -56,9 +56,10 @@ impl Found {
 pub fn definitions(files: &[Found]) -> Vec<DatasetDefinition> {
     let mut definitions: Vec<DatasetDefinition> = Vec::new();
     for (index, found) in files.iter().enumerate() {
-        let family = files.iter().enumerate().filter(|(_, other)| other.columns == found.columns);
+        let family = |other: &&Found| other.columns == found.columns;
         let public: Vec<&Inspection> =
-            family.filter(|(place, _)| *place > 0).map(|(_, other)| &other.inspection).collect();
+            files.iter().skip(1).filter(family).map(|other| &other.inspection).collect();
+        let private = files.first().filter(family).map(|first| &first.inspection);
         let seen = if public.is_empty() { vec![&found.inspection] } else { public };
         let mut name = name_of(&found.file);
         while definitions.iter().any(|other| other.name == name) {
@@ -66,7 +67,7 @@ pub fn definitions(files: &[Found]) -> Vec<DatasetDefinition> {
         }
         let source = Source::File(found.file.clone());
         let role = if index == 0 { Role::Private } else { Role::Public };
-        let definition = Inspection::definition_of_all(&seen, &name, source);
+        let definition = Inspection::definition_of_all(&seen, private, &name, source);
         definitions.push(DatasetDefinition { role, ..definition });
     }
     definitions
@@ -257,6 +258,21 @@ mod tests {
         );
         assert_eq!(found[0].columns, Columns::Except(vec!["place".to_owned()]));
         assert_eq!(found[0].missing, crate::data::Missing::PublicMean);
+    }
+
+    #[test]
+    fn one_odd_cell_of_a_public_file_takes_no_column_from_all() {
+        let found = |file: &str, text: &str| Found::of(file.to_owned(), &table(text)).unwrap();
+        let good = "height,dose,y\n1.5,low,2.5\n2.7,high,1\n3.5,4,1.5\n";
+        let bad = "height,dose,y\n1.5,low,2.5\nn,high,1\n3.5,4,1.5\n";
+        let left_out = |files: &[Found]| definitions(files)[0].columns.clone();
+        let files = [found("ours.csv", good), found("theirs.csv", bad), found("third.csv", good)];
+        // The dose is text with numbers everywhere, the height in one place only.
+        let dose = Columns::Except(vec!["dose".to_owned()]);
+        assert_eq!(left_out(&files), dose);
+        assert_eq!(left_out(&files[..2]), dose);
+        // Nor does one private record decide about a column.
+        assert_eq!(left_out(&files[1..2]), dose);
     }
 
     #[test]

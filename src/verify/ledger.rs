@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::claim::{Claim, Report};
 use super::curve;
 use super::json::{count, draws, field, list, number, target, text};
-use super::loss::Draws;
+use super::loss::{Draws, merged};
 use crate::error::{Error, Result};
 
 /// A run as the lines tell it.
@@ -317,16 +317,4 @@ impl Book {
         }
         Ok(())
     }
-}
-
-/// Every mechanism once.
-fn merged(all: Vec<Draws>) -> Vec<Draws> {
-    let mut list: Vec<Draws> = Vec::new();
-    for it in all {
-        match list.iter_mut().find(|known| known.kind == it.kind) {
-            Some(known) => known.count += it.count,
-            None => list.push(it),
-        }
-    }
-    list
 }

@@ -55,6 +55,18 @@ pub struct Draws {
     pub count: f64,
 }
 
+/// Every mechanism once.
+pub fn merged(all: Vec<Draws>) -> Vec<Draws> {
+    let mut list: Vec<Draws> = Vec::new();
+    for it in all {
+        match list.iter_mut().find(|known| known.kind == it.kind) {
+            Some(known) => known.count += it.count,
+            None => list.push(it),
+        }
+    }
+    list
+}
+
 /// Which of two neighbours has the record: they differ for samples under zero-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {

@@ -7,13 +7,14 @@
 //! | [`selections`] | many selections of one size |
 //! | [`json`] | reading files that others may have edited |
 //! | [`claim`] | a number of a file next to the recomputed one |
-//! | [`certificate`], [`ledger`] | which numbers these files hold, and what they must fit |
+//! | [`certificate`], [`account`], [`ledger`] | which numbers these files hold, and what they must fit |
 //!
 //! Nothing of [`crate::privacy::accountant`] is used, nor of the ledger: no lattice, no
 //! Fourier transform of masses, no struct of theirs. What both share is the list of
 //! mechanisms in the file and the mathematics. `assets/verify.py` is a third opinion, in 200
 //! lines of Python.
 
+pub mod account;
 pub mod certificate;
 pub mod claim;
 pub mod curve;
@@ -38,6 +39,9 @@ pub fn verify(path: &Path) -> Result<Report> {
     let name = file.display().to_string();
     let checked = match serde_json::from_slice::<Value>(&bytes) {
         Ok(value) if value.get("mechanisms").is_some() => certificate::check(&name, &value),
+        Ok(value) if value.get("entries").is_some() && value.get("totals").is_some() => {
+            account::check(&name, &value)
+        }
         Ok(value) if value.get("seq").is_none() => Err(neither("it has no list of mechanisms")),
         _ if is_ledger(&bytes) => ledger::check(&file, &bytes),
         Err(error) => Err(neither(&format!("it is no JSON: {error}"))),
@@ -53,5 +57,5 @@ fn is_ledger(bytes: &[u8]) -> bool {
 
 fn neither(why: &str) -> Error {
     Error::failed(format!("this is neither a certificate nor a ledger of halflight: {why}"))
-        .cure("give the certificate.json of a run directory, or the ledger.jsonl of a workspace")
+        .cure("give the certificate of a run or of an account, or the ledger.jsonl of a workspace")
 }

@@ -1,0 +1,69 @@
+//! The certificate of an account: what all its runs together come to.
+
+use serde_json::Value;
+
+use super::claim::{Claim, Report};
+use super::json::{draws, list, number, text};
+use super::loss::{Draws, merged};
+use crate::error::{Error, Result};
+
+/// How a total stands in the file. Of a lower bound the same is asked: what it counts must give
+/// no more than it says.
+const TOTALS: [&str; 3] = ["epsilon_at_most", "epsilon_at_least", "epsilon_if_claims_are_true"];
+
+pub fn check(file: &str, it: &Value) -> Result<Report> {
+    let mut report = Report::new(file, "certificate of an account");
+    let mut all: Vec<Draws> = Vec::new();
+    let (mut spending, mut claimed, mut known, mut zero_out) = (0, false, false, false);
+    for (index, entry) in list(it, "entries")?.iter().enumerate() {
+        let at = || format!("`entries[{index}]`");
+        let events = list(entry, "charged").map_err(|error| error.at(at()))?;
+        let drawn = draws(events, None).map_err(|error| error.at(at()))?;
+        if drawn.is_empty() {
+            continue;
+        }
+        spending += 1;
+        claimed |= entry.get("claimed").and_then(Value::as_bool) == Some(true);
+        known |= entry.get("noise").and_then(Value::as_str) != Some("secret");
+        zero_out |= events
+            .iter()
+            .any(|event| event.get("adjacency").and_then(Value::as_str) == Some("zero_out"));
+        all.extend(drawn);
+    }
+    let all = merged(all);
+    let hidden = it.get("past_is_known").and_then(Value::as_bool) != Some(true);
+    for total in list(it, "totals")? {
+        let adjacency = text(total, "holds_for")?;
+        // A list of nothing has δ = 0, which no logarithm likes.
+        let delta = number(total, "delta")?.max(1e-300);
+        for name in TOTALS {
+            let Some(says) = total.get(name).filter(|says| !says.is_null()) else { continue };
+            let name = format!("`{name}` for {adjacency}");
+            let says = says.as_str().and_then(|says| says.parse::<f64>().ok()).ok_or_else(|| {
+                Error::failed(format!("{name} is {says}, and must be a number in quotes"))
+                    .cure("restore the file from a copy: as it is, nobody can check it")
+            })?;
+            // What one run reads after another may depend on what came out of it.
+            let choices = spending > 1 || claimed;
+            report.claims.push(Claim::check(name.clone(), says, delta, &all, choices));
+            if known {
+                report
+                    .faults
+                    .push(format!("{name} is a number, and a run's noise was no secret: no total"));
+            }
+            if zero_out && adjacency == "replace-one" {
+                report.faults.push(format!("{name} is a number, and not every entry is for it"));
+            }
+            if name.starts_with("`epsilon_at_most`") && (hidden || claimed) {
+                report.faults.push(format!(
+                    "{name} is an upper bound, and not all that was spent is known"
+                ));
+            }
+        }
+    }
+    if report.claims.is_empty() {
+        report.notes.push("it states no total: there is nothing to hold".to_owned());
+    }
+    report.notes.push(format!("{spending} runs spent something"));
+    Ok(report)
+}
