@@ -271,9 +271,9 @@ pub const WORDS: &[Word] = &[
         "The error on public records that were held out. It often rises while the model adapts to the private data, and that is no fault: look at the private error, or at a released score.",
     ),
     word(
-        "public model's score",
-        &["zero-shot", "as it is"],
-        "How well a model of this public dataset alone does on the private records, exact. For numbers it is an error, and less is better; for classes the share of right answers, and more is better.",
+        "public model's error",
+        &["zero-shot", "as it is", "error of its own model", "public model's score"],
+        "How wrong a model of this public dataset alone is about the private records. For classes it is the share of wrong answers; for numbers how far off it is, as a share of the range that labels may have. Less is better. It says most about the error of a private model to come.",
     ),
     word(
         "public weight",
@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn words_are_found_under_all_their_names_and_near_ones_are_offered() {
         assert_eq!(find("Epsilon").unwrap().name, "ε");
-        assert_eq!(find("zero-shot").unwrap().name, "public model's score");
+        assert_eq!(find("zero-shot").unwrap().name, "public model's error");
         assert_eq!(explain("pillar").unwrap().name, "private, on public directions");
         assert!(explain("clip_norm").or_else(|| explain("steps")).is_some());
         assert!(explain("nonsense").is_none() && near("nonsense").is_empty());

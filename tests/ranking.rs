@@ -107,7 +107,7 @@ fn a_ranking_prints_a_table_and_is_in_the_ledger_as_unprotected() {
         halflight(directory.path(), &["rank", "session.ron", "--json", "--include-curator"]);
     let value = json(&again);
     assert_eq!(value["curator_only"]["datasets"][0]["name"], "near", "{value}");
-    assert!(value["curator_only"]["datasets"][0]["zero_shot"].is_number(), "{value}");
+    assert!(value["curator_only"]["datasets"][0]["error"]["mean"].is_number(), "{value}");
     let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
     assert_eq!(ledger["accounts"][0]["unprotected"].as_array().unwrap().len(), 3, "{ledger}");
     assert!(ledger["accounts"][0]["spent"].is_null(), "{ledger}");

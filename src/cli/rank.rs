@@ -17,14 +17,14 @@ use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
 use crate::rank::comparison::{Comparison, Line, Mean, Place, Summary};
-use crate::rank::{Disclosed, ReleasedLine, Selector};
+use crate::rank::{Disclosed, ReleasedError, ReleasedLine, Selector};
 use crate::session::{Session, Workspace, dataset};
 
 /// Rank the public datasets of a session: which can stand in for the private one?
 ///
 /// Without --private the numbers are exact (◆): for the curator's eyes, and the ledger says
-/// that they were looked at. With --private EPSILON only the best dataset is released; with
-/// --mechanism table every dataset's scores, with noise.
+/// that they were looked at. With --private EPSILON it is released how wrong each dataset's own
+/// model is, with noise; without labels only the best dataset. --mechanism chooses another way.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight rank session.ron
@@ -47,9 +47,10 @@ pub struct Rank {
     #[arg(long, requires = "private")]
     allow_large_delta: bool,
 
-    /// What is released privately, and how.
-    #[arg(long, value_enum, default_value = "permute-and-flip", requires = "private")]
-    mechanism: Mechanism,
+    /// What is released privately, and how; otherwise errors where the data have labels, and
+    /// permute-and-flip where they have none.
+    #[arg(long, value_enum, requires = "private")]
+    mechanism: Option<Mechanism>,
 
     /// Repeats, in place of the session's.
     #[arg(long)]
@@ -66,6 +67,9 @@ pub struct Rank {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mechanism {
+    /// How wrong each dataset's own model is on the private records, with Gaussian noise: what
+    /// says most about the error of a run to come. Needs labels.
+    Errors,
     /// The best dataset alone, by permute-and-flip.
     PermuteAndFlip,
     /// The best dataset alone, by the exponential mechanism.
@@ -161,7 +165,12 @@ impl Rank {
         let of_budget = session.budgets.get(private).map(|budget| budget.delta);
         let delta = self.delta.or(of_budget).unwrap_or(1e-6);
         let target = Target::new(epsilon, delta)?;
-        Ok(match self.mechanism {
+        let fitting = match session.ranking.has_labels(session) {
+            true => Mechanism::Errors,
+            false => Mechanism::PermuteAndFlip,
+        };
+        Ok(match self.mechanism.unwrap_or(fitting) {
+            Mechanism::Errors => Manner::Errors(target),
             Mechanism::PermuteAndFlip => Manner::Winner(Selector::PermuteAndFlip, target),
             Mechanism::Exponential => Manner::Winner(Selector::Exponential, target),
             Mechanism::Table => Manner::Table(target),
@@ -183,6 +192,7 @@ fn as_text(summary: &RankingSummary, watch: &Watch) -> String {
         Findings::Private { disclosed, guarantee, run } => {
             match disclosed {
                 Disclosed::Winner(winner) => lines.push(format!("use {}", winner.get())),
+                Disclosed::Errors(table) => lines.push(released_errors(table.get())),
                 Disclosed::Table(table) => lines.push(released_table(table.get(), "")),
                 Disclosed::Direction(table) => {
                     lines.push(released_table(table.get(), "; shares of one direction"));
@@ -229,7 +239,7 @@ pub fn table(comparison: &Comparison) -> String {
             "behind the best",
             "discrepancy ↓",
             "with labels ↓",
-            "public model"
+            "its model ↓"
         ),
     ];
     let reference = |name: &str, summary: &Summary| {
@@ -247,7 +257,7 @@ pub fn table(comparison: &Comparison) -> String {
     lines.push(reference("· noise", &comparison.ceiling));
     lines.push(String::new());
     lines.push(format!("  {}", comparison.verdict));
-    lines.push("  ↑ more is better, ↓ less is better; public model: how a model of this dataset alone does".to_owned());
+    lines.push("  ↑ more is better, ↓ less is better; its model: the error of a model of this dataset alone on the private records".to_owned());
     lines.extend(comparison.remarks.iter().map(|remark| format!("  note: {remark}")));
     lines.join("\n")
 }
@@ -273,7 +283,7 @@ fn row(rank: usize, line: &Line) -> String {
         line.name,
         number(alongside.unlabelled),
         number(alongside.labelled),
-        number(alongside.zero_shot),
+        number(alongside.error().map(|error| error.mean)),
         line.verdict
     )
     .trim_end()
@@ -301,6 +311,50 @@ fn released_table(lines: &[ReleasedLine], of: &str) -> String {
     text.join("\n")
 }
 
+fn released_errors(lines: &[ReleasedError]) -> String {
+    let mut text = vec![format!(
+        "  {:>4} {:<22} {:>15} {:>16}  how sure",
+        "rank", "dataset", "error ↓", "on the others ↓"
+    )];
+    for (index, line) in lines.iter().enumerate() {
+        let Some(error) = line.error else {
+            text.push(format!("  {:>4} {:<22} left out: it has no usable labels", "–", line.name));
+            continue;
+        };
+        let elsewhere = line.elsewhere.map_or_else(|| "–".to_owned(), |it| format!("{it:.4}"));
+        text.push(format!(
+            "  {:>4} {:<22} {} {elsewhere:>16}  {}",
+            index + 1,
+            line.name,
+            with_deviation(&error),
+            line.words()
+        ));
+    }
+    if let Some(best) = lines.first().filter(|line| line.error.is_some()) {
+        text.push(String::new());
+        text.push(format!("  use {}", best.name));
+    }
+    text.push(
+        "  error: of a model of this dataset alone on the private records (released; ± shows the \
+         noise); on the others: on the other public datasets"
+            .to_owned(),
+    );
+    text.join("\n")
+}
+
+fn errors_json(lines: &[ReleasedError]) -> Value {
+    let line = |line: &ReleasedError| {
+        json!({
+            "name": line.name,
+            "error": line.error.map(mean_json),
+            "behind": line.behind.map(mean_json),
+            "likely_best": line.first,
+            "on_other_public_data": line.elsewhere,
+        })
+    };
+    lines.iter().map(line).collect()
+}
+
 /// With a watch, exact numbers are in it.
 fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
     let left_out: Vec<Value> = summary
@@ -324,6 +378,10 @@ fn as_json(summary: &RankingSummary, watch: Option<&Watch>) -> Value {
             value["guarantee"] = json!(guarantee);
             match disclosed {
                 Disclosed::Winner(winner) => value["winner"] = json!(winner.get()),
+                Disclosed::Errors(table) => {
+                    value["winner"] = json!(table.get().first().map(|line| &line.name));
+                    value["errors"] = errors_json(table.get());
+                }
                 Disclosed::Table(table) => value["released"] = released_json(table.get()),
                 Disclosed::Direction(table) => value["direction"] = released_json(table.get()),
             }
@@ -366,7 +424,7 @@ fn comparison_json(comparison: &Comparison) -> Value {
             "no_better_than_noise": line.as_noise,
             "unlabelled_discrepancy": alongside.unlabelled,
             "labelled_discrepancy": alongside.labelled,
-            "zero_shot": alongside.zero_shot,
+            "error": alongside.error().map(mean_json),
             "verdict": line.verdict,
         })
     });

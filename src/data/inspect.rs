@@ -313,7 +313,9 @@ impl Counts {
             Some(values) if !is_text && values == rows && rows > 2 && counts_up(column) => {
                 Some(("numbers the rows: an identifier?".to_owned(), AsFeature::Useless))
             }
-            _ if 2 * missing > rows => Some(("more than half of it is missing".to_owned(), AsFeature::Fine)),
+            _ if 2 * missing > rows => {
+                Some(("more than half of it is missing".to_owned(), AsFeature::Fine))
+            }
             _ => None,
         }
     }

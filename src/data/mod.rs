@@ -188,6 +188,22 @@ impl Dataset {
         }
     }
 
+    /// The records with these numbers, in their order.
+    pub fn select(&self, chosen: &[usize]) -> Self {
+        Self {
+            features: self.features.select_columns(chosen),
+            target: self.target.as_ref().map(|target| chosen.iter().map(|&i| target[i]).collect()),
+            classes: self.classes.as_ref().map(|classes| Classes {
+                of: chosen.iter().map(|&i| classes.of[i]).collect(),
+                names: classes.names.clone(),
+            }),
+            name: self.name.clone(),
+            feature_names: self.feature_names.clone(),
+            persons: None,
+            ..*self
+        }
+    }
+
     /// `count` records from number `first` on; fewer where there are no more.
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
@@ -211,6 +227,16 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn selected_records_keep_their_labels() {
+        let (_, public, _) = crate::adapt::example::shifted(3, 40, 50, 1);
+        let places: Vec<usize> = (0..40).step_by(3).collect();
+        let some = public.select(&places);
+        assert_eq!((some.len(), some.features.ncols()), (14, 14));
+        assert_eq!(some.target.as_ref().unwrap()[2], public.target.as_ref().unwrap()[6]);
+        assert_eq!(some.features.column(2), public.features.column(6));
+    }
 
     #[test]
     fn filled_up_every_person_has_as_many_records() {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use crate::adapt::Problem;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, is_quick, reference};
 use crate::adapt::labelled::public_shape;
-use crate::data::{Classes, Dataset};
 use crate::model::Model;
 
 /// Trees are taught from at most so many numbers, which takes about a second; a regular part of
@@ -32,7 +31,8 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let problem = if taught || public.len() <= most {
         Cow::Borrowed(problem)
     } else {
-        let public = every(public, public.len().div_ceil(most)).into();
+        let regular: Vec<usize> = (0..public.len()).step_by(public.len().div_ceil(most)).collect();
+        let public = public.select(&regular).into();
         Cow::Owned(Problem { public, ..problem.clone() })
     };
     public_shape::public_model(&problem).ok()
@@ -49,33 +49,10 @@ pub(super) fn is_comparable(problem: &Problem) -> bool {
     labelled && is_quick(public.len(), public.dimension(), numbers)
 }
 
-/// Every k-th record.
-fn every(data: &Dataset, k: usize) -> Dataset {
-    let places: Vec<usize> = (0..data.len()).step_by(k).collect();
-    Dataset {
-        features: data.features.select_columns(&places),
-        target: data.target.as_ref().map(|target| places.iter().map(|&i| target[i]).collect()),
-        classes: data.classes.as_ref().map(|classes| Classes {
-            of: places.iter().map(|&i| classes.of[i]).collect(),
-            names: classes.names.clone(),
-        }),
-        ..data.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::adapt::example;
-
-    #[test]
-    fn every_third_record_keeps_its_label() {
-        let (_, public, _) = example::shifted(3, 40, 50, 1);
-        let some = every(&public, 3);
-        assert_eq!((some.len(), some.features.ncols()), (14, 14));
-        assert_eq!(some.target.as_ref().unwrap()[2], public.target.as_ref().unwrap()[6]);
-        assert_eq!(some.features.column(2), public.features.column(6));
-    }
 
     #[test]
     fn without_the_private_label_there_is_nothing_to_compare_with() {

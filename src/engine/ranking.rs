@@ -34,8 +34,8 @@ use crate::privacy::mechanism::NoiseGenerator;
 use crate::privacy::{CuratorOnly, Guarantee, NoiseSource, Private, Spender, Target, Watch};
 use crate::rank::ranking::RankStep;
 use crate::rank::{
-    Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateRanking, PrivateSelection,
-    PrivateTable, Ranking, Selector, Supply,
+    Candidate, Comparison, Disclosed, Lineup, PrivateDirection, PrivateErrors, PrivateRanking,
+    PrivateSelection, PrivateTable, Ranking, Selector, Supply,
 };
 use crate::session::ranking_record::{self, ReleasedRanking};
 use crate::session::{Loaded, RankingDefinition, Session, Workspace};
@@ -68,6 +68,8 @@ pub struct RankingJob {
 pub enum Manner {
     /// Exact numbers, for the curator's eyes.
     Curator,
+    /// How wrong every dataset's own model is, with noise.
+    Errors(Target),
     /// The best dataset under this guarantee, and nothing else.
     Winner(Selector, Target),
     /// Every dataset's scores, with noise.
@@ -145,6 +147,11 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let repeats = definition.settings.repeats;
     match job.manner {
         Manner::Curator => curator(job, private, lineup, data, tell),
+        Manner::Errors(target) => {
+            let seed = definition.settings.seed;
+            let work = PrivateErrors::new(lineup, seed, &data, private_records)?;
+            privately(job, private, Box::new(work), target, tell)
+        }
         Manner::Winner(selector, target) => {
             let work = PrivateSelection::new(selector, lineup, repeats, &data, private_records);
             privately(job, private, Box::new(work), target, tell)
@@ -177,14 +184,14 @@ fn curator(
     let account = private.register(&mut ledger)?;
     ledger.record_unprotected(&account, UNPROTECTED)?;
     let ranking = Ranking::new(&job.session.ranking.settings, lineup, data);
-    let mut about = About::of(ranking.lineup());
+    let mut about = About::of(ranking.lineup(), ranking.lineup().remarks());
     tell(RankingMoment::Begun { total: ranking.total(), remarks: about.remarks.clone() });
     let watch = job.watch.clone();
     let step = move |ranking: &mut Ranking| {
         let step = ranking.step(&watch)?;
         let comparison = ranking.comparison(&watch).map(Box::new);
         let done = step.done;
-        Ok(((About::of(ranking.lineup()), step, comparison), done))
+        Ok(((About::of(ranking.lineup(), ranking.lineup().remarks()), step, comparison), done))
     };
     let mut comparison = None;
     let stopped = in_steps(ranking, step, &job.control, |(so_far, step, table)| {
@@ -222,7 +229,7 @@ fn privately(
         outlook.push(delta::warning(target.delta, private.rows as u64));
     }
     if job.control.is_stopped() {
-        let about = About::of(work.lineup());
+        let about = About::of(work.lineup(), work.remarks());
         return Ok(summary(private, Findings::Nothing, about, true));
     }
     let mut ledger = job.workspace.ledger()?;
@@ -241,13 +248,13 @@ fn privately(
         unit: private.unit(),
     };
     ledger.admits(&grant)?;
-    let remarks = [work.lineup().remarks(), outlook.clone()].concat();
+    let remarks = [work.remarks(), outlook.clone()].concat();
     tell(RankingMoment::Begun { total: work.repeats(), remarks });
-    let mut about = About::of(work.lineup());
+    let mut about = About::of(work.lineup(), work.remarks());
     let step = |work: &mut Box<dyn PrivateRanking + Send>| {
         let step = work.step()?;
         let done = step.done;
-        Ok(((About::of(work.lineup()), step), done))
+        Ok(((About::of(work.lineup(), work.remarks()), step), done))
     };
     let stepped = in_steps(work, step, &job.control, |(so_far, step)| {
         about = so_far;
@@ -331,11 +338,11 @@ struct About {
 }
 
 impl About {
-    fn of(lineup: &Lineup) -> Self {
+    fn of(lineup: &Lineup, remarks: Vec<String>) -> Self {
         let left_out = lineup.candidates().iter().filter_map(|candidate| {
             Some((candidate.name.clone(), candidate.data.as_ref().err()?.clone()))
         });
-        Self { remarks: lineup.remarks(), left_out: left_out.collect() }
+        Self { remarks, left_out: left_out.collect() }
     }
 }
 

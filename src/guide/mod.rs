@@ -77,7 +77,7 @@ pub const PROOFS: &[Topic] = topics! {
     "proofs/pillar": "pillar: private, on public directions",
     "proofs/gep": "gep: noise where public gradients point",
     "proofs/pretraining": "pretraining: public first, then private",
-    "proofs/ranking": "private rankings: the winner, the table, a direction",
+    "proofs/ranking": "private rankings: errors, the winner, the table, a direction",
     "proofs/scores": "scores that may be told",
     "proofs/choices": "choosing among plans",
     "proofs/count": "the number of records",

@@ -47,7 +47,10 @@ pub struct Lineup {
     batch: usize,
     directions: usize,
     seed: u64,
+    /// On gradients.
     remarks: Vec<String>,
+    /// On the data themselves.
+    of_data: Vec<String>,
     /// Smallest eigengap of every candidate so far.
     gaps: Vec<f64>,
     /// Fewest directions that every candidate's gradients spanned so far, up to k.
@@ -121,8 +124,9 @@ impl Lineup {
         remarks.push(format!("model: {}", architecture.words()));
         let looked_at = blind_spots::MOST;
         let mut supplies = candidates.iter().filter_map(|candidate| candidate.data.as_ref().ok());
+        let mut of_data = Vec::new();
         if supplies.any(|supply| supply.is_more_than(looked_at)) {
-            remarks.push(format!(
+            of_data.push(format!(
                 "discrepancies and scores of the public models are those of {looked_at} records of \
                  every large candidate, drawn with the seed"
             ));
@@ -138,6 +142,7 @@ impl Lineup {
             directions,
             seed: settings.seed,
             remarks,
+            of_data,
             gaps,
             ranks,
         })
@@ -145,7 +150,7 @@ impl Lineup {
 
     /// With something more to remark.
     pub fn with_remark(mut self, remark: Option<String>) -> Self {
-        self.remarks.extend(remark);
+        self.of_data.extend(remark);
         self
     }
 
@@ -177,6 +182,11 @@ impl Lineup {
         self.classes
     }
 
+    /// What concerns the data, whatever they are ranked by.
+    pub fn remarks_on_data(&self) -> &[String] {
+        &self.of_data
+    }
+
     /// What was decided otherwise than wished for, and warnings so far.
     pub fn remarks(&self) -> Vec<String> {
         let close: Vec<&str> = self
@@ -206,7 +216,7 @@ impl Lineup {
                 self.directions
             )
         });
-        self.remarks.iter().cloned().chain(warning).chain(narrow).collect()
+        self.remarks.iter().chain(&self.of_data).cloned().chain(warning).chain(narrow).collect()
     }
 
     /// The public half of repeat number `repeat`. A candidate that fails is out from here on;

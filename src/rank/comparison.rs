@@ -3,7 +3,8 @@
 //! What the datasets share in a repeat (weights, labels, the private batch) moves all scores
 //! together, so candidates are compared by their *differences* within a repeat: the mean
 //! difference to the best has a t-interval over the repeats, and whoever's interval holds 0
-//! cannot be told apart from the best.
+//! cannot be told apart from the best. Errors of the candidates' own models are compared in the
+//! same way, record by record.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Best,
-    /// Cannot be told apart from the best; so many more repeats would, if any number would.
+    /// Cannot be told apart from the best; so many more repeats would, if a number is known.
     Tied(Option<usize>),
     Behind,
     Broken,
@@ -68,7 +69,7 @@ pub struct Line {
     pub behind: Option<Paired>,
     /// Cannot be told apart from other private records.
     pub as_floor: bool,
-    /// Is not better than noise.
+    /// Is not better than noise; by error: than the same answer for all.
     pub as_noise: bool,
     pub alongside: Option<Alongside>,
     pub verdict: String,
@@ -84,6 +85,7 @@ pub struct Comparison {
     pub floor: Summary,
     /// Noise.
     pub ceiling: Summary,
+    /// By energy where not all candidates have an error.
     pub order: Order,
     pub repeats: usize,
     /// m
@@ -155,9 +157,20 @@ impl Summary {
 /// The larger the better.
 fn goodness(order: Order, score: &Score) -> f64 {
     match order {
-        Order::Energy => score.energy,
         Order::Distance => -score.distance,
+        Order::Energy | Order::Error => score.energy,
     }
+}
+
+/// What orders a candidate, the larger the better, and what it is no better than noise by:
+/// numbers of the same repeats or records.
+struct Goods {
+    own: Vec<f64>,
+    nothing: Vec<f64>,
+}
+
+fn negated(losses: &[f64]) -> Vec<f64> {
+    losses.iter().map(|loss| -loss).collect()
 }
 
 impl Comparison {
@@ -180,15 +193,32 @@ impl Comparison {
         let columns: Vec<Option<Vec<Score>>> = (0..lineup.candidates().len())
             .map(|index| column(&|repeat| repeat.scores[index].as_ref()))
             .collect();
+        let errors: Option<Vec<Option<Goods>>> = (order == Order::Error)
+            .then(|| {
+                let of = |(column, alongside): (&Option<Vec<Score>>, &Option<Alongside>)| {
+                    if column.is_none() {
+                        return Some(None);
+                    }
+                    let (own, nothing) = alongside.as_ref()?.losses.as_ref()?;
+                    Some(Some(Goods { own: negated(own), nothing: negated(nothing) }))
+                };
+                columns.iter().zip(alongside).map(of).collect()
+            })
+            .flatten();
+        let order = if order == Order::Error && errors.is_none() { Order::Energy } else { order };
+        let all_goods = errors.unwrap_or_else(|| {
+            let of = |scores: &Option<Vec<Score>>| {
+                scores.as_ref().map(|it| Goods { own: goods(it), nothing: goods(&ceiling) })
+            };
+            columns.iter().map(of).collect()
+        });
         let mean = |index: usize| {
-            columns[index]
-                .as_ref()
-                .map_or(f64::NEG_INFINITY, |scores| Mean::of(&goods(scores)).mean)
+            all_goods[index].as_ref().map_or(f64::NEG_INFINITY, |goods| Mean::of(&goods.own).mean)
         };
         let mut ranks: Vec<usize> = (0..columns.len()).collect();
         ranks.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
-        let best = ranks.first().and_then(|index| columns[*index].clone()).unwrap_or_default();
-        let best_goods = goods(&best);
+        let best = ranks.first().and_then(|index| all_goods[*index].as_ref());
+        let best_goods = best.map_or(&[][..], |goods| &goods.own);
         let mut lines: Vec<Line> = Vec::new();
         for (rank, index) in ranks.into_iter().enumerate() {
             let candidate = &lineup.candidates()[index];
@@ -204,24 +234,29 @@ impl Comparison {
                 verdict: String::new(),
                 trouble: candidate.data.as_ref().err().map(|error| error.what().to_owned()),
             };
-            if let Some(scores) = &columns[index] {
-                let own = goods(scores);
-                let behind = Paired::of(&best_goods, &own);
+            if let (Some(scores), Some(Goods { own, nothing })) =
+                (&columns[index], &all_goods[index])
+            {
+                let behind = Paired::of(best_goods, own);
                 line.place = match rank {
                     0 => Place::Best,
                     _ if behind.is_clear() => Place::Behind,
+                    // An error knows no repeats.
+                    _ if order == Order::Error => Place::Tied(None),
                     _ => Place::Tied(behind.more_repeats()),
                 };
                 line.summary = Some(summary(scores));
                 line.behind = Some(behind);
-                line.as_floor = !Paired::of(&goods(&floor), &own).is_clear();
-                line.as_noise = !Paired::of(&own, &goods(&ceiling)).is_clear();
+                line.as_floor =
+                    order != Order::Error && !Paired::of(&goods(&floor), own).is_clear();
+                line.as_noise = !Paired::of(own, nothing).is_clear();
             }
-            line.verdict = verdict::of_line(&line);
+            line.verdict = verdict::of_line(&line, order);
             lines.push(line);
         }
+        let by_energy = (order == Order::Error).then(|| verdict::by_energy(&lines)).flatten();
         Self {
-            verdict: verdict::of_all(&lines),
+            verdict: verdict::of_all(&lines, order),
             lines,
             floor: summary(&floor),
             ceiling: summary(&ceiling),
@@ -233,6 +268,7 @@ impl Comparison {
                 .remarks()
                 .into_iter()
                 .chain(verdict::of_private(repeats, lineup.directions()))
+                .chain(by_energy)
                 .collect(),
         }
     }

@@ -15,6 +15,10 @@
 //! [`release`] a noisy moment from which the whole table follows, and [`direction`] one leading
 //! direction, as the paper does.
 //!
+//! Neither looks at labels. Where there are labels, the error that a candidate's own model makes
+//! on the private records says more about the error to come: it orders the table, and
+//! [`errors`] releases it.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`settings`] | the user's choices: model, k, batch, repeats |
@@ -24,8 +28,9 @@
 //! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
 //! | [`verdict`] | what the table says, in words |
 //! | [`blind_spots`] | what the gradients are blind to: discrepancies, the public model's score |
+//! | [`public_models`] | the model of one candidate alone, and how wrong it is |
 //! | [`frame`] | the directions of all candidates together, and the private moment in them |
-//! | [`selection`], [`release`], [`direction`] | the best candidate, the whole table, or one direction, under differential privacy |
+//! | [`errors`], [`selection`], [`release`], [`direction`] | the errors of all candidates' models, the best candidate, the whole table, or one direction, under differential privacy |
 //!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
 //! `model`, `data`, `privacy`, `numeric`.
@@ -34,7 +39,9 @@ pub mod blind_spots;
 pub mod candidates;
 pub mod comparison;
 pub mod direction;
+pub mod errors;
 mod frame;
+mod public_models;
 pub mod ranking;
 pub mod records;
 pub mod release;
@@ -49,6 +56,7 @@ use crate::privacy::{PlannedRelease, Released, Spender};
 pub use candidates::{Candidate, Lineup};
 pub use comparison::{Comparison, Line};
 pub use direction::PrivateDirection;
+pub use errors::{PrivateErrors, ReleasedError};
 pub use ranking::{RankStep, Ranking};
 pub use records::Supply;
 pub use release::{PrivateTable, ReleasedLine};
@@ -62,6 +70,11 @@ pub trait PrivateRanking {
     fn method(&self) -> &'static str;
 
     fn lineup(&self) -> &Lineup;
+
+    /// What the user should know of it.
+    fn remarks(&self) -> Vec<String> {
+        self.lineup().remarks()
+    }
 
     /// How many steps there are.
     fn repeats(&self) -> usize;
@@ -89,6 +102,8 @@ pub enum Disclosed {
     Winner(Released<String>),
     /// The best energy first.
     Table(Released<Vec<ReleasedLine>>),
+    /// How wrong every candidate's own model is, the least first.
+    Errors(Released<Vec<ReleasedError>>),
     /// What every candidate's span holds of one direction, the most first: as energy the
     /// squared cosine of their angle, as distance its sine.
     Direction(Released<Vec<ReleasedLine>>),

@@ -213,7 +213,13 @@ mod tests {
     }
 
     fn settings() -> RankingSettings {
-        RankingSettings { batch: 60, repeats: 6, directions: 4, ..RankingSettings::default() }
+        RankingSettings {
+            batch: 60,
+            repeats: 6,
+            directions: 4,
+            order: super::super::Order::Energy,
+            ..RankingSettings::default()
+        }
     }
 
     fn rank(settings: &RankingSettings, candidates: Vec<Candidate>) -> Result<Comparison> {

@@ -43,9 +43,12 @@ pub enum ProbeModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    #[default]
     Energy,
     Distance,
+    /// How wrong each candidate's own model is about the private records: where all have labels,
+    /// what predicts the error to come best; by energy otherwise.
+    #[default]
+    Error,
 }
 
 impl Default for RankingSettings {
@@ -57,7 +60,7 @@ impl Default for RankingSettings {
             batch: 500,
             repeats: 10,
             seed: 0,
-            order: Order::Energy,
+            order: Order::default(),
             radius: 1.0,
         }
     }
@@ -141,6 +144,7 @@ impl Order {
         match self {
             Self::Energy => "captured energy",
             Self::Distance => "subspace distance",
+            Self::Error => "error of its own model",
         }
     }
 }

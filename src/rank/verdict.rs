@@ -1,10 +1,21 @@
 //! What a table of scores says, in words.
 
+use std::cmp::Ordering;
+
 use super::comparison::{Line, Place};
 use super::ranking::Repeat;
+use super::settings::Order;
+
+/// What a useless candidate is no better than.
+fn nothing(order: Order) -> &'static str {
+    match order {
+        Order::Energy | Order::Distance => "noise",
+        Order::Error => "the same answer for everybody",
+    }
+}
 
 /// About one candidate.
-pub fn of_line(line: &Line) -> String {
+pub fn of_line(line: &Line, order: Order) -> String {
     let place = match line.place {
         Place::Broken => {
             let trouble = line.trouble.as_deref().unwrap_or("it failed in a repeat");
@@ -19,7 +30,7 @@ pub fn of_line(line: &Line) -> String {
         Place::Tied(None) => "as good as the best".to_owned(),
         Place::Behind => "behind the best".to_owned(),
     };
-    if line.as_noise { format!("{place}; no better than noise") } else { place }
+    if line.as_noise { format!("{place}; no better than {}", nothing(order)) } else { place }
 }
 
 /// About private records that say less than they should: exact, so for the curator alone.
@@ -38,7 +49,8 @@ pub(super) fn of_private(repeats: &[&Repeat], directions: usize) -> Option<Strin
 }
 
 /// About all of them, the best first.
-pub fn of_all(lines: &[Line]) -> String {
+pub fn of_all(lines: &[Line], order: Order) -> String {
+    let nothing = nothing(order);
     let named = |keep: &dyn Fn(&Line) -> bool| -> Vec<&str> {
         lines.iter().filter(|line| keep(line)).map(|line| line.name.as_str()).collect()
     };
@@ -47,7 +59,7 @@ pub fn of_all(lines: &[Line]) -> String {
     };
     let mut parts = Vec::new();
     if best.as_noise {
-        parts.push(format!("use none: not even {} is better than noise", best.name));
+        parts.push(format!("use none: not even {} is better than {nothing}", best.name));
     } else {
         parts.push(format!("use {}", best.name));
         let tied = named(&|line| matches!(line.place, Place::Tied(_)) && !line.as_noise);
@@ -57,15 +69,16 @@ pub fn of_all(lines: &[Line]) -> String {
                 _ => None,
             });
             let more: Option<Vec<usize>> = more.collect();
-            let would = more.and_then(|more| more.into_iter().max()).map_or_else(
-                || "and more repeats would hardly help".to_owned(),
-                |most| format!("{most} more repeats would"),
-            );
-            parts.push(format!("{} cannot be told apart from it ({would})", listed(&tied)));
+            let would = match more.and_then(|more| more.into_iter().max()) {
+                _ if order == Order::Error => String::new(),
+                None => " (and more repeats would hardly help)".to_owned(),
+                Some(most) => format!(" ({most} more repeats would)"),
+            };
+            parts.push(format!("{} cannot be told apart from it{would}", listed(&tied)));
         }
         let noise = named(&|line| line.place != Place::Broken && line.as_noise);
         if !noise.is_empty() {
-            parts.push(format!("{} {} no better than noise", listed(&noise), are(noise.len())));
+            parts.push(format!("{} {} no better than {nothing}", listed(&noise), are(noise.len())));
         }
     }
     let broken = named(&|line| line.place == Place::Broken);
@@ -73,6 +86,21 @@ pub fn of_all(lines: &[Line]) -> String {
         parts.push(format!("{} {} left out", listed(&broken), was(broken.len())));
     }
     parts.join("; ")
+}
+
+/// Of candidates in the order of their errors: which one energy would put first, if another.
+pub(super) fn by_energy(lines: &[Line]) -> Option<String> {
+    let energy = |line: &&Line| line.summary.as_ref().map(|summary| summary.energy.mean);
+    let known = lines.iter().filter(|line| energy(line).is_some());
+    let most = known.max_by(|a, b| energy(a).partial_cmp(&energy(b)).unwrap_or(Ordering::Equal))?;
+    let first = lines.first()?;
+    (most.name != first.name).then(|| {
+        format!(
+            "energy, which does not look at labels, would put {} first; the error of a dataset's \
+             own model says more about the error to come",
+            most.name
+        )
+    })
 }
 
 /// A few names; of many the first and how many more there are.
@@ -122,19 +150,33 @@ mod tests {
             line("cells", Place::Broken, false),
         ];
         assert_eq!(
-            of_all(&lines),
+            of_all(&lines, Order::Energy),
             "use hospital_b; hospital_c cannot be told apart from it (12 more repeats would); \
              cifar is no better than noise; cells was left out"
         );
-        assert_eq!(of_line(&lines[1]), "as good as the best; 12 more repeats would tell");
-        assert_eq!(of_line(&lines[3]), "behind the best; no better than noise");
-        assert!(of_line(&lines[4]).contains("3 features"));
+        assert_eq!(
+            of_line(&lines[1], Order::Energy),
+            "as good as the best; 12 more repeats would tell"
+        );
+        assert_eq!(of_line(&lines[3], Order::Energy), "behind the best; no better than noise");
+        assert!(of_line(&lines[4], Order::Energy).contains("3 features"));
         let mut differing = line("renamed", Place::Broken, false);
         differing.trouble = Some("its columns do not go\n  column  a.csv  b.csv".to_owned());
-        assert_eq!(of_line(&differing), "left out: its columns do not go");
+        assert_eq!(of_line(&differing, Order::Energy), "left out: its columns do not go");
+        assert_eq!(
+            of_all(&lines, Order::Error),
+            "use hospital_b; hospital_c cannot be told apart from it; cifar is no better than the \
+             same answer for everybody; cells was left out"
+        );
         let useless = [line("noise", Place::Best, true)];
-        assert_eq!(of_all(&useless), "use none: not even noise is better than noise");
-        assert_eq!(of_all(&[line("a", Place::Broken, false)]), "no dataset could be ranked");
+        assert_eq!(
+            of_all(&useless, Order::Energy),
+            "use none: not even noise is better than noise"
+        );
+        assert_eq!(
+            of_all(&[line("a", Place::Broken, false)], Order::Energy),
+            "no dataset could be ranked"
+        );
     }
 
     #[test]
@@ -142,7 +184,7 @@ mod tests {
         let lines: Vec<Line> = std::iter::once(line("a", Place::Best, false))
             .chain((0..8).map(|i| line(&format!("b{i}"), Place::Tied(None), false)))
             .collect();
-        let words = of_all(&lines);
+        let words = of_all(&lines, Order::Energy);
         assert!(words.contains("b0, b1, b2, b3 and 4 more cannot be told apart"), "{words}");
     }
 }

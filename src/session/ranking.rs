@@ -77,6 +77,17 @@ impl RankingDefinition {
         })
     }
 
+    /// Whether the errors of the candidates' own models can be told: labels are there to be
+    /// learned from, and to be wrong about.
+    pub fn has_labels(&self, session: &Session) -> bool {
+        let labelled = |name: &str| {
+            let dataset = session.datasets.iter().find(|dataset| dataset.name == name);
+            dataset.is_some_and(|dataset| dataset.label.is_some())
+        };
+        self.private_name(session).is_ok_and(labelled)
+            && self.public_names(session).into_iter().filter(|name| labelled(name)).count() > 1
+    }
+
     /// The candidates that are meant.
     pub fn public_names<'a>(&'a self, session: &'a Session) -> Vec<&'a str> {
         if !self.public.is_empty() {

@@ -13,8 +13,9 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
+use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Mean, Place, Summary};
-use crate::rank::{Disclosed, Order, ReleasedLine};
+use crate::rank::{Disclosed, Order, ReleasedError, ReleasedLine};
 
 const FOLDER: &str = "rankings";
 const EXACT: &str = ".curator.json";
@@ -22,12 +23,18 @@ const RELEASED: &str = ".json";
 const OF_A_DIRECTION: &str = "The scores are those of one private direction: the energy is the \
     share of it that a dataset's span holds, the distance the sine of their angle.";
 
+const OF_ERRORS: &str = "The error is that of a model of the dataset alone on the private records, \
+    from 0 to 1: the share of wrong answers, or how far off it is as a share of the range of labels.";
+
 /// One public dataset's scores; `None` of a broken one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedLine {
     pub name: String,
     pub energy: Option<Mean>,
     pub distance: Option<Mean>,
+    /// Of the dataset's own model on the private records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Mean>,
     /// What the ranking says of it, in words.
     pub verdict: String,
 }
@@ -87,6 +94,7 @@ impl RecordedTable {
             name: line.name.clone(),
             energy: line.summary.as_ref().map(|summary| summary.energy),
             distance: line.summary.as_ref().map(|summary| summary.distance),
+            error: line.alongside.as_ref().and_then(Alongside::error),
             verdict: line.verdict.clone(),
         });
         let reference = |summary: &Summary| Some((summary.energy, summary.distance));
@@ -105,6 +113,7 @@ impl RecordedTable {
             name: line.name.clone(),
             energy: line.energy,
             distance: line.distance,
+            error: None,
             verdict: String::new(),
         });
         Self {
@@ -115,12 +124,34 @@ impl RecordedTable {
             verdict: verdict.to_owned(),
         }
     }
+
+    fn of_errors(lines: &[ReleasedError]) -> Self {
+        let lines = lines.iter().filter(|line| line.error.is_some());
+        let lines = lines.map(|line| RecordedLine {
+            name: line.name.clone(),
+            energy: None,
+            distance: None,
+            error: line.error,
+            verdict: line.words(),
+        });
+        Self {
+            order: Order::Error,
+            lines: lines.collect(),
+            floor: None,
+            ceiling: None,
+            verdict: OF_ERRORS.to_owned(),
+        }
+    }
 }
 
 impl ReleasedRanking {
     pub fn of(disclosed: &Disclosed, guarantee: &Guarantee) -> Self {
         let (winner, table) = match disclosed {
             Disclosed::Winner(winner) => (Some(winner.get().clone()), None),
+            Disclosed::Errors(lines) => (
+                lines.get().first().map(|line| line.name.clone()),
+                Some(RecordedTable::of_errors(lines.get())),
+            ),
             Disclosed::Table(table) => (None, Some(RecordedTable::released(table.get(), ""))),
             Disclosed::Direction(table) => {
                 (None, Some(RecordedTable::released(table.get(), OF_A_DIRECTION)))
@@ -231,6 +262,7 @@ mod tests {
                 name: "spring".to_owned(),
                 energy: Some(mean),
                 distance: None,
+                error: None,
                 verdict: "the best".to_owned(),
             }],
             floor: Some((mean, mean)),

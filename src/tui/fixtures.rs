@@ -44,9 +44,9 @@ use crate::privacy::ledger::{
     RunRecord, RunState, Standing,
 };
 use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
-use crate::rank::ReleasedLine;
 use crate::rank::blind_spots::Alongside;
 use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
+use crate::rank::{ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
 use crate::session::dataset::ColumnKind;
@@ -373,7 +373,7 @@ pub fn comparison() -> Comparison {
         alongside: Some(Alongside {
             unlabelled: Some(2.0 * (1.0 - energy)),
             labelled: None,
-            zero_shot: Some(energy + 0.2),
+            losses: Some((vec![0.5 - energy / 2.0; 40], vec![0.5; 40])),
         }),
         verdict: verdict.to_owned(),
         trouble: None,
@@ -720,6 +720,25 @@ pub fn scenes() -> Vec<(&'static str, App)> {
             with(on(Tab::Rank), &|app| {
                 app.context.ranking.released =
                     Some(Found::Winner("autumn".to_owned(), summary().guarantee));
+            }),
+        ),
+        (
+            "rank_errors",
+            with(on(Tab::Rank), &|app| {
+                let line =
+                    |name: &str, error: f64, behind: Option<f64>, first: f64| ReleasedError {
+                        name: name.to_owned(),
+                        error: Some(Mean { mean: error, deviation: 0.012 }),
+                        behind: behind.map(|mean| Mean { mean, deviation: 0.009 }),
+                        first: Some(first),
+                        elsewhere: Some(0.13),
+                    };
+                let lines = vec![
+                    line("autumn", 0.081, None, 0.97),
+                    line("spring", 0.102, Some(0.021), 0.03),
+                    line("summer", 0.187, Some(0.106), 0.0),
+                ];
+                app.context.ranking.released = Some(Found::Errors(lines, summary().guarantee));
             }),
         ),
         (

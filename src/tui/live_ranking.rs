@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{CuratorOnly, Guarantee, Watch};
 use crate::rank::comparison::Comparison;
-use crate::rank::{Disclosed, ReleasedLine};
+use crate::rank::{Disclosed, ReleasedError, ReleasedLine};
 
 #[derive(Debug, Default)]
 pub struct LiveRanking {
@@ -39,6 +39,8 @@ pub struct Work {
 #[derive(Debug)]
 pub enum Found {
     Winner(String, Guarantee),
+    /// How wrong every dataset's own model is.
+    Errors(Vec<ReleasedError>, Guarantee),
     Table(Vec<ReleasedLine>, Guarantee),
     /// The shares of one direction.
     Direction(Vec<ReleasedLine>, Guarantee),
@@ -118,6 +120,12 @@ impl LiveRanking {
                         let name = winner.into_inner();
                         let words = format!("use {name}: {cost}");
                         (Found::Winner(name, guarantee), words)
+                    }
+                    Disclosed::Errors(lines) => {
+                        let lines = lines.into_inner();
+                        let best = lines.first().map_or("none", |line| line.name.as_str());
+                        let words = format!("use {best}: errors {cost}");
+                        (Found::Errors(lines, guarantee), words)
                     }
                     Disclosed::Table(lines) => {
                         (Found::Table(lines.into_inner(), guarantee), format!("table {cost}"))

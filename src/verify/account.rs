@@ -39,10 +39,11 @@ pub fn check(file: &str, it: &Value) -> Result<Report> {
         for name in TOTALS {
             let Some(says) = total.get(name).filter(|says| !says.is_null()) else { continue };
             let name = format!("`{name}` for {adjacency}");
-            let says = says.as_str().and_then(|says| says.parse::<f64>().ok()).ok_or_else(|| {
-                Error::failed(format!("{name} is {says}, and must be a number in quotes"))
-                    .cure("restore the file from a copy: as it is, nobody can check it")
-            })?;
+            let says =
+                says.as_str().and_then(|says| says.parse::<f64>().ok()).ok_or_else(|| {
+                    Error::failed(format!("{name} is {says}, and must be a number in quotes"))
+                        .cure("restore the file from a copy: as it is, nobody can check it")
+                })?;
             // What one run reads after another may depend on what came out of it.
             let choices = spending > 1 || claimed;
             report.claims.push(Claim::check(name.clone(), says, delta, &all, choices));
@@ -55,9 +56,9 @@ pub fn check(file: &str, it: &Value) -> Result<Report> {
                 report.faults.push(format!("{name} is a number, and not every entry is for it"));
             }
             if name.starts_with("`epsilon_at_most`") && (hidden || claimed) {
-                report.faults.push(format!(
-                    "{name} is an upper bound, and not all that was spent is known"
-                ));
+                report
+                    .faults
+                    .push(format!("{name} is an upper bound, and not all that was spent is known"));
             }
         }
     }

@@ -276,6 +276,8 @@ class Ranking:
     guarantee: Optional[Guarantee]
     #: Released: the best dataset.
     winner: Optional[str]
+    #: Released: how wrong every dataset's own model is on the private records, the least first.
+    errors: Optional[Sequence[Mapping[str, Any]]]
     #: Released: every dataset's scores, the best first.
     released: Optional[Sequence[Mapping[str, Any]]]
     #: Released: what every dataset holds of one direction.
@@ -291,6 +293,7 @@ class Ranking:
             value["private"],
             Guarantee.maybe(value.get("guarantee")),
             value.get("winner"),
+            value.get("errors"),
             value.get("released"),
             value.get("direction"),
             value["left_out"],
@@ -318,6 +321,10 @@ class Ranking:
             return _pictures.Bar(str(dataset["name"]) + mark, energy["mean"], energy["deviation"])
 
         drawn = ""
+        if self.errors is not None:
+            known = [(it["name"], it["error"]) for it in self.errors if it["error"] is not None]
+            rows = [_pictures.Bar(str(name), it["mean"], it["deviation"]) for name, it in known]
+            drawn += _pictures.bars("error of its own model (less is better)", rows)
         if self.released is not None:
             rows = [bar(dataset, dataset, "") for dataset in self.released]
             drawn += _pictures.bars("captured energy (more is better)", rows)

@@ -270,8 +270,8 @@ def rank(
 ) -> Ranking:
     """Which public dataset can stand in for the private one?
 
-    With `epsilon` the answer is private and paid for: the best dataset, or with
-    `mechanism="table"` the scores of all. With `include_curator=True` instead it is exact, for you
+    With `epsilon` the answer is private and paid for: how wrong each dataset's own model is, or
+    without labels the best dataset; `mechanism` chooses another way, such as "table". With `include_curator=True` instead it is exact, for you
     alone; no ε covers it, and the ledger says so.
     """
     if (epsilon is None) != include_curator:

@@ -95,24 +95,41 @@ fn shown(found: &RecordedTable, standing: &str) -> String {
             |it| format!("{} ± {}", five_digits(it.mean), five_digits(it.deviation)),
         )
     };
+    // Columns that hold nothing are not shown.
+    let mut orders = vec![Order::Error, Order::Energy, Order::Distance];
+    orders.retain(|order| found.lines.iter().any(|line| score_of(*order)(line).is_some()));
+    let scores: Vec<_> = orders.iter().map(|order| score_of(*order)).collect();
     let rows = found.lines.iter().enumerate().map(|(index, line)| {
         let place = (index + 1).to_string();
         let verdict = line.verdict.clone();
-        vec![place, line.name.clone(), number(line.energy), number(line.distance), verdict]
+        let scores = scores.iter().map(|score| number(score(line)));
+        [place, line.name.clone()].into_iter().chain(scores).chain([verdict]).collect()
     });
-    let energy = format!("captured energy{standing}");
-    let distance = format!("subspace distance{standing}");
-    let header = ["", "public data", energy.as_str(), distance.as_str(), "in words"];
-    out.push_str(&table(&header, &rows.collect::<Vec<_>>()));
+    let names = orders.iter().map(|order| format!("{}{standing}", order.words()));
+    let header: Vec<String> = ["", "public data"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(names)
+        .chain(["in words".to_owned()])
+        .collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    out.push_str(&table(&header, &rows.collect::<Vec<Vec<String>>>()));
     if !found.verdict.is_empty() {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(&found.verdict));
     }
     out
 }
 
+fn score_of(order: Order) -> fn(&RecordedLine) -> Option<Mean> {
+    match order {
+        Order::Energy => |line| line.energy,
+        Order::Distance => |line| line.distance,
+        Order::Error => |line| line.error,
+    }
+}
+
 fn figure(found: &RecordedTable, standing: &str) -> Figure {
-    let by_distance = found.order == Order::Distance;
-    let score = |line: &RecordedLine| if by_distance { line.distance } else { line.energy };
+    let score = score_of(found.order);
     let whiskered =
         |x: f64, mean: Mean| Point { spread: Some(mean.deviation), ..Point::new(x, mean.mean) };
     let bars = found.lines.iter().enumerate();
@@ -121,7 +138,11 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
     let ends = [-0.5, found.lines.len() as f64 - 0.5];
     for (name, reference) in [("more private data", found.floor), ("noise", found.ceiling)] {
         let Some((energy, distance)) = reference else { continue };
-        let mean = if by_distance { distance.mean } else { energy.mean };
+        let mean = match found.order {
+            Order::Energy => energy.mean,
+            Order::Distance => distance.mean,
+            Order::Error => continue,
+        };
         series.push(Series {
             name: name.to_owned(),
             mark: Mark::Level,
@@ -138,7 +159,9 @@ fn figure(found: &RecordedTable, standing: &str) -> Figure {
     let words = found.order.words();
     Figure {
         title: format!("Public data by {words}{standing}"),
-        note: if found.floor.is_some() {
+        note: if found.floor.is_some() && found.order == Order::Error {
+            "mean ± its standard error over the private records".to_owned()
+        } else if found.floor.is_some() {
             "mean ± standard deviation over the repeats".to_owned()
         } else {
             "± shows the noise".to_owned()

@@ -184,6 +184,11 @@ pub fn public_model(problem: &Problem) -> Result<Model> {
     Ok(Model::Shape(ground(problem)?.shape.clone()))
 }
 
+/// The mixture of predictors that these public records teach.
+pub fn mixture(public: &Dataset, seed: u64) -> Result<Model> {
+    Ok(Model::Shape(learn(public, seed)?.shape))
+}
+
 /// What the public records of a problem teach.
 pub fn ground(problem: &Problem) -> Result<Arc<Ground>> {
     // As bits, so that no seed is rounded.

@@ -54,7 +54,7 @@ impl Screen for RankScreen {
             "distance",
             "discrepancy",
             "labelled discrepancy",
-            "public model's score",
+            "public model's error",
             "principal angles",
             "ranking",
             "exact number",
@@ -88,12 +88,13 @@ impl Screen for RankScreen {
         let rows = self.rows(&context.ranking, watch).into_iter().map(|row| {
             let [energy, energy_sd] = mean(row.energy);
             let [distance, distance_sd] = mean(row.distance);
-            let others = [row.unlabelled, row.labelled, row.zero_shot].map(number);
-            let [unlabelled, labelled, zero_shot] = others;
+            let [error, error_sd] = mean(row.error);
+            let [unlabelled, labelled] = [row.unlabelled, row.labelled].map(number);
             let first = [row.rank.to_string(), row.name, energy, energy_sd, distance, distance_sd];
-            first.into_iter().chain([unlabelled, labelled, zero_shot, row.verdict]).collect()
+            let others = [unlabelled, labelled, error, error_sd, row.verdict];
+            first.into_iter().chain(others).collect()
         });
-        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,zero_shot,verdict";
+        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,verdict";
         Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
     }
 }

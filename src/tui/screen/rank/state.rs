@@ -30,7 +30,7 @@ pub struct Row {
     pub distance: Option<Mean>,
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
-    pub zero_shot: Option<f64>,
+    pub error: Option<Mean>,
     pub verdict: String,
 }
 
@@ -43,7 +43,7 @@ pub enum Column {
     Distance,
     Unlabelled,
     Labelled,
-    ZeroShot,
+    Error,
     Verdict,
 }
 
@@ -55,7 +55,7 @@ impl Column {
         Self::Distance,
         Self::Unlabelled,
         Self::Labelled,
-        Self::ZeroShot,
+        Self::Error,
         Self::Verdict,
     ];
 
@@ -67,7 +67,7 @@ impl Column {
             Self::Distance => "distance ↓",
             Self::Unlabelled => "discrepancy ↓",
             Self::Labelled => "with labels ↓",
-            Self::ZeroShot => "public model",
+            Self::Error => "error ↓",
             Self::Verdict => "verdict",
         }
     }
@@ -80,7 +80,7 @@ impl Column {
             Self::Distance => "distance",
             Self::Unlabelled => "discrepancy",
             Self::Labelled => "labelled discrepancy",
-            Self::ZeroShot => "public model's score",
+            Self::Error => "public model's error",
         }
     }
 
@@ -89,14 +89,14 @@ impl Column {
         Self::ALL[(here + 1) % Self::ALL.len()]
     }
 
-    fn number(self, row: &Row) -> Option<f64> {
+    pub fn number(self, row: &Row) -> Option<f64> {
         match self {
             Self::Rank => Some(row.rank as f64),
             Self::Energy => row.energy.map(|energy| energy.mean),
             Self::Distance => row.distance.map(|distance| distance.mean),
             Self::Unlabelled => row.unlabelled,
             Self::Labelled => row.labelled,
-            Self::ZeroShot => row.zero_shot,
+            Self::Error => row.error.map(|error| error.mean),
             Self::Name | Self::Verdict => None,
         }
     }
@@ -127,7 +127,7 @@ impl From<&Line> for Row {
             distance: line.summary.as_ref().map(|summary| summary.distance),
             unlabelled: alongside.unlabelled,
             labelled: alongside.labelled,
-            zero_shot: alongside.zero_shot,
+            error: alongside.error(),
             verdict: line.verdict.clone(),
         }
     }
@@ -155,6 +155,15 @@ impl RankScreen {
                     energy: line.energy,
                     distance: line.distance,
                     verdict: if line.energy.is_some() { "" } else { "left out" }.to_owned(),
+                    ..Row::default()
+                })
+                .collect(),
+            Some(Found::Errors(lines, _)) => lines
+                .iter()
+                .map(|line| Row {
+                    name: line.name.clone(),
+                    error: line.error,
+                    verdict: line.words(),
                     ..Row::default()
                 })
                 .collect(),

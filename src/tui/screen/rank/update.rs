@@ -15,7 +15,8 @@ use crate::tui::tab::Tab;
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<RankScreen> = &[
     show(&["r"], "rank", "rank the public datasets by exact numbers (◆); the ledger notes it", rank),
-    show(&["p"], "privately", "release the best dataset's name under differential privacy", select_privately),
+    show(&["p"], "privately", "release how wrong each dataset's model is, or without labels the best one's name, under differential privacy", rank_by_labels),
+    also(&["n"], "name only", "release the best dataset's name under differential privacy", select_privately),
     show(&["t"], "noisy table", "release every dataset's scores under differential privacy", release_table),
     also(&["d"], "direction", "release one leading direction of the private gradients under differential privacy", release_direction),
     show(&["c"], "cancel", "cancel the ranking; the table keeps the repeats so far", cancel),
@@ -35,6 +36,15 @@ fn rank(_: &mut RankScreen, context: &mut Context) {
     } else {
         context.rank(Manner::Curator);
     }
+}
+
+/// By errors where there are labels, which say most of an error to come.
+fn rank_by_labels(screen: &mut RankScreen, context: &mut Context) {
+    if !context.session.ranking.has_labels(&context.session) {
+        return select_privately(screen, context);
+    }
+    let help = "ε for the error of each dataset's own model, or ε and δ: 0.5 1e-6";
+    rank_privately(context, "Release the errors of public models", help, Manner::Errors);
 }
 
 fn select_privately(_: &mut RankScreen, context: &mut Context) {

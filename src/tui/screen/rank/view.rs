@@ -7,6 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::state::{CANDIDATES, Column, RankScreen, Row};
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
+use crate::rank::Order;
 use crate::rank::comparison::{Comparison, Mean, Summary};
 use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
@@ -68,7 +69,11 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             lines.extend(notes(context, theme));
             canvas.render(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
         }
-        Some(shown @ (Found::Table(lines, guarantee) | Found::Direction(lines, guarantee))) => {
+        Some(
+            shown @ (Found::Errors(_, guarantee)
+            | Found::Table(_, guarantee)
+            | Found::Direction(_, guarantee)),
+        ) => {
             let what = match shown {
                 Found::Direction(..) => "one direction at",
                 _ => "released at",
@@ -78,15 +83,28 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
                 round_up(guarantee.epsilon, 4),
                 delta_words(guarantee.delta)
             );
-            let rows = (lines.len() as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
+            let rows = screen.rows(ranking, &context.watch).len();
+            let rows = (rows as u16 + 3).clamp(5, (body.height * 2 / 3).max(5));
             let [above, below] =
                 body.layout(&Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]));
             let inner = canvas.pane(above, &title, CANDIDATES);
-            candidates(screen, context, canvas, inner, [None, None]);
-            let notes = notes(context, theme).collect::<Vec<_>>();
+            candidates(screen, context, canvas, inner, bar_of(shown), [None, None]);
+            let about = matches!(shown, Found::Errors(..)).then(|| OF_ERRORS.to_owned());
+            let about = about.into_iter().map(|text| Line::styled(text, theme.muted));
+            let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
             canvas.render(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
         }
     }
+}
+
+const OF_ERRORS: &str = " The error of a model of this dataset alone on the private records, from 0 \
+    to 1: the share of wrong answers, or how far off it is as a share of the range of labels. It \
+    says most about the error of a private model to come. Enter takes the selected dataset into \
+    the plan.";
+
+/// The column with the bars.
+fn bar_of(found: &Found) -> Column {
+    if matches!(found, Found::Errors(..)) { Column::Error } else { Column::Energy }
 }
 
 /// A line above a result that tells of the other one; returns what is left of the area.
@@ -104,6 +122,10 @@ fn beside(canvas: &mut Canvas, area: Rect, text: Option<String>) -> Rect {
 fn other_result(found: &Found) -> String {
     let (what, guarantee) = match found {
         Found::Winner(name, guarantee) => (format!("best of these: {name}"), guarantee),
+        Found::Errors(lines, guarantee) => {
+            let best = lines.first().map_or("none", |line| line.name.as_str());
+            (format!("{best} has the smallest error"), guarantee)
+        }
         Found::Table(_, guarantee) => ("a table".to_owned(), guarantee),
         Found::Direction(_, guarantee) => ("one direction".to_owned(), guarantee),
     };
@@ -179,18 +201,19 @@ fn nothing(context: &Context, canvas: &mut Canvas, area: Rect) {
     );
     let sign = canvas.glyphs.curator;
     let ways = [
-        format!(
-            "  r   by exact numbers ({sign}), with uncertainty: for your eyes; the ledger notes it"
-        ),
-        "  p   privately: releases the name of the best dataset and nothing else".to_owned(),
-        "  t   privately: releases every dataset's scores, with noise".to_owned(),
-        "  d   privately: releases one direction of the private gradients and scores by it"
-            .to_owned(),
+        format!("  r   by exact numbers ({sign}): for your eyes; the ledger notes it"),
+        if context.session.ranking.has_labels(&context.session) {
+            "  p   privately: releases how wrong each dataset's own model is, with noise".to_owned()
+        } else {
+            "  p   privately: releases the name of the best dataset and nothing else".to_owned()
+        },
+        "  t   privately: releases every dataset's energy and distance, with noise".to_owned(),
+        "  d   privately: releases one direction of the private gradients".to_owned(),
     ];
     let lines = [
-        "Which public dataset can stand in for the private one? A small model learns",
-        "from each. The share of what it would learn from the private data that it",
-        "can also learn from a public dataset (its energy) says how useful that is.",
+        "Which public dataset can stand in for the private one? Two things tell: how",
+        "wrong a model of that dataset alone is about the private records (its error),",
+        "and how much of what these would teach can be learned from it (its energy).",
         "",
         &ways[0],
         &ways[1],
@@ -233,8 +256,14 @@ fn exact(
         comparison.directions
     );
     let inner = canvas.pane(above, &title, CANDIDATES);
-    let marks = [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some);
-    candidates(screen, context, canvas, inner, marks);
+    let (bar, marks) = match comparison.order {
+        Order::Error => (Column::Error, [None, None]),
+        Order::Energy | Order::Distance => (
+            Column::Energy,
+            [comparison.floor.energy.mean, comparison.ceiling.energy.mean].map(Some),
+        ),
+    };
+    candidates(screen, context, canvas, inner, bar, marks);
     canvas.render(Paragraph::new(verdict).wrap(Wrap { trim: false }), words);
     if alone {
         return;
@@ -252,23 +281,20 @@ fn width_of(column: Column) -> u16 {
     match column {
         Column::Rank => 2,
         Column::Name => 18,
-        Column::Energy | Column::Distance | Column::ZeroShot => 13,
+        Column::Energy | Column::Distance | Column::Error => 13,
         Column::Unlabelled | Column::Labelled => 14,
         Column::Verdict => 0,
     }
 }
 
-/// The columns that fit beside a bar and a verdict.
-fn columns_that_fit(room: u16) -> Vec<Column> {
-    let by_weight = [
-        Column::Rank,
-        Column::Name,
-        Column::Energy,
-        Column::Distance,
-        Column::ZeroShot,
-        Column::Unlabelled,
-        Column::Labelled,
-    ];
+/// The columns that fit beside a bar and a verdict; those that hold nothing are left out.
+fn columns_that_fit(room: u16, first: Column, rows: &[Row]) -> Vec<Column> {
+    let mut by_weight =
+        vec![Column::Energy, Column::Error, Column::Distance, Column::Unlabelled, Column::Labelled];
+    // A stable sort: the one with the bars goes to the front.
+    by_weight.sort_by_key(|column| *column != first);
+    by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
+    let by_weight = [Column::Rank, Column::Name].into_iter().chain(by_weight);
     let mut columns = fitting(by_weight, width_of, room.saturating_sub(14 + 20));
     columns.push(Column::Verdict);
     columns.sort_by_key(|column| Column::ALL.iter().position(|other| other == column));
@@ -280,16 +306,18 @@ fn candidates(
     context: &Context,
     canvas: &mut Canvas,
     area: Rect,
+    barred: Column,
     marks: [Option<f64>; 2],
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let rows = screen.rows(&context.ranking, &context.watch);
+    let score = |row: &Row| if barred == Column::Error { row.error } else { row.energy };
     let full = rows
         .iter()
-        .filter_map(|row| row.energy.map(|energy| energy.mean + energy.deviation))
+        .filter_map(|row| score(row).map(|score| score.mean + score.deviation))
         .chain(marks.into_iter().flatten())
         .fold(1e-9_f64, f64::max);
-    let columns = columns_that_fit(area.width);
+    let columns = columns_that_fit(area.width, barred, &rows);
     let bar = 14 + area.width.saturating_sub(120) / 6;
     let is_exact = screen.shows_exact(&context.ranking, &context.watch);
     let style = if is_exact { theme.curator } else { theme.text };
@@ -302,7 +330,7 @@ fn candidates(
             Column::Verdict => Constraint::Fill(1),
             column => Constraint::Length(width_of(*column)),
         });
-        if *column == Column::Energy {
+        if *column == barred {
             header.push(Line::raw(""));
             widths.push(Constraint::Length(bar));
         }
@@ -318,14 +346,14 @@ fn candidates(
                 Column::Distance => row.distance.map_or_else(none, with_deviation),
                 Column::Unlabelled => row.unlabelled.map_or_else(none, compact),
                 Column::Labelled => row.labelled.map_or_else(none, compact),
-                Column::ZeroShot => row.zero_shot.map_or_else(none, compact),
+                Column::Error => row.error.map_or_else(none, with_deviation),
                 Column::Verdict => row.verdict.clone(),
             };
             let own = if *column == Column::Name { theme.text } else { style };
             cells.push(Line::styled(text, own));
-            if *column == Column::Energy {
-                let spans = row.energy.map(|energy| {
-                    let Mean { mean, deviation } = energy;
+            if *column == barred {
+                let spans = score(row).map(|score| {
+                    let Mean { mean, deviation } = score;
                     let whiskers = Whiskers { mean, deviation, full, marks };
                     whiskers.spans(bar, glyphs, (style, style, theme.warning))
                 });
@@ -415,11 +443,10 @@ fn details(
     let (noise, private) = (comparison.ceiling.energy.mean, comparison.floor.energy.mean);
     facts.push(("beside", format!("{noise:.3} of noise, {private:.3} of private data")));
     let alongside = line.alongside.clone().unwrap_or_default();
-    for (name, number) in [
-        ("discrepancy", alongside.unlabelled),
-        ("with labels", alongside.labelled),
-        ("public model", alongside.zero_shot),
-    ] {
+    facts.extend(alongside.error().map(|error| ("its model's error", with_deviation(error))));
+    for (name, number) in
+        [("discrepancy", alongside.unlabelled), ("with labels", alongside.labelled)]
+    {
         facts.extend(number.map(|number| (name, compact(number))));
     }
     facts.push(("verdict", line.verdict.clone()));

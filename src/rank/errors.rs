@@ -1,0 +1,588 @@
+//! How wrong each candidate's own model is about the private records, released at once.
+//!
+//! Record i has a vector of losses ℓ ∈ [0, 1]ᵏ, one of each model. Models err on the same records,
+//! so most of ℓ is common to all of them and says nothing about which is best. The vector is
+//! therefore split into its mean over the models and the rest, each is measured from its public
+//! mean, and the common part is scaled down until it is no larger than the rest. What comes out
+//! is clipped to a ball and divided by its radius: uᵢ, ‖uᵢ‖ ≤ 1. Released is (1/n)Σ uᵢ with
+//! Gaussian noise; errors, differences, the order and how likely each is to be first follow from
+//! it.
+//!
+//! *Sensitivity.* Replacing one record moves (1/n)Σ uᵢ by at most 2/n, attained by opposite
+//! vectors. Centre, scale and radius come from public records alone: half of each candidate's
+//! records are scored by models that were taught from the other halves.
+//!
+//! *Rounding.* A sum of n vectors of length 1 is off by at most γ·n, which is counted for both
+//! neighbours; so is what rounded lengths leave beyond 1.
+
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::candidates::{Candidate, Lineup};
+use super::comparison::Mean;
+use super::public_models::PublicModel;
+use super::ranking::RankStep;
+use super::{Disclosed, PrivateRanking, blind_spots};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::numeric::projection::shrink_factor;
+use crate::numeric::rounding::summation_error;
+use crate::privacy::{
+    Adjacency, Allotment, Gaussian, PlannedRelease, Private, Reach, Release, Spender,
+};
+
+const ERRORS: &str = "errors";
+/// The share of public records whose vectors are not clipped.
+const UNCLIPPED: f64 = 0.95;
+/// Public records of each candidate that the radius is found by, at most.
+const MOST_SCORED: usize = 2000;
+/// Draws of the noise by which it is found how likely each candidate is to be first.
+const COPIES: usize = 4000;
+/// Private records whose losses are held at once.
+const BLOCK: usize = 4096;
+
+/// One candidate of the released table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReleasedError {
+    pub name: String,
+    /// The mean error of its model on the private records, with the standard deviation of the
+    /// noise; `None` of a candidate that was left out.
+    pub error: Option<Mean>,
+    /// By how much it is behind the first, with the deviation of that.
+    pub behind: Option<Mean>,
+    /// How likely it is to be the best on these private records.
+    pub first: Option<f64>,
+    /// The error of its model on the records of the other candidates: public.
+    pub elsewhere: Option<f64>,
+}
+
+impl ReleasedError {
+    /// How sure its place is.
+    pub fn words(&self) -> String {
+        match (self.first, self.behind) {
+            (None, _) => "left out".to_owned(),
+            (Some(first), None) => format!("{} likely to be best", percent(first)),
+            (Some(first), Some(behind)) => format!(
+                "{} likely; {:.4} ± {:.4} behind",
+                percent(first),
+                behind.mean,
+                behind.deviation,
+            ),
+        }
+    }
+}
+
+/// What simulation cannot tell from nothing or all is not told as such.
+fn percent(share: f64) -> String {
+    match share {
+        share if share < 0.005 => "under 1 %".to_owned(),
+        share if share > 0.995 => "over 99 %".to_owned(),
+        share => format!("{:.0} %", 100.0 * share),
+    }
+}
+
+/// What is public about the vectors; of the candidates that have a model.
+#[derive(Debug, Clone)]
+struct Measure {
+    /// The public mean of every model's loss.
+    centre: Vec<f64>,
+    /// By which the common part is scaled.
+    common: f64,
+    radius: f64,
+}
+
+/// Errors at work: models first, then one look at the private records.
+pub struct PrivateErrors {
+    lineup: Lineup,
+    seed: u64,
+    /// Of each candidate so far: taught from all its records, and from half of them.
+    models: Vec<Option<(PublicModel, PublicModel)>>,
+    measure: Option<Measure>,
+    elsewhere: Vec<Option<f64>>,
+    held: Private<(Arc<Dataset>, Vec<f64>)>,
+    done: usize,
+    n: usize,
+}
+
+impl std::fmt::Debug for PrivateErrors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PrivateErrors").field("done", &self.done).finish_non_exhaustive()
+    }
+}
+
+impl PrivateErrors {
+    /// Refuses private data without labels.
+    pub fn new(
+        lineup: Lineup,
+        seed: u64,
+        private: &Private<Arc<Dataset>>,
+        private_records: usize,
+    ) -> Result<Self> {
+        // Whether there is a label column is public, as all column names are.
+        let held = private.try_map(|data| {
+            if data.target.is_some() || data.classes.is_some() {
+                return Ok((Arc::clone(data), Vec::new()));
+            }
+            Err(Error::usage("the private dataset has no label, so nobody can tell who is wrong")
+                .cure(OTHERWISE))
+        })?;
+        let (models, elsewhere) = (Vec::new(), Vec::new());
+        let n = private_records;
+        Ok(Self { lineup, seed, models, measure: None, elsewhere, held, done: 0, n })
+    }
+
+    fn release(&self) -> Release<Gaussian> {
+        let numbers = self.lineup.candidates().len() + 1;
+        let longest = 1.0 + summation_error(numbers + 16);
+        let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + summation_error(self.n + 16));
+        Release::new(ERRORS, Gaussian { sensitivity, numbers })
+    }
+
+    /// The models of all candidates that have one.
+    fn whole(&self) -> Vec<&PublicModel> {
+        self.models.iter().flatten().map(|(whole, _)| whole).collect()
+    }
+
+    /// The centre, the scale and the radius, and the errors elsewhere.
+    fn measure(&mut self) -> Result<()> {
+        let halves: Vec<&PublicModel> =
+            self.models.iter().flatten().map(|(_, half)| half).collect();
+        if halves.len() < 2 {
+            return Err(Error::usage("there are not two datasets whose labels can be learned")
+                .cure(OTHERWISE));
+        }
+        let mut vectors: Vec<Vec<f64>> = Vec::new();
+        let mut elsewhere = vec![Vec::new(); halves.len()];
+        let candidates = self.lineup.candidates().iter().zip(&self.models);
+        let known = candidates.filter(|(_, models)| models.is_some());
+        for (own, (candidate, _)) in known.enumerate() {
+            let (_, unseen) = halves_of(candidate, self.seed)?;
+            let losses: Option<Vec<Vec<f64>>> =
+                halves.iter().map(|model| model.losses(&unseen)).collect();
+            let losses = losses.ok_or_else(|| Error::failed("a public dataset lost its labels"))?;
+            for (model, losses) in losses.iter().enumerate().filter(|(model, _)| *model != own) {
+                elsewhere[model].extend_from_slice(losses);
+            }
+            vectors.extend((0..unseen.len()).map(|at| losses.iter().map(|it| it[at]).collect()));
+        }
+        let mut means = elsewhere.iter().map(|losses| Mean::of(losses).mean);
+        self.elsewhere =
+            self.models.iter().map(|models| models.as_ref().and_then(|_| means.next())).collect();
+        self.measure = Some(Measure::of(&vectors));
+        Ok(())
+    }
+
+    fn lines(&self, released: &[f64], sigma: f64) -> Vec<ReleasedError> {
+        let Some(measure) = &self.measure else { return Vec::new() };
+        let errors = measure.errors(released);
+        let deviation = measure.deviation(sigma);
+        let mut generator = ChaCha20Rng::seed_from_u64(self.seed);
+        let mut first = vec![0_usize; errors.len()];
+        for _ in 0..COPIES {
+            let noisy = errors.iter().map(|error| {
+                let normal: f64 = StandardNormal.sample(&mut generator);
+                // What all have in common puts nobody first.
+                error + measure.radius * sigma * normal
+            });
+            let least = noisy.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            first[least.map_or(0, |(at, _)| at)] += 1;
+        }
+        let best = errors.iter().copied().fold(f64::INFINITY, f64::min);
+        let apart = std::f64::consts::SQRT_2 * measure.radius * sigma;
+        let mut known = errors.iter().zip(&first);
+        let mut line = |(index, candidate): (usize, &Candidate)| {
+            let found = self.models[index].as_ref().and_then(|_| known.next());
+            ReleasedError {
+                name: candidate.name.clone(),
+                error: found.map(|(error, _)| Mean { mean: *error, deviation }),
+                behind: found
+                    .filter(|(error, _)| **error > best)
+                    .map(|(error, _)| Mean { mean: error - best, deviation: apart }),
+                first: found.map(|(_, times)| *times as f64 / COPIES as f64),
+                elsewhere: self.elsewhere[index],
+            }
+        };
+        let mut lines: Vec<ReleasedError> =
+            self.lineup.candidates().iter().enumerate().map(&mut line).collect();
+        let key = |line: &ReleasedError| line.error.map_or(f64::INFINITY, |error| error.mean);
+        lines.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        lines
+    }
+}
+
+const OTHERWISE: &str = "rank by gradients, which need no labels: --mechanism permute-and-flip";
+
+/// Two halves of a candidate's records, by turns.
+fn halves_of(candidate: &Candidate, seed: u64) -> Result<(Dataset, Dataset)> {
+    let data = candidate.data.as_ref().map_err(Clone::clone)?.some(blind_spots::MOST, seed)?;
+    let half = |first: usize| data.select(&(first..data.len()).step_by(2).collect::<Vec<_>>());
+    let unseen = half(1);
+    let stride = unseen.len().div_ceil(MOST_SCORED).max(1);
+    Ok((half(0), unseen.select(&(0..unseen.len()).step_by(stride).collect::<Vec<_>>())))
+}
+
+impl Measure {
+    fn of(vectors: &[Vec<f64>]) -> Self {
+        let models = vectors.first().map_or(0, Vec::len);
+        let share = 1.0 / vectors.len().max(1) as f64;
+        let centre: Vec<f64> =
+            (0..models).map(|at| share * vectors.iter().map(|it| it[at]).sum::<f64>()).collect();
+        let plain = Self { centre, common: 1.0, radius: 1.0 };
+        let parts: Vec<Vec<f64>> = vectors.iter().map(|losses| plain.parts(losses)).collect();
+        let square = |part: &[f64]| part.iter().map(|it| it * it).sum::<f64>();
+        let (common, rest) = parts.iter().fold((0.0, 0.0), |(common, rest), part| {
+            (common + square(&part[..1]), rest + square(&part[1..]))
+        });
+        // Models that always err alike have no rest, and nothing to be told apart by.
+        let common = if rest > 0.0 && common > rest { (rest / common).sqrt() } else { 1.0 };
+        let mut lengths: Vec<f64> = parts
+            .iter()
+            .map(|part| (common * common * square(&part[..1]) + square(&part[1..])).sqrt())
+            .collect();
+        lengths.sort_by(f64::total_cmp);
+        let place = (UNCLIPPED * lengths.len() as f64) as usize;
+        let radius = lengths.get(place.min(lengths.len().saturating_sub(1))).copied();
+        Self { common, radius: radius.unwrap_or(1.0).max(1e-6), ..plain }
+    }
+
+    /// The common part times √k, and the rest, of losses less their centre.
+    fn parts(&self, losses: &[f64]) -> Vec<f64> {
+        let count = losses.len() as f64;
+        let own: Vec<f64> = losses.iter().zip(&self.centre).map(|(a, b)| a - b).collect();
+        let mean = own.iter().sum::<f64>() / count;
+        let common = self.common * count.sqrt() * mean;
+        std::iter::once(common).chain(own.iter().map(|it| it - mean)).collect()
+    }
+
+    /// Adds u of these losses, ‖u‖ ≤ 1.
+    fn add(&self, losses: &[f64], to: &mut [f64]) {
+        let parts = self.parts(losses);
+        let length = parts.iter().map(|it| it * it).sum::<f64>().sqrt() / self.radius;
+        let factor = shrink_factor(length, 1.0) / self.radius;
+        for (sum, part) in to.iter_mut().zip(&parts) {
+            *sum += factor * part;
+        }
+    }
+
+    /// Errors from the mean of u, with or without noise.
+    fn errors(&self, mean: &[f64]) -> Vec<f64> {
+        let count = self.centre.len();
+        let rest = &mean[1..=count];
+        // Noise has a part that the losses cannot have.
+        let common = mean[0] / (self.common * (count as f64).sqrt())
+            - rest.iter().sum::<f64>() / count as f64;
+        let all = self.centre.iter().zip(rest);
+        all.map(|(centre, rest)| centre + self.radius * (common + rest)).collect()
+    }
+
+    /// What noise of scale σ makes of an error: of the common part, and of the rest without
+    /// the part in common.
+    fn deviation(&self, sigma: f64) -> f64 {
+        let count = self.centre.len() as f64;
+        self.radius * sigma * (1.0 / (self.common * self.common * count) + 1.0 - 1.0 / count).sqrt()
+    }
+}
+
+impl PrivateRanking for PrivateErrors {
+    fn method(&self) -> &'static str {
+        "private_errors"
+    }
+
+    fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    /// Gradients play no part.
+    fn remarks(&self) -> Vec<String> {
+        self.lineup.remarks_on_data().to_vec()
+    }
+
+    /// One for each candidate's models, and one for the private records.
+    fn repeats(&self) -> usize {
+        self.lineup.candidates().len() + 1
+    }
+
+    fn plan(&self) -> Result<PlannedRelease> {
+        let candidates = self.lineup.candidates();
+        if candidates.iter().filter(|candidate| candidate.data.is_ok()).count() < 2 {
+            return Err(Error::usage("there are not two datasets to compare").cure(
+                "add another public dataset that fits; `halflight score` releases the error of \
+                 one model",
+            ));
+        }
+        let what = "the errors of each public dataset's own model on the private records";
+        let share = Allotment::Share(1.0);
+        Ok(self.release().announced(what.to_owned(), 1, share, Adjacency::ReplaceOne))
+    }
+
+    fn step(&mut self) -> Result<RankStep> {
+        let total = self.repeats();
+        let index = self.done + 1;
+        let words = if let Some(candidate) = self.lineup.candidates().get(self.done) {
+            let (classes, seed) = (self.lineup.classes(), self.seed);
+            let taught = candidate.data.as_ref().ok().and_then(|supply| {
+                let all = supply.some(blind_spots::MOST, seed).ok()?;
+                let (half, _) = halves_of(candidate, seed).ok()?;
+                let of = |data: &Dataset| PublicModel::of(data, classes, seed).ok();
+                of(&all).zip(of(&half))
+            });
+            self.models.push(taught);
+            format!("learning from {}", candidate.name)
+        } else {
+            self.measure()?;
+            let (whole, n) = (self.whole(), self.n);
+            let Some(measure) = &self.measure else {
+                return Err(Error::failed("the public errors are not known"));
+            };
+            self.held = self.held.try_map(|(data, _)| {
+                Ok((
+                    Arc::clone(data),
+                    mean(data, &whole, measure, n, self.lineup.candidates().len() + 1)?,
+                ))
+            })?;
+            "adding up errors".to_owned()
+        };
+        self.done = index;
+        Ok(RankStep { index, total, words, done: index == total })
+    }
+
+    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed> {
+        if self.done < self.repeats() {
+            return Err(Error::failed("the errors are not complete"));
+        }
+        let release = self.release();
+        let sigma = spender.scale(&release)?;
+        let mean =
+            self.held
+                .release_gaussian(spender, release, &Reach::Ball(1.0), |(_, mean)| mean.clone())?;
+        Ok(Disclosed::Errors(mean.map(|mean| self.lines(&mean, sigma))))
+    }
+}
+
+/// (1/n)Σ uᵢ; numbers of candidates without a model are 0.
+fn mean(
+    data: &Dataset,
+    models: &[&PublicModel],
+    measure: &Measure,
+    n: usize,
+    numbers: usize,
+) -> Result<Vec<f64>> {
+    let mut sum = vec![0.0; numbers];
+    for first in (0..data.len()).step_by(BLOCK) {
+        let block = data.records(first, BLOCK);
+        let losses: Option<Vec<Vec<f64>>> =
+            models.iter().map(|model| model.losses(&block)).collect();
+        let losses = losses.ok_or_else(|| {
+            Error::failed("the private labels are not of the kind that the public ones are")
+                .cure("give both the same label column, task and classes")
+        })?;
+        for at in 0..block.len() {
+            let own: Vec<f64> = losses.iter().map(|losses| losses[at]).collect();
+            measure.add(&own, &mut sum);
+        }
+    }
+    let share = 1.0 / n as f64;
+    Ok(sum.into_iter().map(|sum| share * sum).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::RngExt;
+
+    use super::*;
+    use crate::data::{Bounds, Classes};
+    use crate::numeric::Matrix;
+    use crate::privacy::accountant::calibrate;
+    use crate::privacy::{Calibrated, Target};
+    use crate::rank::{ProbeModel, RankingSettings};
+
+    const BOUNDS: Bounds = Bounds { feature_norm: 2.0, label: 1.0 };
+
+    fn of_classes(of: Vec<u32>) -> Dataset {
+        Dataset {
+            name: "d".to_owned(),
+            features: Matrix::from_fn(1, of.len(), |_, at| at as f64 / of.len() as f64),
+            feature_names: vec!["x".to_owned()],
+            target: None,
+            classes: Some(Classes { of, names: vec!["a".to_owned(), "b".to_owned()] }),
+            bounds: BOUNDS,
+            clipped: 0,
+            persons: None,
+        }
+    }
+
+    /// Labels that follow the first of three features, turned round by `sign`.
+    fn along(sign: f64, count: usize, seed: u64) -> Dataset {
+        let mut generator = ChaCha20Rng::seed_from_u64(seed);
+        let features = Matrix::from_fn(3, count, |_, _| generator.random_range(-1.0..1.0));
+        let target = features.row(0).iter().map(|x| 0.6 * sign * x).collect();
+        Dataset {
+            features,
+            feature_names: ["x", "y", "z"].map(str::to_owned).to_vec(),
+            target: Some(target),
+            classes: None,
+            ..of_classes(vec![0])
+        }
+    }
+
+    fn lineup(candidates: &[(&str, f64)]) -> Lineup {
+        let candidates = candidates.iter().enumerate().map(|(seed, (name, sign))| Candidate {
+            name: (*name).to_owned(),
+            data: Ok(along(*sign, 300, 10 + seed as u64).into()),
+        });
+        let settings = RankingSettings {
+            model: ProbeModel::Linear,
+            directions: 1,
+            batch: 50,
+            ..RankingSettings::default()
+        };
+        Lineup::new(&settings, candidates.collect(), (500, 3), None, BOUNDS).unwrap()
+    }
+
+    /// Errors of all candidates, known but for their noise.
+    fn ready(candidates: &[(&str, f64)]) -> PrivateErrors {
+        let private = Private::new(Arc::new(along(1.0, 500, 1)));
+        let mut work = PrivateErrors::new(lineup(candidates), 3, &private, 500).unwrap();
+        while !work.step().unwrap().done {}
+        work
+    }
+
+    fn drawn(work: &PrivateErrors, calibrated: &Calibrated, seed: u64) -> Vec<ReleasedError> {
+        let mut spender = Spender::rehearsal(calibrated, seed);
+        let release = work.release();
+        let sigma = spender.scale(&release).unwrap();
+        let reach = Reach::Ball(1.0);
+        let mean =
+            work.held.release_gaussian(&mut spender, release, &reach, |(_, mean)| mean.clone());
+        work.lines(mean.unwrap().get(), sigma)
+    }
+
+    #[test]
+    fn opposite_records_attain_the_sensitivity() {
+        let n = 7;
+        let private = Private::new(Arc::new(along(1.0, n, 1)));
+        let work = PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, n).unwrap();
+        let models = [PublicModel::Class(0), PublicModel::Class(1)];
+        let measure = Measure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
+        let mean_of = |first: u32| {
+            let data =
+                of_classes((0..n as u32).map(|at| if at == 0 { first } else { at % 2 }).collect());
+            mean(&data, &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+        };
+        let apart: f64 = mean_of(0).iter().zip(mean_of(1)).map(|(a, b)| (a - b).powi(2)).sum();
+        let sensitivity = work.plan().unwrap().query.sensitivity;
+        assert!(apart.sqrt() >= 2.0 / n as f64 * (1.0 - 1e-14), "{}", apart.sqrt());
+        assert!(apart.sqrt() <= sensitivity && sensitivity <= 2.0 / n as f64 * (1.0 + 1e-13));
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_records_are_further_apart_than_two(
+            losses in proptest::collection::vec((0.0..1.0_f64, 0.0..1.0_f64, -1e3..1e3_f64), 2..9),
+            common in 1e-3..1.0_f64,
+            radius in 1e-6..2.0_f64,
+        ) {
+            let centre: Vec<f64> = losses.iter().map(|it| it.0).collect();
+            let measure = Measure { centre, common, radius };
+            let of = |pick: fn(&(f64, f64, f64)) -> f64| {
+                let mut sum = vec![0.0; losses.len() + 1];
+                measure.add(&losses.iter().map(pick).collect::<Vec<_>>(), &mut sum);
+                sum
+            };
+            let slack = 1.0 + summation_error(losses.len() + 17);
+            let norm = |it: &[f64]| it.iter().map(|x| x * x).sum::<f64>().sqrt();
+            for (one, other) in [(of(|it| it.1), of(|it| it.2)), (of(|it| it.2), of(|it| -it.2))] {
+                prop_assert!(norm(&one) <= slack && norm(&other) <= slack);
+                let apart: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
+                prop_assert!(norm(&apart) <= 2.0 * slack);
+            }
+        }
+
+        #[test]
+        fn without_noise_and_clipping_the_errors_come_out(
+            losses in proptest::collection::vec(proptest::collection::vec(0.0..1.0_f64, 4), 1..20),
+        ) {
+            let measure = Measure { centre: vec![0.3, 0.5, 0.1, 0.9], common: 0.2, radius: 10.0 };
+            let mut sum = vec![0.0; 5];
+            losses.iter().for_each(|own| measure.add(own, &mut sum));
+            let share = 1.0 / losses.len() as f64;
+            let mean: Vec<f64> = sum.iter().map(|it| share * it).collect();
+            for (at, error) in measure.errors(&mean).into_iter().enumerate() {
+                let exact = share * losses.iter().map(|own| own[at]).sum::<f64>();
+                prop_assert!((error - exact).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn the_candidate_whose_labels_agree_comes_first_and_noise_is_as_large_as_is_said() {
+        let work = ready(&[("turned", -1.0), ("like it", 1.0), ("flat", 0.2)]);
+        let plan = [work.plan().unwrap()];
+        let exact = drawn(&work, &Calibrated::noiseless(&plan, 1e-6), 0);
+        let names: Vec<&str> = exact.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["like it", "flat", "turned"]);
+        // Labels 0.6·x and their opposite: 0.6 E|x| = 0.3 of a range of 2 where nothing is
+        // clipped, and clipping only brings errors closer together.
+        let error = |at: usize| exact[at].error.unwrap().mean;
+        assert!(error(0) < 0.02 && error(2) > 0.15, "{exact:?}");
+        assert!((exact[0].elsewhere.unwrap() - 0.2).abs() < 0.06, "{exact:?}");
+
+        let sure = calibrate(&plan, Target { epsilon: 1.0, delta: 1e-6 }).unwrap();
+        let draws: Vec<Vec<ReleasedError>> =
+            (0..300).map(|seed| drawn(&work, &sure, seed)).collect();
+        let of = |name: &str, number: fn(&ReleasedError) -> f64| -> Vec<f64> {
+            let line = |draw: &Vec<ReleasedError>| {
+                draw.iter().find(|line| line.name == name).map(number).unwrap()
+            };
+            draws.iter().map(line).collect()
+        };
+        for name in ["like it", "flat", "turned"] {
+            let said = of(name, |line| line.error.unwrap().deviation)[0];
+            let Mean { mean, deviation } = Mean::of(&of(name, |line| line.error.unwrap().mean));
+            assert!((deviation / said - 1.0).abs() < 0.15, "{name}: {deviation} {said}");
+            let place = names.iter().position(|other| *other == name).unwrap();
+            assert!((mean - error(place)).abs() < 4.0 * said / (300.0_f64).sqrt());
+        }
+        assert!(of("like it", |line| line.first.unwrap()).iter().all(|first| *first > 0.95));
+        // With little ε it says that it does not know.
+        let doubtful = calibrate(&plan, Target { epsilon: 0.002, delta: 1e-6 }).unwrap();
+        let line = &drawn(&work, &doubtful, 5)[0];
+        assert!((0.3..0.99).contains(&line.first.unwrap()), "{line:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused_or_left_out() {
+        let unlabelled = Dataset { target: None, ..along(1.0, 500, 1) };
+        let private = Private::new(Arc::new(unlabelled.clone()));
+        let two = [("a", 1.0), ("b", 1.0)];
+        let refused = PrivateErrors::new(lineup(&two), 3, &private, 500).unwrap_err();
+        assert!(refused.to_string().contains("has no label"), "{refused}");
+        let alone = PrivateErrors::new(
+            lineup(&two[..1]),
+            3,
+            &Private::new(Arc::new(along(1.0, 500, 1))),
+            500,
+        );
+        assert!(alone.unwrap().plan().is_err());
+
+        let mut work = ready(&two);
+        let mut candidates = lineup(&two).candidates().to_vec();
+        candidates.push(Candidate { name: "no labels".to_owned(), data: Ok(unlabelled.into()) });
+        let settings = RankingSettings {
+            model: ProbeModel::Linear,
+            directions: 1,
+            ..RankingSettings::default()
+        };
+        let lineup = Lineup::new(&settings, candidates, (500, 3), None, BOUNDS).unwrap();
+        work = PrivateErrors { lineup, models: Vec::new(), measure: None, done: 0, ..work };
+        while !work.step().unwrap().done {}
+        let plan = [work.plan().unwrap()];
+        let lines = drawn(&work, &Calibrated::noiseless(&plan, 1e-6), 0);
+        assert_eq!((lines[2].name.as_str(), lines[2].error), ("no labels", None));
+        assert_eq!(lines[2].words(), "left out");
+    }
+}

@@ -1,0 +1,161 @@
+//! The model of one candidate alone, and how wrong it is about other records.
+//!
+//! This is what an adaptation starts from, so its error on the private records tells most about
+//! the error that a private model will have.
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+use rand::seq::SliceRandom;
+
+use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
+use crate::adapt::labelled::public_shape;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Architecture, Classifier, Labels, Model};
+use crate::numeric::{Matrix, Vector};
+
+/// Records that softmax regression learns from, at most: it has little more to learn from more.
+const MOST_TRAINED: usize = 2000;
+const EPOCHS: usize = 20;
+const MINIBATCH: usize = 32;
+const RATE: f64 = 0.05;
+const MOMENTUM: f64 = 0.9;
+
+/// Lines and trees are taught from at most so many numbers, which takes a second or two; a
+/// regular part of the records stands for more of them.
+const MOST_NUMBERS: usize = 200_000;
+/// Of wider records, and for more than two classes (images, mostly), a line is the model.
+const MOST_FEATURES_OF_TREES: usize = 200;
+
+/// What answers for a candidate.
+#[derive(Debug, Clone)]
+pub enum PublicModel {
+    /// On records as they are prepared.
+    Plain(Model),
+    /// Softmax regression, on records brought to entries of about 1.
+    Scaled(Model),
+    /// The same answer for all: the median label.
+    Number(f64),
+    /// The most frequent class.
+    Class(u32),
+}
+
+impl PublicModel {
+    /// Taught from this candidate's labels. `classes` of a classification: how many there are.
+    pub fn of(data: &Dataset, classes: Option<usize>, seed: u64) -> Result<Self> {
+        let narrow = data.dimension() <= MOST_FEATURES_OF_TREES;
+        if narrow && classes.is_none_or(|classes| classes <= 2) {
+            let most = (MOST_NUMBERS / data.dimension().max(1)).max(1000);
+            let stride = data.len().div_ceil(most).max(1);
+            let places: Vec<usize> = (0..data.len()).step_by(stride).collect();
+            return public_shape::mixture(&data.select(&places), seed).map(Self::Plain);
+        }
+        match classes {
+            Some(classes) => trained(data, classes, seed).map(Self::Scaled),
+            None => source_only(data, DEFAULT_RIDGE).map(|model| Self::Plain(model.into())),
+        }
+    }
+
+    /// The best answer that looks at no feature.
+    pub fn constant(data: &Dataset) -> Result<Self> {
+        match (&data.classes, &data.target) {
+            (Some(classes), _) if !classes.of.is_empty() => {
+                let mut counts = vec![0_usize; classes.names.len()];
+                classes.of.iter().for_each(|class| counts[*class as usize] += 1);
+                let most = counts.iter().enumerate().max_by_key(|(_, count)| **count);
+                Ok(Self::Class(most.map_or(0, |(class, _)| class as u32)))
+            }
+            (None, Some(labels)) if !labels.is_empty() => {
+                let mut sorted = labels.clone();
+                sorted.sort_by(f64::total_cmp);
+                Ok(Self::Number(sorted[sorted.len() / 2]))
+            }
+            _ => Err(unlabelled(data)),
+        }
+    }
+
+    /// How wrong it is about each record, from 0 to 1: 1 for a wrong class; of a number how far
+    /// off it is, as a share of the range that labels may have. `None` of records without labels
+    /// of its kind. A record's number depends on that record alone.
+    pub fn losses(&self, data: &Dataset) -> Option<Vec<f64>> {
+        let records = data.len();
+        let answers = match self {
+            Self::Plain(model) => answers(model, &data.features),
+            Self::Scaled(model) => answers(model, &scaled(data)),
+            Self::Number(number) => Answers::Numbers(vec![*number; records]),
+            Self::Class(class) => Answers::Classes(vec![*class; records]),
+        };
+        match answers {
+            Answers::Classes(answers) => {
+                let classes = data.classes.as_ref().filter(|it| it.of.len() == records)?;
+                let wrong = answers.iter().zip(&classes.of).map(|(a, b)| f64::from(a != b));
+                Some(wrong.collect())
+            }
+            Answers::Numbers(answers) => {
+                let labels = data.target.as_ref().filter(|labels| labels.len() == records)?;
+                let bound = data.bounds.label;
+                let inside = |number: f64| number.clamp(-bound, bound);
+                let off = |(answer, label): (&f64, &f64)| {
+                    let off = (inside(*answer) - inside(*label)).abs() / (2.0 * bound);
+                    // What is no number is as wrong as can be.
+                    if off <= 1.0 { off } else { 1.0 }
+                };
+                Some(answers.iter().zip(labels).map(off).collect())
+            }
+        }
+    }
+}
+
+enum Answers {
+    Classes(Vec<u32>),
+    Numbers(Vec<f64>),
+}
+
+fn answers(model: &Model, features: &Matrix) -> Answers {
+    match model.classes(features) {
+        Some(classes) => Answers::Classes(classes),
+        None => Answers::Numbers(model.numbers(features).unwrap_or_default()),
+    }
+}
+
+fn unlabelled(data: &Dataset) -> Error {
+    Error::failed(format!("'{}' has no labels to learn from", data.name))
+}
+
+/// Softmax regression on a candidate's own labels, by stochastic gradient descent.
+fn trained(data: &Dataset, classes: usize, seed: u64) -> Result<Model> {
+    let labels = data.classes.as_ref().filter(|labels| labels.of.len() == data.len());
+    let labels = labels.ok_or_else(|| unlabelled(data))?;
+    let features = scaled(data);
+    let mut generator = ChaCha20Rng::seed_from_u64(seed);
+    let architecture = Architecture::linear(data.dimension(), classes)?;
+    let mut model = Classifier::new(architecture.clone(), vec![0.0; architecture.parameters()])?;
+    let mut order: Vec<usize> = (0..data.len()).collect();
+    order.shuffle(&mut generator);
+    order.truncate(MOST_TRAINED);
+    let mut velocity = Vector::zeros(architecture.parameters());
+    // The features' length is what the slope of the loss is proportional to.
+    let rate = RATE
+        / (1.0 + features.column_iter().map(|x| x.norm_squared()).sum::<f64>() / data.len() as f64)
+        * MINIBATCH as f64;
+    for _ in 0..EPOCHS {
+        order.shuffle(&mut generator);
+        for batch in order.chunks(MINIBATCH) {
+            let examples = features.select_columns(batch);
+            let classes: Vec<u32> = batch.iter().map(|index| labels.of[*index]).collect();
+            let gradients = model.gradients(&examples, Labels::Classes(&classes))?;
+            let share = 1.0 / batch.len() as f64;
+            velocity =
+                MOMENTUM * velocity - rate * gradients.weighted_sum(&vec![share; batch.len()]);
+            for (parameter, change) in model.parameters_mut().iter_mut().zip(&velocity) {
+                *parameter += change;
+            }
+        }
+    }
+    Ok(Model::Classifier(model))
+}
+
+/// Entries of about 1 in place of records of the declared norm.
+fn scaled(data: &Dataset) -> Matrix {
+    (data.dimension() as f64).sqrt() / data.bounds.feature_norm * &data.features
+}
