@@ -115,6 +115,11 @@ pub const WORDS: &[Word] = &[
         "How much one person's record can change what is released. An attacker's odds about a person change by at most the factor e^ε: 1.65 at ε 0.5, 2.7 at ε 1, 55 at ε 4. Smaller is safer, and needs more noise.",
     ),
     word(
+        "error elsewhere",
+        &["elsewhere", "on the others"],
+        "The error that a model of this public dataset makes on the other public datasets. It costs nothing to know. Datasets with a small one are like most of the others.",
+    ),
+    word(
         "exact number",
         &["◆", "exact", "curator-only"],
         "A number about private data without noise. It is for the eyes of the person who may see the data, is marked ◆, and is left out of everything that is passed on. A choice made by it is not covered by ε.",

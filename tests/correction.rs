@@ -179,6 +179,29 @@ fn odd_public_tables_end_in_a_model_or_a_sentence() {
         &table(PRIVATE, &number(1e6, 0.0)).replace("green", "pink"),
     );
     ends(directory.path(), None);
+    // A column without a single value; records without labels that can be read.
+    let directory = plain();
+    let empty: String = table(PUBLIC, &number(1.0, 0.0))
+        .lines()
+        .map(|line| line.replacen(",red", ",", 1).replacen(",green", ",", 1))
+        .map(|line| line.replacen(",blue", ",", 1) + "\n")
+        .collect();
+    write(directory.path(), "public.csv", &empty);
+    ends(directory.path(), Some("public.csv"));
+    // Far more columns than records.
+    let directory = plain();
+    for (name, rows) in [("private.csv", 0..60_u32), ("public.csv", 100..200)] {
+        let mut wide: String = (0..3000).map(|column| format!("x{column},")).collect();
+        wide += "y\n";
+        for row in rows {
+            for column in 0..3000 {
+                write!(wide, "{:.2},", f64::from(row * (column + 1)).sin()).unwrap();
+            }
+            writeln!(wide, "{}", f64::from(row).sin()).unwrap();
+        }
+        write(directory.path(), name, &wide);
+    }
+    ends(directory.path(), Some("3001 features"));
     // Five private records.
     let directory = plain();
     write(directory.path(), "private.csv", &table(0..5, &number(1.0, 0.0)));

@@ -187,6 +187,8 @@ fn what_a_command_prints_as_json_is_as_its_schema_says() {
     let rank = ["rank", "session.ron", "--repeats", "2", "--json"];
     place.json("rank", &rank);
     place.json("rank", &[&rank[..], &["--include-curator"]].concat());
+    let ranked = place.json("rank", &[&rank[..], &["--private", "0.1"]].concat());
+    assert!(ranked["errors"][0]["error"]["mean"].is_number());
     let private = ["--private", "0.1", "--mechanism", "table"];
     let table = place.json("rank", &[&rank[..], &private].concat());
     assert!(table["released"][0]["energy"]["mean"].is_number());

@@ -31,7 +31,8 @@ fn number(seed: u64, at: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-/// Rows whose features follow three factors, which `turned` directs elsewhere.
+/// Rows whose features follow three factors, which `turned` directs elsewhere; the class is that of
+/// the first factor.
 fn table(rows: u64, turned: f64, seed: u64) -> String {
     let (sine, cosine) = turned.sin_cos();
     let mut csv = "f0,f1,f2,f3,f4,f5,f6,f7,kind\n".to_owned();
@@ -43,7 +44,7 @@ fn table(rows: u64, turned: f64, seed: u64) -> String {
             let cell = 1.5 * own + 0.1 * number(seed + 1, row * 64 + feature);
             write!(csv, "{cell:.5},").unwrap();
         }
-        csv += ["a\n", "b\n", "c\n"][(row % 3) as usize];
+        csv += ["a\n", "b\n", "c\n"][(1.5 * (factor(0) + 1.0)) as usize % 3];
     }
     csv
 }
@@ -136,6 +137,39 @@ fn a_private_selection_spends_and_says_nothing_but_the_winner() {
     let refused = halflight(directory.path(), &["rank", "session.ron", "--private", "2"]);
     assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
     assert!(text(&refused.stderr).contains("would overspend"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn where_there_are_labels_the_errors_of_public_models_are_released() {
+    let directory = workspace();
+    let ranked = ["rank", "session.ron", "--private", "1"];
+    let value = json(&halflight(directory.path(), &[&ranked[..], &["--json"]].concat()));
+    let errors = value["errors"].as_array().unwrap();
+    let of = |name: &str| errors.iter().find(|line| line["name"] == name).unwrap();
+    // Two of them are about as wrong; the third is wrong forty deviations of the noise more often.
+    assert!(value["winner"] == errors[0]["name"] && value["winner"] != "far", "{value}");
+    let error = |name: &str| of(name)["error"]["mean"].as_f64().unwrap();
+    assert!(error("near") < error("far"), "{value}");
+    assert!(of("far")["likely_best"].as_f64().unwrap() < 0.01, "{value}");
+    assert!(of("near")["on_other_public_data"].is_number(), "{value}");
+    assert!(value["left_out"].as_array().unwrap().iter().any(|line| line["name"] == "odd"));
+    let ledger = json(&halflight(directory.path(), &["ledger", "--json"]));
+    let run = &ledger["accounts"][0]["runs"][0];
+    assert_eq!((&run["state"], &run["method"]), (&"finished".into(), &"private_errors".into()));
+    let said = text(&halflight(directory.path(), &ranked).stdout);
+    assert!(said.contains("  use ") && said.contains("likely to be best"), "{said}");
+
+    // Without the private label gradients decide.
+    let session = std::fs::read_to_string(directory.path().join("session.ron")).unwrap();
+    let label = "source: file(\"private.csv\"), label: \"kind\", task: classification";
+    let blind = session.replace(label, "source: file(\"private.csv\"), task: classification");
+    assert_ne!(blind, session);
+    std::fs::write(directory.path().join("session.ron"), blind).unwrap();
+    let value = json(&halflight(directory.path(), &[&ranked[..], &["--json"]].concat()));
+    assert!(value["winner"] == "near" && value.get("errors").is_none(), "{value}");
+    let asked = [&ranked[..], &["--mechanism", "errors"]].concat();
+    let refused = halflight(directory.path(), &asked);
+    assert!(text(&refused.stderr).contains("has no label"), "{}", text(&refused.stderr));
 }
 
 #[test]

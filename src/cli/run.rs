@@ -191,6 +191,12 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
             plan.seed,
             workspace.folder().display()
         ));
+        if options.resume.is_none() && !job.is_rehearsed() {
+            messages::tell(
+                "  not rehearsed: `halflight rehearse` shows on public data, for free, what to \
+                 expect",
+            );
+        }
         let mut steps = Steps::new(&watch, options.progress.is_some());
         let mut tell = |moment: Moment| steps.hear(&moment);
         let summary = match (&options.resume, options.insecure_noise_seed) {

@@ -217,6 +217,11 @@ impl Job {
         overlap::refuse_private_rows(private, &publics, &self.workspace, &self.watch)
     }
 
+    /// Whether rehearsals say what to expect of its plan.
+    pub fn is_rehearsed(&self) -> bool {
+        self.expected().is_some()
+    }
+
     /// That the plan lost to public data alone in its rehearsals.
     fn forewarned(&self) -> Option<String> {
         let plan = &self.plan;

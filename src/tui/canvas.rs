@@ -3,9 +3,10 @@
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::style::{Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, TableState, Widget, Wrap};
 
 use super::keys::Command;
@@ -118,8 +119,29 @@ impl<'a, 'b> Canvas<'a, 'b> {
 
     /// Text, wrapped at its words.
     pub fn wrapped(&mut self, text: impl Into<String>, style: Style, area: Rect) {
-        let paragraph = Paragraph::new(text.into()).style(style);
-        self.render(paragraph.wrap(Wrap { trim: true }), area);
+        self.paragraph(Text::styled(text.into(), style), true, area);
+    }
+
+    /// Text, wrapped at its words, without blanks that lines begin with if they are trimmed. Where
+    /// there is no room for all of it, it ends in `…`.
+    pub fn paragraph<'t>(&mut self, text: impl Into<Text<'t>>, trim: bool, area: Rect) {
+        let text = Paragraph::new(text).wrap(Wrap { trim });
+        let buffer = self.frame.buffer_mut();
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let mut whole = Buffer::empty(Rect { height: area.height.saturating_add(3), ..area });
+        (&text).render(whole.area, &mut whole);
+        text.render(area, buffer);
+        let is_blank = |at: &(u16, u16)| whole[*at].symbol().trim().is_empty();
+        let beyond = Rect { y: area.bottom(), height: 3, ..area };
+        if beyond.positions().all(|at| is_blank(&(at.x, at.y))) {
+            return;
+        }
+        let last = (area.left()..area.right()).rfind(|x| !is_blank(&(*x, area.bottom() - 1)));
+        let end = last.map_or(area.left(), |x| (x + 1).min(area.right() - 1));
+        buffer[(end, area.bottom() - 1)].set_symbol("…");
     }
 
     pub fn has_focus(&self, pane: Pane) -> bool {

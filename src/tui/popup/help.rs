@@ -80,7 +80,12 @@ impl Help {
             lines.push(Line::styled("no key for that; : finds commands", theme.muted));
         }
         let height = lines.len() as u16 + 4;
-        let inner = canvas.window(body, WIDTH, height, "Keys · type to search · Esc closes");
+        // Less the frame and the search field.
+        let visible = height.min(body.height).saturating_sub(4);
+        let first = usize::from(self.scroll);
+        let (title, _) = canvas.scrolling("Keys", &lines, (WIDTH, visible), first);
+        let title = format!("{title} · type to search · Esc closes");
+        let inner = canvas.window(body, WIDTH, height, &title);
         let [field, rest] =
             inner.layout(&Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]));
         let view = TextFieldView::new(&self.search, theme, glyphs).placeholder("search");

@@ -704,12 +704,12 @@ fn sealed_nothing_is_ranked_but_privately() {
     press(&mut app, "\x1b");
     let effects = press(&mut app, "p\n");
     let private = |request: &Request| match request {
-        Request::Rank { manner: Manner::Winner(_, target), .. } => target.epsilon == 0.5,
+        Request::Rank { manner: Manner::Errors(target), .. } => target.epsilon == 0.5,
         _ => false,
     };
     assert!(asked(&effects, private));
     assert_eq!(app.context.working(), 1);
-    for (key, wanted) in [("t", "Table"), ("d", "Direction")] {
+    for (key, wanted) in [("n", "Winner"), ("t", "Table"), ("d", "Direction")] {
         let mut app = fixtures::loaded();
         press(&mut app, "2");
         press(&mut app, key);

@@ -4,7 +4,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Clear, Paragraph, Wrap};
+use ratatui::widgets::Clear;
 
 use super::app::App;
 use super::canvas::{Canvas, Hits};
@@ -77,7 +77,7 @@ fn tutorial_strip(app: &App, canvas: &mut Canvas, area: Rect) {
     canvas.render(Line::from(parts), title);
     let words = tutorial.text(&app.context).replace('◆', canvas.glyphs.curator);
     let inner = Rect { x: text.x + 1, width: text.width.saturating_sub(2), ..text };
-    canvas.render(Paragraph::new(words).style(app.theme.text).wrap(Wrap { trim: true }), inner);
+    canvas.wrapped(words, app.theme.text, inner);
 }
 
 fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
@@ -89,7 +89,7 @@ fn too_small(app: &App, canvas: &mut Canvas, area: Rect) {
         area.width,
         area.height
     );
-    canvas.render(Paragraph::new(text).style(app.theme.text).wrap(Wrap { trim: true }), area);
+    canvas.wrapped(text, app.theme.text, area);
 }
 
 fn tabs(app: &App, canvas: &mut Canvas, area: Rect) {
@@ -166,7 +166,7 @@ fn notice_line(app: &App, canvas: &mut Canvas, area: Rect) {
         let top = area.y.saturating_sub(rows - 1);
         let tall = Rect { y: top, height: rows, ..area };
         canvas.render(Clear, tall);
-        canvas.render(Paragraph::new(line).wrap(Wrap { trim: true }), tall);
+        canvas.paragraph(line, true, tall);
     } else {
         canvas.render(line, area);
     }

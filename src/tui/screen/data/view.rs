@@ -101,7 +101,10 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Line::styled(state, style),
         ]
     };
-    let header = ["name", "role", "rows", "columns", "label", "filter", "state"];
+    // Where persons are protected, they are what is counted.
+    let persons = context.session.datasets.iter().any(|dataset| dataset.unit.is_some());
+    let size = if persons { "size" } else { "rows" };
+    let header = ["name", "role", size, "columns", "label", "filter", "state"];
     let widths = [
         Constraint::Length(if wide { 28 } else { 15 }),
         Constraint::Length(7),

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::state::{ACCOUNTS, ENTRIES, ENTRY_HEADER, LedgerScreen, state_words};
 use crate::engine::lookup::{Digest, EntryDigest, MOST_RUNS};
@@ -130,7 +130,7 @@ fn spending(
     let spent = digest.gauge();
     let budget = account.budget.map_or(f64::INFINITY, |budget| budget.epsilon);
     canvas.render(BudgetGauge::new("ε", spent, budget, theme, glyphs), gauge);
-    canvas.render(Paragraph::new(said).wrap(Wrap { trim: true }), words);
+    canvas.paragraph(said, true, words);
     if account.runs.is_empty() {
         canvas.empty(entries, &["No run yet."]);
         return;
@@ -315,7 +315,7 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             theme.muted,
         )),
     }
-    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
+    canvas.paragraph(lines, true, area);
 }
 
 fn state_line<'a>(theme: &Theme, run: &RunRecord, digest: &EntryDigest) -> Line<'a> {

@@ -3,7 +3,7 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use crate::engine::rehearse::Progress;
 use crate::rehearsal::Player;
@@ -56,7 +56,7 @@ pub fn expectations(context: &Context, canvas: &mut Canvas, area: Rect) {
         let style = if at == 0 { bold(theme.text) } else { theme.text };
         text.push(Line::styled(sentence, style));
     }
-    canvas.render(Paragraph::new(text).wrap(Wrap { trim: true }), words);
+    canvas.paragraph(text, true, words);
     if chart > 0 {
         draw_curves(advice, canvas, curves);
     }

@@ -2,7 +2,6 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::expect::expectations;
 use super::form::{PlanField, Way};
@@ -209,7 +208,7 @@ fn form(
         canvas.render(Span::styled(text, style), value);
     }
 
-    canvas.render(Paragraph::new(help_line).wrap(Wrap { trim: true }), help);
+    canvas.paragraph(help_line, true, help);
 }
 
 /// What the chosen method does, and its name in sessions and papers.

@@ -55,6 +55,7 @@ impl Screen for RankScreen {
             "discrepancy",
             "labelled discrepancy",
             "public model's error",
+            "error elsewhere",
             "principal angles",
             "ranking",
             "exact number",
@@ -91,10 +92,11 @@ impl Screen for RankScreen {
             let [error, error_sd] = mean(row.error);
             let [unlabelled, labelled] = [row.unlabelled, row.labelled].map(number);
             let first = [row.rank.to_string(), row.name, energy, energy_sd, distance, distance_sd];
-            let others = [unlabelled, labelled, error, error_sd, row.verdict];
+            let others =
+                [unlabelled, labelled, error, error_sd, number(row.elsewhere), row.verdict];
             first.into_iter().chain(others).collect()
         });
-        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,verdict";
+        let header = "rank,dataset,energy,energy_sd,distance,distance_sd,unlabelled_discrepancy,labelled_discrepancy,error,error_sd,error_elsewhere,verdict";
         Some(Sheet { header: header.split(',').map(str::to_owned).collect(), rows: rows.collect() })
     }
 }

@@ -31,6 +31,8 @@ pub struct Row {
     pub unlabelled: Option<f64>,
     pub labelled: Option<f64>,
     pub error: Option<Mean>,
+    /// The error on the other public datasets.
+    pub elsewhere: Option<f64>,
     pub verdict: String,
 }
 
@@ -44,11 +46,12 @@ pub enum Column {
     Unlabelled,
     Labelled,
     Error,
+    Elsewhere,
     Verdict,
 }
 
 impl Column {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Rank,
         Self::Name,
         Self::Energy,
@@ -56,6 +59,7 @@ impl Column {
         Self::Unlabelled,
         Self::Labelled,
         Self::Error,
+        Self::Elsewhere,
         Self::Verdict,
     ];
 
@@ -68,6 +72,7 @@ impl Column {
             Self::Unlabelled => "discrepancy ↓",
             Self::Labelled => "with labels ↓",
             Self::Error => "error ↓",
+            Self::Elsewhere => "elsewhere ↓",
             Self::Verdict => "verdict",
         }
     }
@@ -81,6 +86,7 @@ impl Column {
             Self::Unlabelled => "discrepancy",
             Self::Labelled => "labelled discrepancy",
             Self::Error => "public model's error",
+            Self::Elsewhere => "error elsewhere",
         }
     }
 
@@ -97,6 +103,7 @@ impl Column {
             Self::Unlabelled => row.unlabelled,
             Self::Labelled => row.labelled,
             Self::Error => row.error.map(|error| error.mean),
+            Self::Elsewhere => row.elsewhere,
             Self::Name | Self::Verdict => None,
         }
     }
@@ -128,6 +135,7 @@ impl From<&Line> for Row {
             unlabelled: alongside.unlabelled,
             labelled: alongside.labelled,
             error: alongside.error(),
+            elsewhere: None,
             verdict: line.verdict.clone(),
         }
     }
@@ -163,6 +171,7 @@ impl RankScreen {
                 .map(|line| Row {
                     name: line.name.clone(),
                     error: line.error,
+                    elsewhere: line.elsewhere,
                     verdict: line.words(),
                     ..Row::default()
                 })

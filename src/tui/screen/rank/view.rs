@@ -2,7 +2,6 @@
 
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::state::{CANDIDATES, Column, RankScreen, Row};
 use crate::privacy::Guarantee;
@@ -67,7 +66,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             ];
             lines.extend(caveats(context, guarantee).map(|text| Line::styled(text, theme.warning)));
             lines.extend(notes(context, theme));
-            canvas.render(Paragraph::new(lines).wrap(Wrap { trim: true }), inner);
+            canvas.paragraph(lines, true, inner);
         }
         Some(
             shown @ (Found::Errors(_, guarantee)
@@ -92,7 +91,7 @@ pub fn view(screen: &RankScreen, context: &Context, canvas: &mut Canvas, area: R
             let about = matches!(shown, Found::Errors(..)).then(|| OF_ERRORS.to_owned());
             let about = about.into_iter().map(|text| Line::styled(text, theme.muted));
             let notes = about.chain(notes(context, theme)).collect::<Vec<_>>();
-            canvas.render(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
+            canvas.paragraph(notes, false, below);
         }
     }
 }
@@ -264,7 +263,7 @@ fn exact(
         ),
     };
     candidates(screen, context, canvas, inner, bar, marks);
-    canvas.render(Paragraph::new(verdict).wrap(Wrap { trim: false }), words);
+    canvas.paragraph(verdict, false, words);
     if alone {
         return;
     }
@@ -283,6 +282,7 @@ fn width_of(column: Column) -> u16 {
         Column::Name => 18,
         Column::Energy | Column::Distance | Column::Error => 13,
         Column::Unlabelled | Column::Labelled => 14,
+        Column::Elsewhere => 12,
         Column::Verdict => 0,
     }
 }
@@ -347,6 +347,7 @@ fn candidates(
                 Column::Unlabelled => row.unlabelled.map_or_else(none, compact),
                 Column::Labelled => row.labelled.map_or_else(none, compact),
                 Column::Error => row.error.map_or_else(none, with_deviation),
+                Column::Elsewhere => row.elsewhere.map_or_else(none, compact),
                 Column::Verdict => row.verdict.clone(),
             };
             let own = if *column == Column::Name { theme.text } else { style };
@@ -452,7 +453,7 @@ fn details(
     facts.push(("verdict", line.verdict.clone()));
     let mut lines = canvas.pairs(&facts, inner.width);
     lines.push(Line::styled("Enter takes it into the plan.", theme.muted));
-    canvas.render(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    canvas.paragraph(lines, false, inner);
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use crate::engine::choice::{Chosen, PUBLIC_ALONE};
 use crate::evaluation::words::RELEASED;
@@ -57,7 +56,7 @@ pub fn candidates(canvas: &mut Canvas, area: Rect, run: &LiveRun, choice: &LiveC
     let count = choice.candidates.len();
     canvas.table(table, (header, widths), (count, None), row);
     let text: Vec<Line> = said.into_iter().map(|text| Line::styled(text, theme.muted)).collect();
-    canvas.render(Paragraph::new(text).wrap(Wrap { trim: true }), words);
+    canvas.paragraph(text, true, words);
 }
 
 fn training<'a>(

@@ -3,7 +3,7 @@
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::state::{LOG, RUNS, RunScreen};
 use super::{choice, trainer};
@@ -77,8 +77,7 @@ pub fn view(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
         run_list(screen, context, canvas, list);
     }
     status_lines(screen, context, canvas, status, run);
-    let head = Paragraph::new(head).wrap(Wrap { trim: true });
-    canvas.render(head, said.inner(Margin::new(1, 0)));
+    canvas.paragraph(head, true, said.inner(Margin::new(1, 0)));
     match &run.choice {
         Some(among) => choice::candidates(canvas, charts, run, among),
         None => of_run(screen, context, canvas, charts, run),
@@ -495,7 +494,7 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
         (_, Some(score)) => compact(score),
     };
     lines.push(Line::styled(
-        format!(" {error:<25} {:<24} on public hold-out (may rise)", "on private hold-out"),
+        format!(" {error:<25} {:<24} public hold-out (may rise)", "private hold-out"),
         theme.muted,
     ));
     let own = format!("this model (ε {})", round_up(summary.guarantee.epsilon, 2));
@@ -510,7 +509,11 @@ fn outcome(context: &Context, canvas: &mut Canvas, area: Rect, summary: &Summary
             Span::styled(public(open), theme.text),
         ]));
     }
-    let peeked = if summary.peeked { " · exact numbers seen ◆" } else { " · sealed" };
+    let peeked = match (summary.peeked, area.width) {
+        (false, _) => " · sealed",
+        (true, ..84) => " · ◆ seen",
+        (true, _) => " · exact numbers seen ◆",
+    };
     lines.push(Line::styled(
         format!(
             " guarantee: ε {} at δ {:e} if {}{peeked}",
