@@ -67,6 +67,8 @@ impl Picture {
     }
 }
 
+const METHOD: &str = "public_shape";
+
 /// The pictures of README and guide by name.
 fn pictures() -> Result<Vec<(&'static str, String)>> {
     let workspace = demo::workspace()?;
@@ -85,7 +87,9 @@ struct Stage {
 
 impl Stage {
     fn open(workspace: &Workspace) -> Result<Self> {
-        let session = demo::session("bikeshare")?;
+        let mut session = demo::session("bikeshare")?;
+        // The pictures show the method that a new plan begins with.
+        session.plans[0].method = METHOD.to_owned();
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();
@@ -155,7 +159,7 @@ impl Stage {
             control,
             prepared: PreparedStore::default(),
         };
-        let id = RunId(format!("20260101-12000{number}-profiled_cnvx_adap"));
+        let id = RunId(format!("20260101-12000{number}-{METHOD}"));
         let mut tell = |moment| {
             run.hear(News::Moment(moment));
         };
