@@ -180,20 +180,20 @@ def certificate(it):
     stated.append(("guarantee", it["guarantee"], together([draws(run["mechanisms"]) for run in same + [it]])))
     return all([claim(n, g["epsilon"], g["delta"], m, g.get("covers") == "adaptive") for n, g, m in stated if g])
 def ledger(text):
-    last, runs, budgets, tied, claimed = "0" * 64, {}, {}, {}, set()
+    last, runs, budgets, tied = "0" * 64, {}, {}, {}
     for number, line in enumerate(text.splitlines(), 1):
         body, _, seal = line.rpartition(b',"hash":"')
         it = json.loads(body + b"}")
         if seal != hashlib.sha256(body).hexdigest().encode() + b'"}' or it["seq"] != number or it["prev"] != last:
             return print(f"line {number} was changed, or lines are missing")
-        last, it = seal[:64].decode(), it["entry"]; claimed |= {it["account"]} if it["kind"] == "claimed" else set()
+        last, it = seal[:64].decode(), it["entry"]; it = {"kind": "claimed", **it["claim"]} if it["kind"] == "corrected" else it
         if it["kind"] in ("grant", "recovered", "claimed"): runs[it["run"]] = [it["account"], it["events"], None]
         if it["kind"] == "settle": runs[it["run"]][2] = it["used"]
         if it["kind"] == "budget": budgets[it["account"]] = it["budget"]
         if it["kind"] == "tie": tied[it["from"]] = it["into"]
     home = lambda name: home(tied[name]) if name in tied else name
     held = lambda name: [draws(events, used) for account, events, used in runs.values() if home(account) == home(name)]
-    chosen = lambda name: sum(map(bool, held(name))) > 1 or home(name) in map(home, claimed)
+    chosen = lambda name: sum(map(bool, held(name))) > 1 or any(it[1] and home(it[0]) == home(name) for run, it in runs.items() if run.startswith("claim-"))
     return all([claim(f"budget of {name}", it["epsilon"], it["delta"], together(held(name)), chosen(name)) for name, it in budgets.items()])
 if __name__ == "__main__":
     text = open(sys.argv[1], "rb").read()

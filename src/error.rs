@@ -60,6 +60,8 @@ pub enum Action {
     /// Set a damaged ledger aside, and accept what is not known then.
     Repair,
     ListAccounts,
+    /// Say that another trainer's file was mended since it was charged.
+    MendClaim,
 }
 
 /// What stands in a file. No `Debug`, so that it gets into no log.

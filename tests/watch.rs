@@ -240,7 +240,8 @@ fn hostile_files_are_shown_tamed_and_a_directory_that_vanishes_is_named() {
         assert!(out.chars().all(is_tame) && errors.chars().all(is_tame), "{out:?}{errors:?}");
         assert!(out.contains("1000000000"), "{out}");
         assert!(
-            out.contains("3 lines are no steps") || out.contains("\"lines_passed_over\":3"),
+            out.contains("3 lines could not be read as steps")
+                || out.contains("\"lines_passed_over\":3"),
             "{out}"
         );
     }

@@ -64,6 +64,9 @@ pub fn commands(action: &Action) -> String {
             "`halflight ledger repair`, then `halflight ledger accept ACCOUNT`".to_owned()
         }
         Action::ListAccounts => "`halflight ledger` lists them".to_owned(),
+        Action::MendClaim => "--mended charges of each draw the larger number of both versions; \
+                              --instead WHY counts this version alone"
+            .to_owned(),
     }
 }
 

@@ -6,10 +6,12 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::print_json;
+use super::{print_json, print_line};
 use crate::error::{Error, Result};
 
 const SCHEMAS: &str = include_str!("schemas.json");
+/// Writes the steps of another trainer.
+const STEPS: &str = include_str!("../../assets/steps.py");
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Print the JSON Schema of what a command prints with --json.
@@ -19,14 +21,27 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 #[command(after_help = "Examples:
   halflight schema
   halflight schema run
-  halflight schema data inspect")]
+  halflight schema data inspect
+  halflight schema steps --python > steps.py")]
 pub struct Schema {
-    /// The command, such as `run` or `data inspect`; none lists those that there are.
+    /// The command, such as `run` or `data inspect`; none lists those that there are. `steps` is
+    /// what other trainers write.
     command: Vec<String>,
+
+    /// Print a Python file that writes `steps`, to be put beside a trainer.
+    #[arg(long)]
+    python: bool,
 }
 
 impl Schema {
     pub fn execute(&self) -> Result<()> {
+        if self.python {
+            return match self.command.as_slice() {
+                [only] if only == "steps" => print_line(STEPS.trim_end()),
+                _ => Err(Error::usage("only `steps` has a Python file")
+                    .cure("halflight schema steps --python > steps.py")),
+            };
+        }
         let schemas = parsed()?;
         let commands = schemas["commands"].as_object().cloned().unwrap_or_default();
         if self.command.is_empty() {

@@ -21,6 +21,17 @@ pub enum Whose<'a> {
     Dataset(&'a Session, &'a str),
 }
 
+/// What the file is, beside what was charged for the same training before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version<'a> {
+    /// The same lines, and perhaps more.
+    Same,
+    /// A mended one: of each draw the larger number counts.
+    Mended,
+    /// The right one, for this reason: it counts alone, even where it says less.
+    Instead(&'a str),
+}
+
 /// How the account stands then.
 #[derive(Debug, Clone)]
 pub struct Charged {
@@ -51,6 +62,7 @@ impl Charged {
 pub fn charge(
     file: &Path,
     id: Option<&str>,
+    version: Version<'_>,
     whose: Whose<'_>,
     workspace: &Workspace,
 ) -> Result<Charged> {
@@ -72,7 +84,8 @@ pub fn charge(
             )
             .at(place())
             .cure(
-                "name it by --id, the same each time; assets/steps.py of this version writes one",
+                "name it by --id, the same each time; the Python file of this version writes one: \
+                 halflight schema steps --python",
             ));
         }
     };
@@ -92,7 +105,11 @@ pub fn charge(
     };
     let (run, name) = (claim.run.clone(), claim.trainer.clone());
     let draws = claim.events.iter().fold(0, |sum: u64, event| sum.saturating_add(event.count));
-    let is_new = ledger.claim(claim, &lines)?;
+    let is_new = match version {
+        Version::Same => ledger.claim(claim, &lines),
+        Version::Mended => ledger.raise(claim),
+        Version::Instead(why) => ledger.correct(claim, why),
+    }?;
     let book = ledger.book()?;
     let gone = || Error::failed(format!("account {} is gone", account.0));
     let account = book.account(&account).ok_or_else(gone)?;

@@ -476,6 +476,14 @@ fn name_of(directory: &Path) -> RunId {
     RunId(directory.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
+/// Of lines in a run's file that are no steps of this version.
+pub fn unread_words(lines: u64) -> String {
+    match lines {
+        1 => "1 line could not be read as a step and is not shown".to_owned(),
+        many => format!("{many} lines could not be read as steps and are not shown"),
+    }
+}
+
 /// `last step 3 s ago`; of a disk whose clock is ahead, that it is.
 pub fn wrote_words(wrote: Option<SystemTime>) -> String {
     let Some(wrote) = wrote else { return "no step so far".to_owned() };

@@ -10,6 +10,9 @@
 //! everything so far at the δ of the first line. Our accountant computes ε from the mechanisms:
 //! it holds if they were drawn as the file says, which nobody here can see. `halflight schema
 //! steps` is the whole format.
+//!
+//! Draws must not be missed. So a step without `drawn`, and one with a key that the format does
+//! not have, which may be a misspelt one, leave no ε.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -108,13 +111,14 @@ enum Version {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Line {
     #[serde(default)]
     step: Option<u64>,
     #[serde(default)]
     metrics: BTreeMap<String, Option<f64>>,
     #[serde(default)]
-    drawn: Vec<Drawn>,
+    drawn: Option<Vec<Drawn>>,
     #[serde(default)]
     epsilon: Option<f64>,
     #[serde(default)]
@@ -122,9 +126,23 @@ struct Line {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(try_from = "Written")]
 struct Drawn {
-    #[serde(flatten)]
     mechanism: Mechanism,
+    count: u64,
+}
+
+/// A draw as it stands in the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    mechanism: Kind,
+    #[serde(default)]
+    noise_multiplier: Option<f64>,
+    #[serde(default)]
+    sampling_rate: Option<f64>,
+    #[serde(default)]
+    epsilon: Option<f64>,
     #[serde(default = "once")]
     count: u64,
 }
@@ -133,10 +151,59 @@ fn once() -> u64 {
     1
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Gaussian,
+    SubsampledGaussian,
+    Laplace,
+    Pure,
+}
+
+impl TryFrom<Written> for Drawn {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> std::result::Result<Self, Self::Error> {
+        let Written { mechanism, noise_multiplier, sampling_rate, epsilon, count } = written;
+        let positive = |x: &f64| x.is_finite() && *x > 0.0;
+        let noise_multiplier = match noise_multiplier {
+            Some(it) if !positive(&it) => return Err("a noise multiplier is a number above 0"),
+            other => other,
+        };
+        let mechanism = match (mechanism, noise_multiplier, sampling_rate, epsilon) {
+            (Kind::Gaussian, Some(noise_multiplier), None, None) => {
+                Mechanism::Gaussian { noise_multiplier }
+            }
+            (Kind::SubsampledGaussian, Some(noise_multiplier), Some(sampling_rate), None) => {
+                if !positive(&sampling_rate) || sampling_rate > 1.0 {
+                    return Err("a sampling rate lies above 0 and is at most 1");
+                }
+                Mechanism::SubsampledGaussian { noise_multiplier, sampling_rate }
+            }
+            (Kind::Laplace, Some(noise_multiplier), None, None) => {
+                Mechanism::Laplace { noise_multiplier }
+            }
+            (Kind::Pure, None, None, Some(epsilon)) => {
+                if !positive(&epsilon) {
+                    return Err("the ε of a draw is a number above 0");
+                }
+                Mechanism::Pure { epsilon }
+            }
+            (Kind::Gaussian | Kind::Laplace, ..) => {
+                return Err("gaussian and laplace have a noise_multiplier and no other number");
+            }
+            (Kind::SubsampledGaussian, ..) => {
+                return Err("subsampled_gaussian has a noise_multiplier and a sampling_rate");
+            }
+            (Kind::Pure, ..) => return Err("pure has an epsilon and no other number"),
+        };
+        Ok(Self { mechanism, count })
+    }
+}
+
 /// Noise relative to the sensitivity: the most by which one record's change moves the answer, or
 /// of samples the largest norm of one record's part (the clip norm).
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "mechanism")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Mechanism {
     Gaussian { noise_multiplier: f64 },
     SubsampledGaussian { noise_multiplier: f64, sampling_rate: f64 },
@@ -145,19 +212,6 @@ enum Mechanism {
 }
 
 impl Mechanism {
-    fn is_sound(self) -> bool {
-        let positive = |x: f64| x.is_finite() && x > 0.0;
-        match self {
-            Self::Gaussian { noise_multiplier } | Self::Laplace { noise_multiplier } => {
-                positive(noise_multiplier)
-            }
-            Self::SubsampledGaussian { noise_multiplier, sampling_rate } => {
-                positive(noise_multiplier) && positive(sampling_rate) && sampling_rate <= 1.0
-            }
-            Self::Pure { epsilon } => positive(epsilon),
-        }
-    }
-
     fn event(self, count: u64, adjacency: Adjacency) -> Event {
         let (query, scale) = match self {
             Self::SubsampledGaussian { noise_multiplier, sampling_rate } if sampling_rate < 1.0 => {
@@ -209,8 +263,8 @@ pub struct Trainer {
     counts: Counts,
     /// Lines so far.
     lines: u64,
-    /// The first line that drew something that cannot be added up.
-    unknown: Option<u64>,
+    /// The first line whose draws are not known, in words: `line 3 cannot be read (…)`.
+    unknown: Option<String>,
     /// Why nothing can be read here.
     trouble: Option<String>,
     claim: Option<Claim>,
@@ -293,7 +347,7 @@ impl Trainer {
             has_grown |= added.anew || !added.text.is_empty() || added.too_long > 0;
             self.skipped += added.too_long;
             if added.too_long > 0 {
-                self.cannot_tell();
+                self.cannot_tell("cannot be read (it is too long)");
             }
             self.take_all(&added.text);
             if !added.more {
@@ -322,9 +376,10 @@ impl Trainer {
         }
     }
 
-    /// What this line drew is lost: from here on no ε of ours holds.
-    fn cannot_tell(&mut self) {
-        self.unknown = self.unknown.or(Some(self.lines));
+    /// What this line drew is not known: from here on no ε of ours holds.
+    fn cannot_tell(&mut self, why: &str) {
+        let line = self.lines;
+        self.unknown.get_or_insert_with(|| format!("line {line} {why}"));
     }
 
     /// Takes one line in; false where it is no step.
@@ -337,20 +392,27 @@ impl Trainer {
             }
             return self.head.is_some();
         }
-        let Ok(line) = serde_json::from_slice::<Line>(text) else {
-            self.cannot_tell();
-            return false;
+        let line = match serde_json::from_slice::<Line>(text) {
+            Ok(line) => line,
+            Err(error) => {
+                self.cannot_tell(&format!("cannot be read ({})", flaw(&error)));
+                return false;
+            }
         };
+        if line.drawn.is_none() && line.end.is_none() {
+            self.cannot_tell("does not say what was drawn: it has no `drawn`");
+        }
+        let drawn = line.drawn.unwrap_or_default();
         let is_next = line.step.is_some_and(|step| step > self.step);
         if !is_next && (line.step.is_some() || line.end.is_none()) {
-            if !line.drawn.is_empty() {
-                self.cannot_tell();
+            if !drawn.is_empty() {
+                self.cannot_tell("draws, and is not the next step");
             }
             return false;
         }
         self.step = line.step.unwrap_or(self.step);
         let x = self.step as f64;
-        for drawn in &line.drawn {
+        for drawn in &drawn {
             self.add(drawn);
         }
         for (name, value) in line.metrics {
@@ -376,17 +438,14 @@ impl Trainer {
         let has_room = self.counts.len() < MOST_KINDS;
         let same = self.counts.iter_mut().find(|(other, _)| *other == drawn.mechanism);
         match same {
-            _ if !drawn.mechanism.is_sound() => self.cannot_tell(),
             Some((_, count)) => *count = count.saturating_add(drawn.count),
-            None if has_room => {
-                self.counts.push((drawn.mechanism, drawn.count));
-            }
-            None => self.cannot_tell(),
+            None if has_room => self.counts.push((drawn.mechanism, drawn.count)),
+            None => self.cannot_tell("draws one more kind of noise than can be added up"),
         }
     }
 
     fn guarantee(&self, counts: &Counts) -> Result<Option<Guarantee>> {
-        let (Some(head), None) = (&self.head, self.unknown) else { return Ok(None) };
+        let (Some(head), None) = (&self.head, &self.unknown) else { return Ok(None) };
         let events = events(counts, head.adjacency);
         if events.is_empty() {
             return Ok(None);
@@ -413,18 +472,28 @@ impl Trainer {
         }
     }
 
+    /// Why this is not a file of steps, if it is none.
+    pub fn trouble(&self) -> Option<Error> {
+        self.trouble.is_some().then(|| self.no_head())
+    }
+
+    fn no_head(&self) -> Error {
+        let why = self.trouble.clone();
+        Error::failed(why.unwrap_or_else(|| "the file has no whole line".to_owned())).cure(
+            "`halflight guide trainers` shows a whole file, `halflight schema steps` the format",
+        )
+    }
+
     /// All that was drawn so far; refused where some of it cannot be read.
     pub fn drawn(&self) -> Result<Vec<Event>> {
         let Some(head) = &self.head else {
-            let why =
-                self.trouble.clone().unwrap_or_else(|| "the file has no whole line".to_owned());
-            return Err(Error::failed(why));
+            return Err(self.no_head());
         };
-        if let Some(line) = self.unknown {
-            return Err(Error::failed(format!(
-                "what line {line} drew cannot be read, so nothing can be charged"
-            ))
-            .cure("mend the line; until then no ledger knows of this training"));
+        if let Some(unknown) = &self.unknown {
+            return Err(Error::failed(format!("{unknown}, so nothing can be charged")).cure(
+                "mend the line (`halflight schema steps`; `\"drawn\": []` where nothing was \
+                 drawn); until then the new lines are not in the ledger",
+            ));
         }
         let events = events(&self.counts, head.adjacency);
         if events.is_empty() {
@@ -449,8 +518,8 @@ impl Trainer {
             (_, Some(trouble)) => (format!("ε cannot be computed: {trouble}"), false),
             _ if self.trouble.is_some() => (self.trouble.clone().unwrap_or_default(), false),
             _ if self.unknown.is_some() => {
-                let line = self.unknown.unwrap_or_default();
-                (format!("what line {line} drew cannot be read, so no ε is computed"), false)
+                let unknown = self.unknown.as_deref().unwrap_or_default();
+                (format!("{unknown}, so no ε is computed"), false)
             }
             _ if self.counts.is_empty() => {
                 ("the file names no mechanism: the claim cannot be checked".to_owned(), false)
@@ -479,13 +548,19 @@ fn not_a_head(line: &[u8]) -> String {
             harmless(&format.halflight, LONGEST)
         ),
         Some(_) => match serde_json::from_slice::<Head>(line) {
-            Err(error) => {
-                format!("the first line cannot be read: {}", harmless(&error.to_string(), 200))
-            }
-            Ok(_) => "the first line needs a δ between 0 and 1".to_owned(),
+            Err(error) => format!("the first line cannot be read: {}", flaw(&error)),
+            Ok(_) => "the first line needs a `delta` between 0 and 1".to_owned(),
         },
-        None => "the first line is not that of a file of steps".to_owned(),
+        None => "the first line is not that of a file of steps: it names no format, as in \
+                 {\"halflight\": \"steps 1\", …}"
+            .to_owned(),
     }
+}
+
+/// What is wrong with a line. Its place within it helps nobody, and its number stands beside it.
+fn flaw(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    harmless(words.split(" at line ").next().unwrap_or_default(), 200)
 }
 
 fn judge(claim: f64, ours: &Guarantee) -> (String, bool) {
@@ -593,7 +668,7 @@ mod tests {
         assert!(trainer.account().ours.is_some());
         let path = trainer.path().to_path_buf();
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"{\"step\":1}\n{\"step\":3,\"met").unwrap();
+        file.write_all(b"{\"step\":1,\"drawn\":[]}\n{\"step\":3,\"met").unwrap();
         assert!(trainer.read().unwrap());
         assert_eq!((trainer.step, trainer.skipped), (1, 1));
         assert!(trainer.account().ours.is_some());
@@ -604,6 +679,32 @@ mod tests {
             let error = trainer.drawn().unwrap_err().to_string();
             assert!(trainer.account().ours.is_none() && error.contains('3'), "{error}");
         }
+        // So may a key that is misspelt, or left out.
+        for (line, words) in [
+            (r#"{"step":2,"metrics":{}}"#, "no `drawn`"),
+            (r#"{"step":2,"drwan":[]}"#, "unknown field `drwan`"),
+            (r#"{"step":2,"drawn":[],"time":7}"#, "unknown field `time`"),
+            (r#"{"step":1,"metrics":{}}"#, "no `drawn`"),
+            (
+                r#"{"step":2,"drawn":[{"mechanism":"gaussian","noise_multiplier":9,"cuont":9}]}"#,
+                "unknown field `cuont`",
+            ),
+            (
+                r#"{"step":2,"drawn":[{"mechanism":"gaussian","noise_multiplier":9,"sampling_rate":1}]}"#,
+                "no other number",
+            ),
+            (
+                r#"{"step":2,"drawn":[{"mechanism":"gaussian","noise_multiplier":9,"count":2.5}]}"#,
+                "invalid type",
+            ),
+        ] {
+            let (_keep, trainer) = read(&(head(1e-5) + good + line + "\n"));
+            let verdict = trainer.account().verdict;
+            assert!(verdict.starts_with("line 3 ") && verdict.contains(words), "{verdict}");
+            assert!(trainer.account().ours.is_none() && trainer.drawn().is_err());
+        }
+        let (_keep, trainer) = read(&(head(1e-5) + good + "{\"end\":\"finished\"}\n"));
+        assert!(trainer.account().ours.is_some(), "an end draws nothing");
         for drawn in [
             r#"{"mechanism":"gaussian","noise_multiplier":0}"#,
             r#"{"mechanism":"gaussian","noise_multiplier":-1}"#,
@@ -630,7 +731,10 @@ mod tests {
                 "{\"halflight\":\"steps 1\",\"delta\":\"\\u001b[2J\",\"adjacency\":\"zero_out\"}\n",
                 "first line",
             ),
-            ("{\"halflight\":\"steps 1\",\"delta\":1.5,\"adjacency\":\"zero_out\"}\n", "δ between"),
+            (
+                "{\"halflight\":\"steps 1\",\"delta\":1.5,\"adjacency\":\"zero_out\"}\n",
+                "between 0 and 1",
+            ),
         ] {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("events.jsonl");

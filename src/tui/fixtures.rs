@@ -454,10 +454,11 @@ fn trained() -> Trained {
         trainer: "opacus 1.5".to_owned(),
         step: 40,
         of: 400,
-        delta: 1e-5,
+        delta: Some(1e-5),
         metrics: [("loss".to_owned(), points(-0.3).map(|(x, y)| (x, y + 2.3)).collect())].into(),
         claimed: points(0.1).collect(),
         computed: points(0.2).collect(),
+        ours: Some(0.2 * 40.0_f64.sqrt()),
         verdict: "the claim is too low: these draws leak at least ε 1.2649".to_owned(),
         is_too_low: true,
         wrote: None,
@@ -575,6 +576,7 @@ pub fn book() -> (Book, Vec<Digest>) {
         charged: vec![charged],
         state,
         claim: None,
+        corrections: Vec::new(),
     };
     let settled = |outcome, peeked| RunState::Settled { outcome, peeked };
     account.runs = vec![

@@ -14,7 +14,7 @@ pub use crate::engine::desk::Trained;
 use crate::privacy::{CuratorOnly, Target};
 use crate::session::ArchivedRun;
 use crate::session::archive::{self, Curves};
-use crate::session::follow::{Grown, wrote_words};
+use crate::session::follow::{Grown, unread_words, wrote_words};
 use crate::session::growth::Growth;
 use crate::session::run_directory::Process;
 
@@ -60,7 +60,7 @@ impl LiveRun {
 
     /// The steps of another trainer.
     pub fn of_trainer(id: JobId, trained: Trained) -> Self {
-        let target = Target { epsilon: f64::NAN, delta: trained.delta };
+        let target = Target { epsilon: f64::NAN, delta: trained.delta.unwrap_or(f64::NAN) };
         let names = (trained.name.as_str(), trained.trainer.as_str());
         let mut live = Self::of(id, names, target, Control::default());
         live.log.clear();
@@ -77,13 +77,12 @@ impl LiveRun {
             self.say(format!("step {}: {}", trained.step, trained.verdict));
         }
         (self.step, self.total) = (trained.step, trained.of);
-        let last = |points: &[Point]| points.last().map(|point| point.1);
         self.elsewhere = Some(Elsewhere {
             directory: trained.path.parent().map(PathBuf::from).unwrap_or_default(),
             outcome: trained.end.clone().unwrap_or_else(|| archive::RUNNING.to_owned()),
             process: None,
             wrote: trained.wrote,
-            spent: last(&trained.computed).or(last(&trained.claimed)),
+            spent: trained.ours,
         });
         self.ended = trained.end.is_some().then_some(Ended::Elsewhere);
         self.trained = Some(Box::new(trained));
@@ -124,7 +123,7 @@ impl LiveRun {
         }
         self.add_all(curves, exact.clone(), epsilon);
         if *skipped > 0 {
-            self.say(format!("{skipped} lines of its file are no steps and were passed over"));
+            self.say(unread_words(*skipped));
         }
         if let Some(trouble) = grown.trouble.as_ref().filter(|it| !it.is_empty()) {
             self.say(trouble.clone());

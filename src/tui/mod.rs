@@ -57,6 +57,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
+use crate::engine::desk::Report;
 use crate::engine::{Desk, detach, ending};
 use crate::error::Result;
 use crate::privacy::ledger::RunId;
@@ -113,7 +114,11 @@ pub fn run(mut app: App, workspace: Workspace) -> Result<()> {
                 until.get_or_insert_with(|| Instant::now() + ending::PATIENCE);
             }
             let message = match wake {
-                Wake::Desk => Message::Reports(desk.take()),
+                Wake::Desk => {
+                    let reports = desk.take();
+                    hurry |= reports.iter().any(Report::is_awaited);
+                    Message::Reports(reports)
+                }
                 Wake::Terminal(event) => {
                     hurry = true;
                     match translate(event) {

@@ -45,6 +45,7 @@ pub fn with_keys(error: &Error) -> Error {
             Action::AllowDelta { .. } => "b on the Ledger screen (6), which says how",
             Action::Accept { .. } => "A on the Ledger screen (6)",
             Action::Repair => "R, then A on the Ledger screen (6)",
+            Action::MendClaim => "outside, with `halflight ledger claim --mended`",
             Action::ListAccounts => "the Ledger screen (6) shows them",
         };
         keys.to_owned()

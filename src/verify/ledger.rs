@@ -147,6 +147,7 @@ impl Book {
         match kind {
             "grant" | "recovered" => self.grant(entry, kind)?,
             "claimed" => self.claim(entry, report)?,
+            "corrected" => self.correct(entry, report)?,
             "block" => {
                 let (run, event) = (text(entry, "run")?, count(entry, "event")? as usize);
                 let more = count(entry, "count")?;
@@ -240,21 +241,29 @@ impl Book {
 
     /// The last line of a training has all of it, and no fewer draws than the one before.
     fn claim(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
-        let name = text(entry, "run")?.to_owned();
-        let events = list(entry, "events")?.to_vec();
-        let counts = events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
-        let run = Run {
-            account: text(entry, "account")?.to_owned(),
-            announced: counts.clone(),
-            events,
-            used: Some(counts),
-            known_noise: false,
-            claimed: true,
-        };
+        let (name, run) = claimed(entry)?;
         match self.runs.insert(name.clone(), run) {
             None => self.order.push(name),
             Some(before) if before.claimed && self.runs[&name].goes_on_from(&before) => {}
             Some(_) => report.faults.push(format!("{name} claims less than in a line before")),
+        }
+        Ok(())
+    }
+
+    /// What is charged for a training, as the curator changed it.
+    fn correct(&mut self, entry: &Value, report: &mut Report) -> Result<()> {
+        let (name, run) = claimed(field(entry, "claim")?)?;
+        let why = text(entry, "why")?;
+        report.notes.push(format!("what {name} counts for was changed by hand: {why}"));
+        match self.runs.insert(name.clone(), run) {
+            Some(before) if before.claimed => {}
+            Some(_) => {
+                report.faults.push(format!("{name} was drawn here, and was changed by hand"))
+            }
+            None => {
+                report.faults.push(format!("{name} was changed by hand, and was never claimed"));
+                self.order.push(name);
+            }
         }
         Ok(())
     }
@@ -317,4 +326,19 @@ impl Book {
         }
         Ok(())
     }
+}
+
+/// Name and draws of another trainer's training.
+fn claimed(entry: &Value) -> Result<(String, Run)> {
+    let events = list(entry, "events")?.to_vec();
+    let counts = events.iter().map(|it| count(it, "count")).collect::<Result<Vec<u64>>>()?;
+    let run = Run {
+        account: text(entry, "account")?.to_owned(),
+        announced: counts.clone(),
+        events,
+        used: Some(counts),
+        known_noise: false,
+        claimed: true,
+    };
+    Ok((text(entry, "run")?.to_owned(), run))
 }

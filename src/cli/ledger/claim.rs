@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::super::{print_json, print_line};
 use crate::data::Role;
-use crate::engine::claim::{Charged, Whose, charge};
+use crate::engine::claim::{Charged, Version, Whose, charge};
 use crate::error::{Action, Error, Result};
-use crate::privacy::Guarantee;
 use crate::privacy::accountant::round_up;
+use crate::privacy::ledger::RunId;
+use crate::privacy::{Guarantee, Ledger};
 use crate::session::{Session, Workspace};
 
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ pub struct ClaimCommand {
     file: PathBuf,
 
     /// The account that is charged; `halflight ledger` lists them.
-    #[arg(long, value_name = "ACCOUNT", required_unless_present = "session")]
+    #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
 
     /// The session whose private dataset it was; its workspace is the one of the ledger.
@@ -34,6 +35,32 @@ pub struct ClaimCommand {
     /// each time.
     #[arg(long)]
     id: Option<String>,
+
+    /// The file was mended since it was charged: of each draw the larger number of both versions
+    /// counts.
+    #[arg(long)]
+    mended: bool,
+
+    /// What was charged for this training was wrong, for this reason: the file counts alone, even
+    /// where it says less. The ledger keeps both, and says so beside every total.
+    #[arg(long, value_name = "WHY", conflicts_with = "mended")]
+    instead: Option<String>,
+}
+
+/// Count nothing for a claim that was charged in error.
+#[derive(Debug, Args)]
+pub struct WithdrawCommand {
+    /// Its name in the ledger.
+    claim: String,
+
+    /// Why it was wrong: the ledger keeps the reason.
+    why: String,
+}
+
+impl WithdrawCommand {
+    pub fn execute(&self, ledger: &mut Ledger) -> Result<()> {
+        ledger.withdraw(&RunId(self.claim.clone()), &self.why)
+    }
 }
 
 impl ClaimCommand {
@@ -44,9 +71,19 @@ impl ClaimCommand {
         let whose = match (&session, &self.account) {
             (Some(session), _) => Whose::Dataset(session, self.dataset_of(session)?),
             (None, Some(account)) => Whose::Account(account),
-            (None, None) => return Err(Error::usage("whose records were they?")),
+            (None, None) => {
+                return Err(Error::usage("whose records were they is not said").cure(
+                    "name the session that has them as a private dataset, by --session FILE, or \
+                     their account, by --account ACCOUNT; `halflight ledger` lists the accounts",
+                ));
+            }
         };
-        let charged = charge(&self.file, self.id.as_deref(), whose, workspace)?;
+        let version = match &self.instead {
+            Some(why) => Version::Instead(why),
+            None if self.mended => Version::Mended,
+            None => Version::Same,
+        };
+        let charged = charge(&self.file, self.id.as_deref(), version, whose, workspace)?;
         if as_json {
             print_json(&value(&charged))?;
         } else {
@@ -79,9 +116,11 @@ fn tell(charged: &Charged) -> Result<()> {
     let epsilon = |it: &Option<Guarantee>| {
         it.as_ref().map_or("no ε".to_owned(), |it| format!("ε {}", round_up(it.epsilon, 4)))
     };
-    let says = checked.claimed.as_ref().map_or("none".to_owned(), |it| round_up(it.0, 4));
+    let says = checked.claimed.as_ref();
+    let says =
+        says.map_or("states no ε".to_owned(), |it| format!("states ε {}", round_up(it.0, 4)));
     print_line(&format!(
-        "  at δ {delta:e} it claims {says}, and our accountant finds {} if its steps were planned: {}",
+        "  at δ {delta:e} its trainer {says}, and our accountant finds {} if its steps were planned: {}",
         epsilon(&checked.ours),
         checked.verdict
     ))?;

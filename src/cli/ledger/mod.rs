@@ -12,7 +12,9 @@ use crate::adapt;
 use crate::engine::resume::once_only;
 use crate::error::{Action, Error, Result};
 use crate::privacy::accountant::round_up;
-use crate::privacy::ledger::{Account, AccountId, Book, Budget, Claim, RunId, RunState, Standing};
+use crate::privacy::ledger::{
+    Account, AccountId, Book, Budget, Claim, Corrected, RunId, RunRecord, RunState, Standing,
+};
 use crate::privacy::{Ledger, NoiseSource};
 use crate::session::Workspace;
 use crate::session::resumption::TRANSCRIPT;
@@ -72,8 +74,15 @@ enum What {
     #[command(after_help = "Examples:
   halflight ledger claim events.jsonl --session session.ron
   halflight ledger claim events.jsonl --account acc-0123456789
-  halflight ledger claim events.jsonl --account acc-0123456789 --id cifar-1")]
+  halflight ledger claim events.jsonl --account acc-0123456789 --id cifar-1
+  halflight ledger claim events.jsonl --session session.ron --mended")]
     Claim(claim::ClaimCommand),
+    /// Count nothing for what another trainer claims: it was charged in error, for instance to
+    /// the wrong account. The ledger keeps the claim and the reason, and says so beside every
+    /// total.
+    #[command(after_help = "Example:
+  halflight ledger withdraw claim-0123456789abcdef 'it was trained on other records'")]
+    Withdraw(claim::WithdrawCommand),
     /// Allow further runs although the total of an account is not known: lines or a secret were
     /// lost, or noise came from a known seed. It will always be said beside its numbers.
     #[command(after_help = "Example:\n  halflight ledger accept acc-0123456789")]
@@ -107,6 +116,10 @@ impl LedgerCommand {
             }
             What::Settle { run } => {
                 messages::tell(ledger.abandon(&RunId(run.clone()))?);
+                self.show(&mut ledger)
+            }
+            What::Withdraw(withdraw) => {
+                withdraw.execute(&mut ledger)?;
                 self.show(&mut ledger)
             }
             What::Repair => {
@@ -239,7 +252,7 @@ fn as_text(account: &Account) -> Result<String> {
         }
         (Some(budget), Standing::Claimed | Standing::AtLeast) => {
             let epsilon = budget.epsilon;
-            format!("  spent {words}; of a budget of ε {epsilon}, at δ {at:e}, {adjacency}")
+            format!("  of a budget of ε {epsilon} at δ {at:e}, {adjacency}: spent {words}")
         }
         (Some(budget), Standing::Nothing) => {
             format!("  {words}; the budget is ε {} at δ {at:e}", budget.epsilon)
@@ -266,9 +279,9 @@ fn as_text(account: &Account) -> Result<String> {
             None => format!("{spent} of {} at δ {delta:e}{large}", run.grant.target.epsilon),
             Some(Claim { says: Some(says), .. }) => {
                 let says = round_up(*says, 4);
-                format!("counts for {spent}, and states {says} itself, at δ {delta:e}")
+                format!("counts for {spent} at δ {delta:e}, where its trainer states ε {says}")
             }
-            Some(_) => format!("counts for {spent} at δ {delta:e}, and states none itself"),
+            Some(_) => format!("counts for {spent} at δ {delta:e}; its trainer states no ε"),
         };
         lines.push(format!(
             "  {} {} {}: {cost}, {}",
@@ -277,6 +290,14 @@ fn as_text(account: &Account) -> Result<String> {
             adapt::name_in(&run.grant),
             state(run.state)
         ));
+        for change in &run.corrections {
+            let before = run.counted_before(change, delta)?;
+            let before = before.map_or("0".to_owned(), |it| round_up(it.epsilon, 4));
+            lines.push(format!(
+                "    {} changed by hand: {}; until then it counted for ε {before}",
+                change.time, change.why
+            ));
+        }
     }
     Ok(lines.join("\n"))
 }
@@ -285,13 +306,23 @@ fn state(state: RunState) -> String {
     match state {
         RunState::Open => "open: counts in full".to_owned(),
         RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
-        RunState::Claimed => "claimed: nobody here saw it drawn".to_owned(),
+        RunState::Claimed => "claimed: drawn elsewhere, and not seen from here".to_owned(),
         RunState::Settled { outcome, peeked } => {
             let word = serde_json::to_value(outcome).unwrap_or_default();
             let word = word.as_str().unwrap_or_default().to_owned();
             if peeked { format!("{word}, exact numbers were seen") } else { word }
         }
     }
+}
+
+/// What was changed by hand about a claim.
+fn corrections(run: &RunRecord) -> Result<Vec<Value>> {
+    let delta = run.grant.target.delta;
+    let as_json = |change: &Corrected| {
+        let before = run.counted_before(change, delta)?;
+        Ok(json!({ "time": change.time, "why": change.why, "counted_before": before }))
+    };
+    run.corrections.iter().map(as_json).collect()
 }
 
 fn as_json(account: &Account) -> Result<Value> {
@@ -305,7 +336,7 @@ fn as_json(account: &Account) -> Result<Value> {
             "target": run.grant.target, "spent": spent,
             "charged": run.charged, "state": state(run.state),
             "secret_noise": secret, "allow_large_delta": run.grant.allow_large_delta,
-            "claimed": run.is_claimed(),
+            "claimed": run.is_claimed(), "corrections": corrections(run)?,
             "granted_in_line": run.granted, "settled_in_line": run.settled,
         }))
     });
@@ -327,6 +358,7 @@ fn as_json(account: &Account) -> Result<Value> {
         "spent_is": total.standing.name(),
         "claims": total.claims.as_ref().map(|claims| json!({
             "claimed": claims.claimed, "drawn_here": claims.drawn_here,
+            "corrected": claims.corrected,
         })),
         "total": total.words(),
         "remark": total.remark, "large_delta": account.large_delta(),

@@ -18,7 +18,7 @@ use crate::privacy::Watch;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::RunId;
 use crate::session::archive::{self, ArchivedRun, Curves, DIED, UNSEEN};
-use crate::session::follow::{Follower, Grown, Place, wrote_words};
+use crate::session::follow::{Follower, Grown, Place, unread_words, wrote_words};
 use crate::session::tensorboard::Board;
 
 /// People read no more than a line a second about a run.
@@ -209,7 +209,7 @@ impl Lines<'_> {
             parts.extend(run.process.as_ref().map(ToString::to_string));
         }
         if run.skipped > 0 {
-            parts.push(format!("{} lines are no steps and were passed over", run.skipped));
+            parts.push(unread_words(run.skipped));
         }
         if run.outcome == DIED {
             let directory = harmless(&run.directory.display().to_string(), 1000);

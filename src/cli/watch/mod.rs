@@ -108,6 +108,10 @@ impl Watch {
             return lines::follow(self.places()?, options);
         }
         let mut runs = self.named();
+        for path in runs.iter().filter(|path| trainer::is_one(path)) {
+            let (trainer, _) = trainer::Trainer::of_file(path)?;
+            trainer.trouble().map_or(Ok(()), |it| Err(it.at(path.display().to_string())))?;
+        }
         runs.retain(|path| !trainer::is_one(path));
         runs.iter().try_for_each(|path| Place::of(path).map(|_| ()))?;
         open::watch(self.named())

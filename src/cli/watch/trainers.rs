@@ -10,7 +10,7 @@ use super::lines::{Form, say, time};
 use crate::error::{Error, Result};
 use crate::plot::number::five_digits;
 use crate::privacy::accountant::round_up;
-use crate::session::follow::wrote_words;
+use crate::session::follow::{unread_words, wrote_words};
 use crate::session::trainer::{Account, Neighbours, Trainer};
 
 /// Between two looks at a file. An ε takes a moment to compute.
@@ -24,6 +24,9 @@ pub fn follow(paths: &[&Path], form: Form, once: bool) -> Result<()> {
             let has_grown = trainer
                 .read()
                 .map_err(|error| Error::io("read the trainer's steps", trainer.path(), &error))?;
+            if let Some(trouble) = trainer.trouble() {
+                return Err(trouble.at(trainer.path().display().to_string()));
+            }
             if has_grown && tell(trainer, form)?.is_break() {
                 return Ok(());
             }
@@ -59,8 +62,7 @@ fn words(trainer: &Trainer, account: &Account) -> String {
     }
     parts.push(account.verdict.clone());
     if trainer.skipped > 0 {
-        let lines = if trainer.skipped == 1 { "line is no step" } else { "lines are no steps" };
-        parts.push(format!("{} {lines} and left out", trainer.skipped));
+        parts.push(unread_words(trainer.skipped));
     }
     parts.push(trainer.end.clone().unwrap_or_else(|| wrote_words(trainer.written())));
     format!("{} {}", trainer.words(), parts.join(", "))

@@ -97,17 +97,19 @@ fn trained(trainer: &Trainer, computed: &mut Vec<(f64, f64)>) -> Trained {
     let account = trainer.account();
     let x = trainer.step as f64;
     computed.retain(|point| point.0 < x);
-    computed.extend(account.ours.as_ref().map(|ours| (x, ours.epsilon)));
+    let ours = account.ours.map(|ours| ours.epsilon);
+    computed.extend(ours.map(|epsilon| (x, epsilon)));
     Trained {
         path: trainer.path().to_path_buf(),
         name: trainer.name(),
         trainer: trainer.trainer(),
         step: trainer.step,
         of: trainer.of(),
-        delta: trainer.delta().unwrap_or(f64::NAN),
+        delta: trainer.delta(),
         metrics: trainer.metrics.clone(),
         claimed: trainer.claimed.clone(),
         computed: computed.clone(),
+        ours,
         verdict: account.verdict,
         is_too_low: account.is_too_low,
         wrote: trainer.written(),

@@ -176,11 +176,14 @@ pub struct Trained {
     pub trainer: String,
     pub step: u64,
     pub of: u64,
-    pub delta: f64,
+    /// None where the first line cannot be read.
+    pub delta: Option<f64>,
     pub metrics: BTreeMap<String, Vec<(f64, f64)>>,
     pub claimed: Vec<(f64, f64)>,
     /// ε by our accountant, at some of the steps.
     pub computed: Vec<(f64, f64)>,
+    /// The same of everything drawn so far, where that is known.
+    pub ours: Option<f64>,
     pub verdict: String,
     pub is_too_low: bool,
     pub wrote: Option<SystemTime>,
@@ -289,4 +292,12 @@ pub enum RehearsalNews {
 pub enum RankNews {
     Moment(RankingMoment),
     Ended(Box<Result<RankingSummary>>),
+}
+
+impl Report {
+    /// Whether somebody waits for it: it is drawn at once, and not with the next frame of what
+    /// streams in.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self, Self::Archive(_))
+    }
 }

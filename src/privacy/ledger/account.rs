@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::book::Book;
-use super::entry::{AccountId, Budget, Claim, DatasetRecord, Grant, Line, Outcome};
+use super::entry::{AccountId, Budget, Claim, Correction, DatasetRecord, Grant, Line, Outcome};
 use super::gap::{Acceptance, Gap};
 use crate::data::persons::protected_words;
 use crate::error::Result;
@@ -46,6 +46,19 @@ pub struct RunRecord {
     pub state: RunState,
     /// Of another trainer: what it says.
     pub claim: Option<Claim>,
+    /// What the curator changed about that by hand, the latest last.
+    pub corrections: Vec<Corrected>,
+}
+
+/// A claim that the curator changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corrected {
+    /// When.
+    pub time: String,
+    /// In whose words.
+    pub why: String,
+    /// What counted until then.
+    pub before: Vec<Event>,
 }
 
 impl RunRecord {
@@ -74,6 +87,7 @@ impl RunRecord {
             charged: grant.events.iter().map(|event| event.count).collect(),
             state: RunState::Open,
             claim: None,
+            corrections: Vec::new(),
             grant,
         }
     }
@@ -102,6 +116,21 @@ impl RunRecord {
                 self.grant.events.push(event);
             }
         }
+    }
+
+    /// What it counts for if these are drawn at least, too.
+    pub(super) fn raised_to(&self, events: Vec<Event>) -> Vec<Event> {
+        let mut raised = self.clone();
+        raised.raise(events);
+        raised.charged_events()
+    }
+
+    /// A correction of it.
+    pub(super) fn corrected(&self, time: &str, line: &Line, correction: Correction) -> Self {
+        let mut corrections = self.corrections.clone();
+        let before = self.charged_events();
+        corrections.push(Corrected { time: time.to_owned(), why: correction.why, before });
+        Self { corrections, ..Self::claimed(&self.time, line, correction.claim) }
     }
 
     /// Whether these events have at least as many draws of each kind.
@@ -135,6 +164,15 @@ impl RunRecord {
         }
         Composition::of_run(&charged, &self.grant.events, delta).map(Some)
     }
+
+    /// What a claim alone counted for until it was changed.
+    pub fn counted_before(&self, change: &Corrected, delta: f64) -> Result<Option<Guarantee>> {
+        let before = &change.before;
+        if before.is_empty() {
+            return Ok(None);
+        }
+        Composition::of(before)?.gate(delta).map(Some)
+    }
 }
 
 /// Everything about one private dataset.
@@ -159,26 +197,39 @@ pub struct Account {
 /// A part of what is spent that rests on the word of others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
-    /// What other trainers say that they drew.
-    pub claimed: Guarantee,
+    /// What other trainers say that they drew; `None` if that is nothing any more.
+    pub claimed: Option<Guarantee>,
     /// What was drawn here; `None` if that is nothing.
     pub drawn_here: Option<Guarantee>,
     /// How many trainings claim it.
     pub trainers: usize,
+    /// For how many trainings the curator changed by hand what they count for.
+    pub corrected: usize,
 }
 
 impl Claims {
     /// To be said beside a total.
     pub fn words(&self) -> String {
-        let here = self.drawn_here.as_ref().map_or_else(
-            || "nothing".to_owned(),
-            |drawn| format!("ε {}", round_up(drawn.epsilon, 4)),
-        );
-        let others = match self.trainers {
-            1 => "another trainer claims".to_owned(),
-            many => format!("{many} other trainings claim"),
+        let epsilon = |it: &Guarantee| format!("ε {}", round_up(it.epsilon, 4));
+        let says = match self.trainers {
+            1 => "as its trainer says".to_owned(),
+            many => format!("as the trainers of {many} trainings say"),
         };
-        format!("{others} ε {} of it, and {here} was drawn here", round_up(self.claimed.epsilon, 4))
+        let parts = match (&self.drawn_here, &self.claimed) {
+            (Some(here), Some(there)) => Some(format!(
+                "each by itself: ε {} drawn here, {} drawn elsewhere, {says}",
+                round_up(here.epsilon, 4),
+                epsilon(there)
+            )),
+            (None, Some(_)) => Some(format!("all of it drawn elsewhere, {says}")),
+            (_, None) => None,
+        };
+        let corrected = match self.corrected {
+            0 => None,
+            1 => Some("the claim of 1 training was changed by hand".to_owned()),
+            many => Some(format!("the claims of {many} trainings were changed by hand")),
+        };
+        parts.into_iter().chain(corrected).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -262,9 +313,14 @@ impl Account {
             let runs = self.runs.iter().filter(|run| run.is_claimed() == is_claimed);
             Self { runs: runs.cloned().collect(), ..self.clone() }.spent(delta)
         };
-        let Some(claimed) = part(true)? else { return Ok(None) };
-        let trainers = self.runs.iter().filter(|run| run.is_claimed());
-        Ok(Some(Claims { claimed, drawn_here: part(false)?, trainers: trainers.count() }))
+        let claims = || self.runs.iter().filter(|run| run.is_claimed());
+        let corrected = claims().filter(|run| !run.corrections.is_empty()).count();
+        let claimed = part(true)?;
+        if claimed.is_none() && corrected == 0 {
+            return Ok(None);
+        }
+        let trainers = claims().filter(|run| run.has_spent()).count();
+        Ok(Some(Claims { claimed, drawn_here: part(false)?, trainers, corrected }))
     }
 
     /// What these further events would make it.

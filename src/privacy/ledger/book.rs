@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::account::{Account, RunRecord, RunState, Unprotected};
-use super::entry::{AccountId, DatasetRecord, Entry, Line, RunId};
+use super::entry::{AccountId, Correction, DatasetRecord, Entry, Line, RunId};
 use super::gap::{Cause, Gap};
 use crate::data::overlap::{Overlap, Sketch};
 use crate::error::{Action, Error, Result};
@@ -182,6 +182,23 @@ impl Book {
                     }
                 }
             }
+            Entry::Corrected(Correction { claim, .. }) => {
+                let index = self.place(&claim.account)?;
+                match self.run_place(&claim.run) {
+                    Some((account, run)) if account == index => {
+                        if !self.accounts[account].runs[run].is_claimed() {
+                            return Err(Error::refused(format!(
+                                "run '{}' was drawn here: what was drawn stays drawn",
+                                claim.run.0
+                            )));
+                        }
+                    }
+                    _ => return Err(no_run(&claim.run)),
+                }
+                if !claim.events.is_empty() {
+                    claim.check()?;
+                }
+            }
             Entry::Block { run, event, count } => {
                 let record = self.open_run(run)?;
                 let Some(planned) = record.grant.events.get(*event) else {
@@ -269,10 +286,16 @@ impl Book {
                     // When it was first heard of stays its time.
                     Some((account, run)) => {
                         let known = &mut self.accounts[account].runs[run];
-                        *known = RunRecord::claimed(&known.time, line, claim);
+                        let corrections = std::mem::take(&mut known.corrections);
+                        let record = RunRecord::claimed(&known.time, line, claim);
+                        *known = RunRecord { corrections, ..record };
                     }
                     None => self.charge(index, RunRecord::claimed(time, line, claim)),
                 }
+            }
+            Entry::Corrected(correction) => {
+                let record = self.run_mut(&correction.claim.run)?;
+                *record = record.corrected(time, line, correction);
             }
             Entry::Resume { .. } | Entry::Rewritten { .. } => {}
             Entry::Recovered(grant) => {
@@ -436,7 +459,7 @@ mod tests {
     use super::super::total::Standing;
     use super::*;
     use crate::error::Kind;
-    use crate::privacy::accountant::Target;
+    use crate::privacy::accountant::{Event, Target};
 
     #[test]
     fn an_open_run_counts_in_full_and_a_settled_one_as_reported() {
@@ -464,8 +487,12 @@ mod tests {
         let total = book.accounts[0].total(1e-5).unwrap();
         let claims = total.claims.clone().unwrap();
         assert_eq!((total.standing, &claims.drawn_here), (Standing::Claimed, &here));
-        assert!(total.words().contains("another trainer claims ε"), "{}", total.words());
-        assert!(claims.claimed.epsilon < total.epsilon());
+        assert!(
+            total.words().contains("drawn elsewhere, as its trainer says"),
+            "{}",
+            total.words()
+        );
+        assert!(claims.claimed.unwrap().epsilon < total.epsilon());
         assert!(here.unwrap().epsilon < total.epsilon());
         // No budget is asked of what is spent; whoever comes later is.
         put(&mut book, later(9000)).unwrap();
@@ -483,6 +510,48 @@ mod tests {
             grant(&claimed_name("t").0, "a", vec![event(0.1, 1)]),
             block(&claimed_name("t").0, 0, 1),
             settle(&claimed_name("t").0, &[0]),
+        ] {
+            let before = book.clone();
+            assert!(put(&mut book, bad.clone()).is_err(), "{bad:?}");
+            assert_eq!(book, before);
+        }
+    }
+
+    #[test]
+    fn a_claim_is_changed_by_the_word_of_the_curator_alone_and_what_counted_before_is_kept() {
+        let mut book = one_account(2.0, 1e-5);
+        put(&mut book, grant("r", "a", vec![event(0.1, 10)])).unwrap();
+        let here = book.accounts[0].spent(1e-5).unwrap();
+        let correct = |claim: Claim| {
+            Entry::Corrected(Correction { claim, why: "it was the wrong file".to_owned() })
+        };
+        let of = |events| claim("t", "a", "x", events);
+        assert!(put(&mut book, correct(of(vec![event(0.1, 2)]))).is_err(), "nothing is charged");
+        put(&mut book, Entry::Claimed(of(vec![event(0.1, 30)]))).unwrap();
+        put(&mut book, correct(of(vec![event(0.1, 2)]))).unwrap();
+        assert_eq!(book.accounts[0].charged_events(), [event(0.1, 10), event(0.1, 2)]);
+        // Later lines go on from what counts now.
+        assert!(put(&mut book, Entry::Claimed(of(vec![event(0.1, 1)]))).is_err());
+        put(&mut book, Entry::Claimed(of(vec![event(0.1, 3)]))).unwrap();
+        let withdrawn = of(vec![event(0.1, 3)]).withdrawn();
+        put(&mut book, correct(withdrawn)).unwrap();
+        let account = &book.accounts[0];
+        assert_eq!(
+            (account.charged_events(), account.spent(1e-5).unwrap()),
+            (vec![event(0.1, 10)], here)
+        );
+        let before: Vec<Vec<Event>> =
+            account.runs[1].corrections.iter().map(|it| it.before.clone()).collect();
+        assert_eq!(before, [vec![event(0.1, 30)], vec![event(0.1, 3)]]);
+        let total = account.total(1e-5).unwrap();
+        assert_eq!(total.standing, Standing::Claimed);
+        assert!(total.words().contains("1 training was changed by hand"), "{}", total.words());
+        put(&mut book, Entry::Claimed(of(vec![event(0.1, 1)]))).unwrap();
+        assert_eq!(book.accounts[0].runs[1].corrections.len(), 2, "it stays said");
+        for bad in [
+            correct(Claim { run: run("r"), ..of(vec![]) }),
+            correct(claim("t", "b", "x", vec![])),
+            correct(Claim { delta: 2.0, ..of(vec![event(0.1, 1)]) }),
         ] {
             let before = book.clone();
             assert!(put(&mut book, bad.clone()).is_err(), "{bad:?}");

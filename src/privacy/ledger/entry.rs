@@ -246,6 +246,22 @@ impl Claim {
         check_delta(self.delta)?;
         Composition::of(&self.events).map(|_| ())
     }
+
+    /// That of a training that drew nothing from these records after all.
+    pub(super) fn withdrawn(&self) -> Self {
+        Self { events: Vec::new(), ..self.clone() }
+    }
+}
+
+/// The curator's word that what was charged for another training is wrong. From here on it counts
+/// as this says, even where that is less; what counted before stays readable in the lines before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Correction {
+    /// What counts instead; without events, nothing.
+    pub claim: Claim,
+    /// In whose words.
+    pub why: String,
 }
 
 /// How a run ended.
@@ -293,6 +309,8 @@ pub enum Entry {
     Grant(Grant),
     /// Another trainer says that it drew.
     Claimed(Claim),
+    /// What another trainer said was wrong, as the curator says.
+    Corrected(Correction),
     /// Written before the draws: the run may now draw `count` more of event `event`.
     Block {
         /// Who draws.

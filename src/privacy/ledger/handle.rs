@@ -12,13 +12,19 @@ use super::account::{RunRecord, RunState};
 use super::book::Book;
 use super::chain::{Confirmed, Link, Reading, Tail};
 use super::disk::Disk;
-use super::entry::{AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, RunId};
+use super::entry::{
+    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, Line, Outcome, RunId,
+};
 use super::flaw::Flaw;
 use super::lock::Exclusive;
 use super::traces;
 use super::witness::{Held, Note, Witness};
-use crate::error::{Error, Result};
+use crate::error::{Action, Error, Result};
+use crate::files::words::harmless;
 use crate::privacy::secret::Secret;
+
+/// More of a reason is not kept.
+const LONGEST_REASON: usize = 300;
 
 /// What the ledger knows of a run that is taken over.
 #[derive(Debug, Clone, PartialEq)]
@@ -246,32 +252,96 @@ impl Ledger {
     /// Charges what another trainer says that it drew; `file` are the lines that say so. False
     /// where they are charged already. No budget is asked: it is spent.
     pub fn claim(&mut self, claim: Claim, file: &[u8]) -> Result<bool> {
-        self.reading = Reading::default(); // as for a launch
-        let mut turn = self.begin()?;
-        let account = self.reading.book().known(&claim.account)?;
-        account.check_unit(claim.unit.as_deref())?;
-        let account = account.id.clone();
-        let known = self.reading.book().run(&claim.run).and_then(|known| known.claim.as_ref());
-        if let Some(known) = known {
-            if !known.file.begins(file) {
+        let (mut turn, claim, known) = self.begin_claim(claim)?;
+        if let Some(known) = known.filter(|known| !known.charged_events().is_empty()) {
+            let read = known.claim.as_ref().map(|known| &known.file);
+            if read.is_some_and(|read| !read.begins(file)) {
                 return Err(Error::refused(
                     "a training of this id is charged already, and these lines do not continue \
                      those that were",
                 )
                 .cure(
-                    "bring back the lines that were charged; another training needs an id of its \
-                     own",
-                ));
+                    "bring back the lines that were charged, or say that the file was mended; \
+                     another training needs an id of its own",
+                )
+                .asking(Action::MendClaim));
             }
-            if known.file == claim.file {
+            if read == Some(&claim.file) {
                 return Ok(false);
             }
+            let events = known.raised_to(claim.events.clone());
+            self.write_claim(&mut turn, Claim { events, ..claim })?;
+        } else {
+            self.write_claim(&mut turn, claim)?;
         }
-        // A sum that cannot be computed would leave the account without any.
-        let book = self.reading.book();
-        book.known(&account)?.with_events(&claim.events, 1)?;
-        self.write(&mut turn, &Entry::Claimed(Claim { account, ..claim }))?;
         Ok(true)
+    }
+
+    /// Charges a mended file of a training that is charged already: of each kind of draw as many
+    /// as the file says that has more of them. It never lowers what counts.
+    pub fn raise(&mut self, claim: Claim) -> Result<bool> {
+        let (mut turn, claim, known) = self.begin_claim(claim)?;
+        let known = known.ok_or_else(no_such_claim)?;
+        let is_read = known.claim.as_ref().is_some_and(|known| known.file == claim.file);
+        let events = known.raised_to(claim.events.clone());
+        if is_read && events == known.charged_events() {
+            return Ok(false);
+        }
+        self.write_claim(&mut turn, Claim { events, ..claim })?;
+        Ok(true)
+    }
+
+    /// Counts these draws instead of those that are charged for the training, even where they are
+    /// less, because the curator says so. False where they are charged already.
+    pub fn correct(&mut self, claim: Claim, why: &str) -> Result<bool> {
+        let (mut turn, claim, known) = self.begin_claim(claim)?;
+        let known = known.ok_or_else(no_such_claim)?;
+        if known.charged_events() == claim.events {
+            return Ok(false);
+        }
+        self.reading.book().known(&claim.account)?.with_events(&claim.events, 1)?;
+        let correction = Correction { claim, why: reason(why)? };
+        self.write(&mut turn, &Entry::Corrected(correction))?;
+        Ok(true)
+    }
+
+    /// Counts nothing for a training of another trainer, because the curator says so.
+    pub fn withdraw(&mut self, run: &RunId, why: &str) -> Result<()> {
+        self.reading = Reading::default(); // as for a launch
+        let mut turn = self.begin()?;
+        let known = self.reading.book().run(run);
+        let Some(claim) = known.and_then(|known| known.claim.as_ref()) else {
+            let words = match known {
+                Some(_) => format!("'{}' was drawn here: what was drawn stays drawn", run.0),
+                None => format!("the ledger has no claim '{}'", run.0),
+            };
+            return Err(Error::usage(words).asking(Action::ListAccounts));
+        };
+        if claim.events.is_empty() {
+            return Err(Error::refused(format!("'{}' is withdrawn already", run.0)));
+        }
+        // Accounts that were tied have one name now.
+        let account = self.reading.book().known(&claim.account)?.id.clone();
+        let claim = Claim { account, ..claim.withdrawn() };
+        let correction = Correction { claim, why: reason(why)? };
+        self.write(&mut turn, &Entry::Corrected(correction))
+    }
+
+    /// The account of a claim by the name that it has now, and what is charged for its training.
+    fn begin_claim(&mut self, claim: Claim) -> Result<(Turn, Claim, Option<RunRecord>)> {
+        self.reading = Reading::default(); // as for a launch
+        let turn = self.begin()?;
+        let account = self.reading.book().known(&claim.account)?;
+        account.check_unit(claim.unit.as_deref())?;
+        let account = account.id.clone();
+        let known = self.reading.book().run(&claim.run).cloned();
+        Ok((turn, Claim { account, ..claim }, known))
+    }
+
+    fn write_claim(&mut self, turn: &mut Turn, claim: Claim) -> Result<()> {
+        // A sum that cannot be computed would leave the account without any.
+        self.reading.book().known(&claim.account)?.with_events(&claim.events, 1)?;
+        self.write(turn, &Entry::Claimed(claim))
     }
 
     /// The line that granted a run, as far as this handle has read.
@@ -617,6 +687,21 @@ impl Mark {
             && drawn.iter().zip(reserved).all(|(drawn, reserved)| drawn <= reserved);
         announced.then_some(drawn)
     }
+}
+
+fn no_such_claim() -> Error {
+    Error::usage("no training of this id is charged: there is nothing to mend")
+        .cure("charge it as it is, or name the training by the id that it was charged under")
+}
+
+/// A reason that is one.
+fn reason(why: &str) -> Result<String> {
+    let why = harmless(why.trim(), LONGEST_REASON);
+    if why.is_empty() {
+        return Err(Error::usage("a claim is changed with a reason that the ledger keeps")
+            .cure("say in a few words why it was wrong"));
+    }
+    Ok(why)
 }
 
 fn still_carried_out(run: &RunId, cure: &str) -> Error {

@@ -59,6 +59,11 @@
 //! what came out before. The same training is known again by its own id, and only the lines that
 //! were added are charged; lines that do not continue those that were charged are refused.
 //!
+//! A file can be wrong. Where it was mended, [`Ledger::raise`] charges whatever either version
+//! says, the larger number of each draw: that needs no more than the new file. To count less takes
+//! the curator's word ([`Ledger::correct`]), which stands in the ledger with its reason
+//! ([`Correction`]), is told beside every total, and leaves what counted before in its line.
+//!
 //! # What names private rows
 //!
 //! `content` and `view` of a dataset are HMACs under the user's secret, `key` says under which
@@ -96,12 +101,12 @@ pub mod total;
 mod traces;
 mod witness;
 
-pub use account::{Account, Claims, RunRecord, RunState, Unprotected};
+pub use account::{Account, Claims, Corrected, RunRecord, RunState, Unprotected};
 pub use book::Book;
 pub(crate) use chain::sha256;
 pub use entry::{
-    AccountId, Budget, Claim, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar, RunId,
-    claimed_name,
+    AccountId, Budget, Claim, Correction, DatasetRecord, Entry, Grant, Line, Outcome, ReadSoFar,
+    RunId, claimed_name,
 };
 pub use gap::{Acceptance, Cause, Gap};
 pub use handle::{Ledger, Unfinished};

@@ -14,13 +14,14 @@ use crate::tui::popup::question::{Prompt, Question};
 impl Context {
     /// What to ask for when the interface opens or another session is loaded.
     pub fn ask_for_everything(&mut self) {
+        // Whoever watches waits for these first.
+        if !self.watched.is_empty() {
+            self.ask(Request::Watch(self.watched.clone()));
+        }
         for definition in self.session.datasets.clone() {
             self.load(definition);
         }
         self.ask(Request::Ledger);
-        if !self.watched.is_empty() {
-            self.ask(Request::Watch(self.watched.clone()));
-        }
         self.ask_preview();
     }
 

@@ -7,7 +7,7 @@ use super::state::{ARCHIVE, CompareScreen, DETAILS, Quantity};
 use crate::privacy::Watch;
 use crate::session::ArchivedRun;
 use crate::session::archive::{best, best_of_all, curve, epsilon, tally};
-use crate::session::follow::wrote_words;
+use crate::session::follow::{unread_words, wrote_words};
 use crate::tui::canvas::{Canvas, fitting, sort_mark};
 use crate::tui::context::Context;
 use crate::tui::run_column::RunColumn;
@@ -341,8 +341,7 @@ fn selected<'a>(
     }
     facts.push(("directory", run.directory.display().to_string()));
     if run.skipped > 0 {
-        let text = format!("{} lines of its files are no steps and are left out", run.skipped);
-        facts.push(("passed over", text));
+        facts.push(("not shown", unread_words(run.skipped)));
     }
     if let Some(trouble) = &run.trouble {
         facts.push(("trouble", trouble.clone()));

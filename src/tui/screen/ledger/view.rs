@@ -208,7 +208,7 @@ fn totals<'a>(
     };
     let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
     let claims = claims.map(|claims| {
-        let words = format!("Claimed, and seen by nobody here: {}.", claims.words());
+        let words = format!("Part of it is claimed by other trainers: {}.", claims.words());
         Line::styled(words, theme.warning)
     });
     let total = match account.protects() {
@@ -287,6 +287,10 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
             theme.text,
         ));
     }
+    for change in &run.corrections {
+        let words = format!("changed by hand on {}: {}", change.time, change.why);
+        lines.push(Line::styled(words, theme.warning));
+    }
     let archived = context.archived().iter().find(|archived| archived.id == run.grant.run);
     match archived {
         Some(archived) => {
@@ -309,7 +313,9 @@ fn bought_by(context: &Context, canvas: &mut Canvas, area: Rect, run: &RunRecord
         }
         None => lines.push(Line::styled(
             match &run.claim {
-                Some(_) => "another trainer's file says so: nobody here saw it drawn",
+                Some(_) => {
+                    "another trainer's file says so: it was drawn elsewhere, unseen from here"
+                }
                 None => "no run directory: rankings have none, and a run's can be deleted",
             },
             theme.muted,

@@ -3,6 +3,8 @@
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::state::RunScreen;
+use crate::plot::number::five_digits;
+use crate::privacy::accountant::round_up;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::Context;
 use crate::tui::live_elsewhere::Trained;
@@ -11,6 +13,17 @@ use crate::tui::widgets::chart::{Chart, SeriesView};
 
 /// More charts leave no room for any.
 const MOST: usize = 3;
+
+/// ε as we compute it beside the one that is claimed, as far as they are known.
+pub fn spent(trained: &Trained) -> String {
+    let Some(delta) = trained.delta else { return "no ε is known".to_owned() };
+    let claimed = trained.claimed.last().map(|(_, epsilon)| five_digits(*epsilon));
+    let claimed = claimed.map_or_else(|| "none claimed".to_owned(), |it| format!("ε {it} claimed"));
+    match trained.ours {
+        Some(ours) => format!("ε {} computed here, {claimed}, at δ {delta:e}", round_up(ours, 4)),
+        None => format!("no ε is computed here, {claimed} at δ {delta:e}"),
+    }
+}
 
 pub fn charts(
     screen: &RunScreen,
@@ -38,7 +51,7 @@ pub fn charts(
             canvas.pointed_chart(area, CHARTS, chart.legend(false).series(view), viewport);
         }
     }
-    let title = format!("ε at δ {:e}", trained.delta);
+    let title = trained.delta.map_or_else(|| "ε".to_owned(), |delta| format!("ε at δ {delta:e}"));
     let mut chart = Chart::new(&title, theme, glyphs).x_axis("step", true);
     for (slot, (name, points)) in
         [("claimed", &trained.claimed), ("computed here", &trained.computed)]

@@ -143,7 +143,10 @@ fn run_list(screen: &RunScreen, context: &Context, canvas: &mut Canvas, area: Re
             Line::raw(adapt::name_of(&run.method).to_owned()),
             Line::raw(run.state()),
             Line::raw(format!("step {} of {}", run.step, run.total)),
-            Line::raw(format!("ε {}", round_up(run.spent(), 3))),
+            Line::raw(match &run.trained {
+                Some(trained) if trained.ours.is_none() => "ε not known".to_owned(),
+                _ => format!("ε {}", round_up(run.spent(), 3)),
+            }),
         ]
     };
     let names = context.runs.iter().map(|run| run.plan.chars().count() as u16 + 2);
@@ -215,9 +218,8 @@ fn status_lines(
         let text = format!("ε {epsilon} at δ {delta:e} is reserved for all candidates together");
         return canvas.render(Line::styled(text, theme.text), inset);
     }
-    if run.trained.is_some() {
-        let text = format!("ε {} at δ {:e}", round_up(run.spent(), 4), run.target.delta);
-        return canvas.render(Line::styled(text, theme.text), inset);
+    if let Some(trained) = &run.trained {
+        return canvas.render(Line::styled(trainer::spent(trained), theme.text), inset);
     }
     let gauge = BudgetGauge::new("ε", run.spent(), run.target.epsilon, theme, glyphs);
     canvas.render(gauge.of_run(), inset);
