@@ -3,14 +3,16 @@
 //! A run at 500 steps/s watched by a second process: how late each step is told, and the share of
 //! a processor that watcher and run take, the run also unwatched. The board of a sweep of 200
 //! tasks: time until it is drawn, memory then and a minute later, and processor time in that minute,
-//! in which nothing happens. 2000 runs that have ended: their table, and all of their steps.
+//! in which nothing happens. As many looks at such a board as an hour has, with a task that grows in
+//! each of them. A run that has ended: processor time of a minute in which it is shown. 2000 runs
+//! that have ended: their table, and all of their steps.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use halflight::session::Workspace;
 use halflight::session::follow::{Follower, Place};
+use halflight::session::sweep::SweepDirectory;
 use support::Screen;
 
 const SESSION: &str = r#"(version: 1, datasets: [
@@ -32,6 +35,8 @@ const SESSION: &str = r#"(version: 1, datasets: [
 fn main() {
     live();
     board();
+    hour();
+    finished();
     archived();
 }
 
@@ -157,24 +162,7 @@ fn board() {
         screen.wait_for("200 tasks: 3 finished");
         times.push(begun.elapsed().as_secs_f64() * 1e3);
         if turn == 4 {
-            let mine = |entry: std::fs::DirEntry| -> Option<u32> {
-                let process: u32 = entry.file_name().to_str()?.parse().ok()?;
-                let about = std::fs::read_to_string(entry.path().join("status")).ok()?;
-                let parent = format!("PPid:\t{}\n", std::process::id());
-                (about.starts_with("Name:\thalflight\n") && about.contains(&parent))
-                    .then_some(process)
-            };
-            let process = std::fs::read_dir("/proc").unwrap().flatten().find_map(mine).unwrap();
-            std::thread::sleep(Duration::from_secs(5));
-            let before = cost(process);
-            std::thread::sleep(Duration::from_mins(1));
-            let after = cost(process);
-            println!(
-                "board: {:.1} MB after 5 s, {:.1} MB a minute later; idle {:.2} % of a processor",
-                before.1,
-                after.1,
-                100.0 * (after.0 - before.0) / 60.0
-            );
+            idle("board", &screen);
         }
         screen.press("q");
         screen.wait_for_end();
@@ -189,6 +177,69 @@ fn board() {
         begun.elapsed().as_secs_f64() * 1e3,
         runs.len()
     );
+}
+
+/// What an interface costs in a minute in which nothing happens.
+fn idle(what: &str, screen: &Screen) {
+    let process = screen.child.process_id().unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    let before = cost(process);
+    std::thread::sleep(Duration::from_mins(1));
+    let after = cost(process);
+    println!(
+        "{what}: {:.1} MB after 5 s, {:.1} MB a minute later; idle {:.2} % of a processor",
+        before.1,
+        after.1,
+        100.0 * (after.0 - before.0) / 60.0
+    );
+}
+
+/// Five looks a second for an hour, without the waiting in between.
+fn hour() {
+    const LOOKS: u32 = 18_000;
+    let place = place(60);
+    let over = ["sweep", "session.ron", "--over", "seed=1..200", "--on", "list", "--into", "s1"];
+    assert!(halflight(place.path(), &over).status().unwrap().success());
+    let sweep = SweepDirectory::open(&place.path().join("s1")).unwrap();
+    let run = sweep.run_directory(0);
+    std::fs::create_dir_all(&run).unwrap();
+    sweep.task(0).claim().unwrap();
+    let transcript = std::fs::File::create(run.join("transcript")).unwrap();
+    transcript.lock().unwrap();
+    let events = run.join("events.jsonl");
+    let mut events = std::fs::File::options().create(true).append(true).open(events).unwrap();
+    let mut follower = Follower::new(vec![Place::of(&place.path().join("s1")).unwrap()], false);
+    assert_eq!(follower.read().unwrap().len(), 200);
+    let (mut grown, mut times) = (0, Vec::new());
+    let mut before = cost(std::process::id()).1;
+    for look in 1..=LOOKS {
+        writeln!(events, "{{\"step\":{look},\"of\":{LOOKS},\"epsilon\":0.5}}").unwrap();
+        let begun = Instant::now();
+        grown += follower.look().unwrap().grown.len();
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+        if look == LOOKS / 100 {
+            before = cost(std::process::id()).1;
+        }
+    }
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    println!(
+        "{LOOKS} looks at it, of which {grown} saw something: {:.2} ms each of the first thousand, \
+         {:.2} ms of the last; memory {before:.1} MB, then {:.1} MB",
+        mean(&times[..1000]),
+        mean(&times[times.len() - 1000..]),
+        cost(std::process::id()).1
+    );
+}
+
+fn finished() {
+    let place = place(60);
+    assert!(halflight(place.path(), &["run", "session.ron"]).status().unwrap().success());
+    let mut screen = Screen::start(place.path(), &["watch", "."], 160, 50);
+    screen.press("5");
+    screen.wait_for("finished");
+    idle("a run that has ended", &screen);
+    screen.press("q");
+    screen.wait_for_end();
 }
 
 fn archived() {
@@ -224,5 +275,19 @@ fn archived() {
     let all = least(&|| {
         assert_eq!(Follower::new(workspace(), true).read().unwrap().len(), 2000);
     });
-    println!("2000 runs: {heads:.0} ms until their table, {all:.0} ms with all of their steps");
+    let shown = (0..5).map(|_| {
+        let begun = Instant::now();
+        let mut screen = Screen::start(place.path(), &["watch", "."], 160, 50);
+        screen.press("5");
+        screen.wait_for("finished");
+        let shown = begun.elapsed().as_secs_f64() * 1e3;
+        screen.press("q");
+        screen.wait_for_end();
+        shown
+    });
+    let shown = shown.fold(f64::INFINITY, f64::min);
+    println!(
+        "2000 runs: {heads:.0} ms until their table, {all:.0} ms with all of their steps; {shown:.0} ms \
+         from the start of the program to the picture of their table"
+    );
 }

@@ -55,6 +55,11 @@ pub const WORDS: &[Word] = &[
         "Private records decide among several plans, and public data alone, for one ε. Held-out records compare the trained models, with noise, and only the winner's model is kept. Few plans are all trained; of many, some are drawn at random.",
     ),
     word(
+        "claim",
+        &["claims", "claimed", "another trainer"],
+        "What another trainer's file says that it drew from the same private records. It counts against the budget as if it were true, apart from what was drawn here, because nobody here saw it. `halflight ledger claim` charges it; `--mended`, `--instead` and `withdraw` change it.",
+    ),
+    word(
         "classes",
         &["class"],
         "The answers that a classification chooses from. Without a list, those of the public data are taken. Naming them keeps them from depending on private labels.",
@@ -143,6 +148,11 @@ pub const WORDS: &[Word] = &[
         "filter",
         &["row filter"],
         "Which rows belong to a dataset, such as: age >= 30 and sex == \"F\". How many private rows pass is public, as the number of rows of a file is.",
+    ),
+    word(
+        "gaussian noise",
+        &["gaussian", "subsampled gaussian", "gdp"],
+        "Noise from the bell curve, scaled to what one record can change. Several such draws add up like one with less noise (GDP), exactly. Where each step sees a random sample of the records (subsampled), the same noise protects them more.",
     ),
     word(
         "gradient norm",
@@ -341,6 +351,11 @@ pub const WORDS: &[Word] = &[
         "A number that fixes which records are held out and where training starts, so that a run can be repeated. Noise never depends on it.",
     ),
     word(
+        "settle",
+        &["settled", "settles"],
+        "The end of a run in the ledger: what it really drew stays charged, and the rest of what was reserved is given back. A run settles itself. One whose program died is settled from the Ledger screen, with what it had announced.",
+    ),
+    word(
         "signal to noise of the choice",
         &["selection signal"],
         "What the best choice of a round would gain, over what noise is expected to cost. Below 1, rounds choose by chance: ask for fewer of them, or a larger ε.",
@@ -381,9 +396,24 @@ pub const WORDS: &[Word] = &[
         "What the label is: a number (regression) or one of several classes (classification). It decides which methods can be used.",
     ),
     word(
+        "trial",
+        &["trials"],
+        "One of the small trainings of a rehearsal: one method on one split of public records, with its noise. Its result is an example of what may happen, and many of them give the range to expect.",
+    ),
+    word(
+        "unseen",
+        &["missing"],
+        "A run of another machine of which nothing can be said: the disk does not show from here who holds its lock. It may be at work or dead. Of a sweep's task the word is missing. When its file grows, it is running.",
+    ),
+    word(
         "verdict",
         &[],
         "Whether the model is good, in words: against public data only, against the trivial answer, and against private data without privacy. It says how certain that is for the number of held-out records.",
+    ),
+    word(
+        "zCDP",
+        &["rho", "ρ", "zero-concentrated"],
+        "Another way to state a guarantee: one number ρ (rho) that adds up over draws and suits Gaussian noise. It implies an ε for every δ, about ρ + 2√(ρ·ln(1/δ)), which is larger than what is computed here.",
     ),
 ];
 

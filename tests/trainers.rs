@@ -138,7 +138,11 @@ fn a_claim_counts_once_grows_and_is_entered_beyond_the_budget() {
         refused(&claim(&["--id", "mine"]), "do not continue");
     }
     write(&(steps("", 9, 20.0) + "{\"step\":10,\"drawn\":[{\"mechanism\":\"magic\"}]}\n"));
-    refused(&claim(&["--id", "mine"]), "line 11 drew cannot be read");
+    refused(&claim(&["--id", "mine"]), "line 11 cannot be read (unknown variant `magic`");
+    write(&(steps("", 9, 20.0) + "{\"step\":10,\"metrics\":{}}\n"));
+    refused(&claim(&["--id", "mine"]), "line 11 does not say what was drawn");
+    let unsaid = halflight(place, &["ledger", "claim", "e.jsonl"]);
+    refused(&unsaid, "--session FILE, or their account, by --account ACCOUNT");
     write(&steps("\"id\":\"p\",\"unit\":\"patient\",", 1, 20.0));
     refused(&claim(&[]), "do not add up");
     write(&steps("\"id\":\"v\",", 1, 20.0).replace("steps 1", "steps 7"));
@@ -159,7 +163,7 @@ fn a_claim_counts_once_grows_and_is_entered_beyond_the_budget() {
     let shown = halflight(place, &["ledger"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(
-        shown.contains("2 other trainings claim") && shown.contains("nobody here saw"),
+        shown.contains("as the trainers of 2 trainings say") && shown.contains("drawn elsewhere"),
         "{shown}"
     );
     assert!(halflight(place, &["ledger", "verify"]).status.success());
@@ -168,4 +172,74 @@ fn a_claim_counts_once_grows_and_is_entered_beyond_the_budget() {
     let words = String::from_utf8_lossy(&checked.stdout).into_owned()
         + &String::from_utf8_lossy(&checked.stderr);
     assert!(!checked.status.success() && words.contains("claimed by another trainer"), "{words}");
+}
+
+#[test]
+fn a_mended_file_raises_what_counts_and_only_the_word_of_the_user_lowers_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    std::fs::write(place.join("session.ron"), SESSION).unwrap();
+    let claim = |text: &str, more: &[&str]| {
+        std::fs::write(place.join("e.jsonl"), text).unwrap();
+        let arguments = ["ledger", "claim", "e.jsonl", "--session", "session.ron", "--json"];
+        halflight(place, &[&arguments[..], more].concat())
+    };
+    let refused = |output: &Output, words: &str| {
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains(words), "{words}: {errors}");
+    };
+    let of = |count, sigma| steps("\"id\":\"m\",", count, sigma);
+    refused(&claim(&of(5, 40.0), &["--mended"]), "nothing to mend");
+    let low = json(&claim(&of(5, 40.0), &[]));
+    let epsilon = |value: &Value| value["counts"]["epsilon"].as_f64().unwrap();
+    // The noise was half of what the file said.
+    refused(&claim(&of(5, 20.0), &[]), "--mended");
+    let raised = json(&claim(&of(5, 20.0), &["--mended"]));
+    assert!(epsilon(&raised) > epsilon(&low));
+    assert_eq!(json(&claim(&of(5, 20.0), &["--mended"]))["is_new"], false);
+    // Both versions count, until somebody says which one is right; the file goes on meanwhile.
+    let grown = json(&claim(&of(6, 20.0), &[]));
+    assert!(epsilon(&grown) > epsilon(&raised));
+    let alone = json(&claim(&of(6, 20.0), &["--instead", "the log had the wrong \u{1b}[2Jnoise"]));
+    assert!(epsilon(&alone) < epsilon(&grown) && epsilon(&alone) > epsilon(&low));
+    let shown = |arguments: &[&str]| {
+        let output = halflight(place, arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = shown(&["ledger"]);
+    assert!(text.contains("changed by hand: the log had the wrong ?[2Jnoise"), "{text}");
+    assert!(text.contains("until then it counted for ε"), "{text}");
+    let run = alone["run"].as_str().unwrap();
+    refused(&halflight(place, &["ledger", "withdraw", run, " "]), "with a reason");
+    refused(&halflight(place, &["ledger", "withdraw", "claim-no", "x"]), "has no claim");
+    let text = shown(&["ledger", "withdraw", run, "other records"]);
+    assert!(text.contains("the claim of 1 training was changed by hand"), "{text}");
+    refused(&halflight(place, &["ledger", "withdraw", run, "x"]), "withdrawn already");
+    let book = json(&halflight(place, &["ledger", "--json"]));
+    let account = &book["accounts"][0];
+    assert_eq!((&account["spent"], &account["spent_is"]), (&Value::Null, &"claimed".into()));
+    assert_eq!(account["claims"]["corrected"], 1);
+    let corrections = account["runs"][0]["corrections"].as_array().unwrap();
+    assert_eq!(corrections.len(), 2, "both stay visible");
+    assert_eq!(corrections[0]["counted_before"]["epsilon"], grown["counts"]["epsilon"]);
+    // Both accountants that check ledgers follow the changes.
+    let checked = shown(&["verify", ".halflight/ledger.jsonl"]);
+    assert!(checked.contains("changed by hand: other records"), "{checked}");
+    assert!(halflight(place, &["ledger", "verify"]).status.success());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/verify.py");
+    let mut python = Command::new("python3");
+    match python.arg(script).arg(place.join(".halflight/ledger.jsonl")).output() {
+        Ok(checked) => assert!(checked.status.success(), "{checked:?}"),
+        Err(error) => tell(&format!("LEFT OUT: there is no python3 here: {error}")),
+    }
+}
+
+#[test]
+fn the_program_gives_out_the_python_file_that_writes_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let printed = halflight(directory.path(), &["schema", "steps", "--python"]);
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), include_str!("../assets/steps.py"));
+    let refused = halflight(directory.path(), &["schema", "run", "--python"]);
+    assert!(!refused.status.success());
 }

@@ -268,11 +268,7 @@ fn hostile_files_are_shown_tamed_and_a_directory_that_vanishes_is_named() {
 #[test]
 fn a_sweep_stands_on_a_board_of_one_line_a_task() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("session.ron"), SESSION).unwrap();
-    let arguments =
-        ["sweep", "session.ron", "--over", "seed=1..3", "--over", "epsilon=0.5", "--on", "list"];
-    let list = halflight(directory.path(), &[&arguments[..], &["--into", "s1"]].concat());
-    assert!(list.status.success(), "{}", text(&list.stderr));
+    sweep(directory.path());
     let board = |form: &str| {
         let shown = halflight(directory.path(), &["watch", "s1", "--once", form]);
         assert!(shown.status.success(), "{}", text(&shown.stderr));
@@ -291,6 +287,198 @@ fn a_sweep_stands_on_a_board_of_one_line_a_task() {
         assert_follows_schema(&serde_json::from_str(line).unwrap());
     }
     assert!(json.contains("\"task\":2") && json.contains("\"state\":\"not begun\""), "{json}");
+}
+
+/// A sweep of three tasks in `s1`.
+fn sweep(directory: &Path) -> PathBuf {
+    fs::write(directory.join("session.ron"), SESSION).unwrap();
+    let over = ["sweep", "session.ron", "--over", "seed=1..3", "--over", "epsilon=0.5"];
+    let list = halflight(directory, &[&over[..], &["--on", "list", "--into", "s1"]].concat());
+    assert!(list.status.success(), "{}", text(&list.stderr));
+    directory.join("s1")
+}
+
+#[cfg(unix)]
+#[test]
+fn the_queue_says_how_tasks_wait_where_it_answers_and_nothing_where_it_does_not() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let sweep = sweep(directory.path());
+    fs::write(sweep.join("slurm_job"), "4711\n").unwrap();
+    fs::write(sweep.join("tasks/0001/claim"), "process 7 on node\u{1b}[31m9, long ago\n").unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(directory.path().join("bin"));
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap();
+    fs::create_dir(directory.path().join("bin")).unwrap();
+    let board = |script: &str| {
+        let squeue = directory.path().join("bin/squeue");
+        fs::write(&squeue, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&squeue, fs::Permissions::from_mode(0o700)).unwrap();
+        let begun = Instant::now();
+        let mut command = command(directory.path(), &["watch", "s1", "--once", "--plain"]);
+        let shown = command.env("PATH", &path).output().unwrap();
+        assert!(shown.status.success(), "{}", text(&shown.stderr));
+        assert!(begun.elapsed() < PATIENCE, "who looks waits for no queue");
+        let shown = text(&shown.stdout);
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+        shown
+    };
+    let answers = board(
+        r#"case "$*" in *4711*) printf '0|PENDING|Prio\033[2Jrity\n1|RUNNING|None\n';; *) exit 1;; esac"#,
+    );
+    assert!(answers.contains("queue: PENDING (Prio"), "{answers}");
+    assert!(answers.contains("3 tasks: 2 not begun, 1 running"), "{answers}");
+    // A queue that has forgotten the task, and queues that say nothing.
+    let forgotten = board("exit 0");
+    assert!(forgotten.contains("1 missing") && forgotten.contains("the queue does not have it"));
+    for silent in ["echo '1|RUNNING|None'; exit 1", "exec sleep 30"] {
+        let shown = board(silent);
+        assert!(shown.contains("3 tasks: 1 missing, 2 not begun"), "{shown}");
+        assert!(
+            shown.contains("taken by process 7 on node") && !shown.contains("queue"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn what_vanishes_while_it_is_watched_is_said_to_be_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let sweep = sweep(directory.path());
+    let mut watcher = Watcher::start(directory.path(), &["watch", "s1", "--json"]);
+    watcher.until("its tasks", |line| line["task"] == 2);
+    fs::remove_dir_all(&sweep).unwrap();
+    watcher.until("that it is gone", |line| line["kind"] == "gone");
+    assert_eq!(watcher.child.wait().unwrap().code(), Some(1), "no task is said to wait");
+
+    // A workspace is followed on: it may come back.
+    let name = "20260131-235958-x-00";
+    let run = directory.path().join(".halflight/runs").join(name);
+    let begin = || {
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("events.jsonl"), "{\"step\":1,\"of\":2}\n").unwrap();
+    };
+    begin();
+    let mut watcher = Watcher::start(directory.path(), &["watch", ".", "--json"]);
+    watcher.until("its run", |line| line["run"] == name);
+    fs::remove_dir_all(directory.path().join(".halflight")).unwrap();
+    watcher.until("that it is gone", |line| line["kind"] == "gone");
+    begin();
+    watcher.until("that it is back", |line| line["kind"] == "run" && line["run"] == name);
+    watcher.child.kill().unwrap();
+    watcher.child.wait().unwrap();
+}
+
+#[test]
+fn runs_of_other_versions_other_clocks_and_dead_machines_are_told_as_far_as_they_are_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = directory.path().join(".halflight");
+    let run = |name: &str, files: &[(&str, &str)]| {
+        let run = workspace.join("runs").join(name);
+        fs::create_dir_all(&run).unwrap();
+        for (file, text) in files {
+            fs::write(run.join(file), text).unwrap();
+        }
+        run
+    };
+    let huge = "x".repeat(1 << 20);
+    // Of an early build: no ε, no number of steps, no name of the machine.
+    run("20250101-000000-old-00", &[("events.jsonl", "{\"step\":7}\n"), ("process", "4711\n")]);
+    // Of a later one: what it says beside is passed over.
+    run(
+        "20270101-000000-new-00",
+        &[
+            (
+                "events.jsonl",
+                "{\"step\":3,\"of\":9,\"mood\":[1],\"values\":{\"joy\":{\"value\":1}}}\n",
+            ),
+            ("run.ron", "(version: 2)"),
+            (
+                "certificate.json",
+                r#"{"format":99,"outcome":"transcended\u001b[2J","guarantee":{"epsilon":"much"},"score":[],"chosen":7}"#,
+            ),
+        ],
+    );
+    run(
+        "20260101-000000-hostile-00",
+        &[
+            (
+                "curator.jsonl",
+                "{\"step\":1,\"values\":{\"private_error\":1e999}}\n\u{1b}[2J\n{\"step\":2}\n",
+            ),
+            (
+                "events.jsonl",
+                &format!(
+                    "{{\"step\":1,\"phase\":\"{huge}\"}}\n{{\"step\":2,\"values\":{{\"{}\":1}}}}\n",
+                    &huge[..100_000]
+                ),
+            ),
+            ("tag.txt", &format!("\u{1b}[31m{huge}")),
+            ("process", &format!("process 7 on \u{1b}[2J{huge}")),
+            ("certificate.json", "{\"outcome\":NaN}"),
+        ],
+    );
+    let ahead = run("20260102-000000-ahead-00", &[("process", "process 7 on node9\n")]);
+    let events = ahead.join("events.jsonl");
+    fs::write(&events, "{\"step\":1,\"of\":2}\n").unwrap();
+    let in_an_hour = std::time::SystemTime::now() + Duration::from_hours(1);
+    fs::File::options().write(true).open(&events).unwrap().set_modified(in_an_hour).unwrap();
+    // A ledger that is held for ever, as by a machine that died with the lock.
+    let stale = fs::File::create(workspace.join("ledger.lock")).unwrap();
+    stale.lock().unwrap();
+    fs::write(workspace.join("ledger.lock"), "process 7 on node9, since yesterday\n").unwrap();
+
+    let shown = halflight(directory.path(), &["watch", ".", "--once", "--plain"]);
+    let shown = (text(&shown.stdout), text(&shown.stderr));
+    let line = |name: &str| shown.0.lines().find(|it| it.contains(name)).unwrap().to_owned();
+    assert_eq!(shown.0.lines().count(), 4, "{shown:?}");
+    assert!(!shown.0.contains('\u{1b}') && shown.0.len() < 8000, "{shown:?}");
+    assert!(line("-old-").contains("step 7 of 7"), "{shown:?}");
+    assert!(line("-new-").contains("transcended?[2J, step 3 of 9"), "{shown:?}");
+    assert!(line("-new-").contains("version 2"), "{shown:?}");
+    assert!(line("-hostile-").contains("1 line could not be read"), "{shown:?}");
+    assert!(line("-ahead-").contains("the clock of its disk is ahead"), "{shown:?}");
+    for name in ["-old-", "-ahead-"] {
+        assert!(line(name).contains("unseen") && !line(name).contains("died"), "{shown:?}");
+    }
+    assert!(line("-ahead-").contains("the ledger is held by process 7 on node9"), "{shown:?}");
+    let json = halflight(directory.path(), &["watch", ".", "--once", "--json"]);
+    for line in text(&json.stdout).lines().map(|line| serde_json::from_str::<Value>(line).unwrap())
+    {
+        assert_follows_schema(&line);
+        let is_ahead = line["run"].as_str().unwrap().contains("-ahead-");
+        assert!(!is_ahead || line["seconds_since_a_step"].is_null(), "{line}");
+    }
+    drop(stale);
+    let shown = halflight(directory.path(), &["watch", ".", "--once", "--plain"]);
+    assert!(text(&shown.stdout).contains("died"), "{shown:?}");
+}
+
+#[test]
+fn steps_go_to_a_table_without_what_is_exact() {
+    let directory = tempfile::tempdir().unwrap();
+    // What a table program would take for a formula.
+    let session = SESSION.replace("name: \"winter\", method", "name: \"=1+\\\"x\", method");
+    fs::write(directory.path().join("session.ron"), session).unwrap();
+    let done = halflight(directory.path(), &["run", "session.ron"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let run = fs::read_dir(directory.path().join(".halflight/runs")).unwrap().next();
+    let run = run.unwrap().unwrap().path().display().to_string();
+    let curator = fs::read_to_string(Path::new(&run).join("curator.jsonl")).unwrap();
+    assert!(curator.contains("private_error"), "there are exact numbers to be left out");
+    let made =
+        halflight(directory.path(), &["report", &run, "-o", "steps.html", "--csv", "steps.csv"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let mut table = csv::Reader::from_path(directory.path().join("steps.csv")).unwrap();
+    let names = table.headers().unwrap().clone();
+    assert_eq!(&names.iter().collect::<Vec<_>>()[..4], ["run", "plan", "step", "epsilon"]);
+    assert!(names.iter().any(|name| name == "public_error"), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("private") || name.contains("exact")));
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 60);
+    assert_eq!((&rows[0][1], &rows[59][2]), (" =1+\"x", "60"));
+    let epsilon: f64 = rows[59][3].parse().unwrap();
+    assert!((0.99..=1.0).contains(&epsilon), "{epsilon}");
 }
 
 #[test]
@@ -366,6 +554,15 @@ for path, share in (("good.jsonl", 1.0), ("bad.jsonl", 0.5)):
         let plain =
             text(&halflight(directory.path(), &["watch", file, "--once", "--plain"]).stdout);
         assert!(plain.contains("'cifar' (opacus 1.5) step 3000 of 3000, loss 0.1"), "{plain}");
+    }
+    // A first line that cannot be read is an error in words, and no ε of 0.
+    let whole = fs::read_to_string(directory.path().join("good.jsonl")).unwrap();
+    fs::write(directory.path().join("head.jsonl"), whole.replace("\"delta\":1e-05,", "")).unwrap();
+    for form in ["--plain", "--json"] {
+        let refused = halflight(directory.path(), &["watch", "head.jsonl", "--once", form]);
+        let words = text(&refused.stderr);
+        assert_eq!((refused.status.code(), text(&refused.stdout).as_str()), (Some(1), ""));
+        assert!(words.contains("missing field `delta`") && words.contains("head.jsonl"), "{words}");
     }
     let mut screen = Screen::start(directory.path(), &["watch", "bad.jsonl"], 120, 36);
     screen.wait_for("the claim is too low");

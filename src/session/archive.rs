@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -216,7 +216,12 @@ pub struct Judge {
     /// Locks on this disk are seen by every machine.
     locks_reach: bool,
     book: Book,
+    /// Who keeps the ledger from being read, and when that was seen.
+    held: Option<(String, Instant)>,
 }
+
+/// A ledger that is held is asked for no more often than this.
+const HELD: Duration = Duration::from_secs(5);
 
 impl Judge {
     pub fn of(workspace: &Workspace) -> Self {
@@ -225,6 +230,7 @@ impl Judge {
             ledger: None,
             locks_reach: locks_reach(workspace.folder()),
             book: Book::default(),
+            held: None,
         };
         judge.read();
         judge
@@ -234,13 +240,33 @@ impl Judge {
         &self.workspace
     }
 
-    /// Reads the ledger again.
+    /// Reads the ledger again. Who looks on does not wait for whoever holds it: a machine that is
+    /// dead may hold it for ever.
     pub fn read(&mut self) {
+        if self.held.as_ref().is_some_and(|(_, at)| at.elapsed() < HELD) {
+            return;
+        }
         if self.ledger.is_none() {
             self.ledger = self.workspace.existing_ledger().ok();
         }
-        let book = self.ledger.as_mut().and_then(|ledger| ledger.book().ok());
-        self.book = book.unwrap_or_default();
+        self.held = None;
+        match self.ledger.as_mut().map(Ledger::glance) {
+            Some(Ok(Ok(book))) => self.book = book,
+            Some(Ok(Err(holder))) => self.held = Some((holder, Instant::now())),
+            Some(Err(_)) | None => self.book = Book::default(),
+        }
+    }
+
+    /// Why nothing can be said of a run that this process carried out.
+    pub fn why_unseen(&self, process: Option<&Process>) -> String {
+        if let Some((holder, _)) = &self.held {
+            return format!(
+                "what became of it is not known: the ledger is held by {holder}; if that is \
+                 another machine that is off, its file server must let go of the lock"
+            );
+        }
+        let by = process.map(ToString::to_string).unwrap_or_default();
+        format!("{by} carried it out; locks on this disk do not tell whether it still does")
     }
 
     /// The word for a run in `directory` that has no certificate.
@@ -255,7 +281,8 @@ impl Judge {
             return if steering::is_paused(directory) { PAUSED } else { RUNNING };
         }
         let elsewhere = || RunDirectory::process(directory).is_some_and(|it| it.is_elsewhere());
-        if !self.locks_reach && elsewhere() { UNSEEN } else { DIED }
+        let is_unknown = self.held.is_some() || (!self.locks_reach && elsewhere());
+        if is_unknown { UNSEEN } else { DIED }
     }
 }
 
@@ -453,6 +480,39 @@ mod tests {
         assert_eq!(outcome(), DIED);
         delete(&workspace, &RunId(name.to_owned())).unwrap();
         assert!(read(&workspace).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_a_dead_machine_did_not_say_is_not_guessed() {
+        let name = "20260131-235958-moment_release-00";
+        let (_keep, workspace) =
+            workspace_with(&[(&format!("{name}/process"), "process 4711 on node3\n")]);
+        let (run, directory) =
+            (RunId(name.to_owned()), workspace.run_directory(&RunId(name.into())));
+        let mut judge = Judge::of(&workspace);
+        judge.locks_reach = true;
+        assert_eq!(judge.outcome(&run, &directory), DIED);
+        // Its lock may be held where it cannot be seen from here.
+        judge.locks_reach = false;
+        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
+        let process = RunDirectory::process(&directory);
+        let words = judge.why_unseen(process.as_ref());
+        assert!(words.contains("process 4711 on node3 carried it out"), "{words}");
+        // The lock of the ledger is left over from a machine that is off.
+        judge.locks_reach = true;
+        let stale = fs::File::create(workspace.folder().join("ledger.lock")).unwrap();
+        stale.lock().unwrap();
+        let holder = "process 7 on node\u{1b}[2J9, since 2026-01-31 23:59:58 UTC\n";
+        fs::write(workspace.folder().join("ledger.lock"), holder).unwrap();
+        judge.read();
+        assert_eq!(judge.outcome(&run, &directory), UNSEEN);
+        let words = judge.why_unseen(process.as_ref());
+        assert!(words.contains("held by process 7 on node"), "{words}");
+        assert!(words.contains("since 2026-01-31") && !words.contains('\x1b'), "{words}");
+        drop(stale);
+        judge.held = None;
+        judge.read();
+        assert_eq!(judge.outcome(&run, &directory), DIED);
     }
 
     #[test]

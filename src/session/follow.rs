@@ -117,6 +117,8 @@ pub struct Follower {
     sweeps: Vec<SweepDirectory>,
     /// Of those that were submitted to Slurm.
     queues: Vec<Option<Queue>>,
+    /// So long their first answer is waited for.
+    patience: Duration,
     known: BTreeMap<RunId, Found>,
     open: BTreeMap<RunId, Open>,
     /// Folders that were listed, with their times and when that was.
@@ -132,11 +134,17 @@ impl Follower {
             judges: Vec::new(),
             sweeps: Vec::new(),
             queues: Vec::new(),
+            patience: Duration::ZERO,
             known: BTreeMap::new(),
             open: BTreeMap::new(),
             listed: Vec::new(),
             listed_at: None,
         }
+    }
+
+    /// Waits so long for what Slurm's queue says, the first time.
+    pub fn waiting_for_queues(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Reads every run, the newest first; what changes from here on is told by [`Self::look`].
@@ -276,10 +284,7 @@ impl Follower {
                     word = self.judges[judge].outcome(&run.id, &found.directory);
                 }
                 if word == UNSEEN {
-                    let by = run.process.as_ref().map(ToString::to_string).unwrap_or_default();
-                    run.trouble = Some(format!(
-                        "{by} carried it out; locks on this disk do not tell whether it still does"
-                    ));
+                    run.trouble = Some(self.judges[judge].why_unseen(run.process.as_ref()));
                 }
                 word
             }
@@ -377,13 +382,12 @@ impl Follower {
     /// Whether a folder has other entries than when it was listed, or may have.
     fn is_listing_due(&self) -> bool {
         let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+        // The clock of a disk may be ahead of ours: then nobody knows when that was.
         let recent = |at: &SystemTime| {
-            self.listed.iter().any(|(_, time)| {
-                time.is_some_and(|time| {
-                    at.duration_since(time).is_ok_and(|since| since < COARSE)
-                        && at.elapsed().is_ok_and(|since| since < COARSE)
-                })
-            })
+            let is_late =
+                |time: &SystemTime| at.duration_since(*time).map_or(true, |since| since < COARSE);
+            at.elapsed().map_or(true, |since| since < COARSE)
+                && self.listed.iter().any(|(_, time)| time.as_ref().is_some_and(is_late))
         };
         self.listed.iter().any(|(path, before)| time(path) != *before)
             || self.listed_at.as_ref().is_some_and(recent)
@@ -413,7 +417,10 @@ impl Follower {
                 Place::Sweep(sweep) => {
                     listed.push(sweep.path().to_path_buf());
                     listed.push(sweep.path().join("runs"));
-                    self.list_sweep(&sweep, true, &mut runs);
+                    // Of a sweep that is gone no task can be said to wait.
+                    if sweep.is_there() {
+                        self.list_sweep(&sweep, true, &mut runs);
+                    }
                 }
                 Place::Run(directory) => {
                     listed.push(directory.parent().unwrap_or(&directory).to_path_buf());
@@ -436,8 +443,11 @@ impl Follower {
             }
         }
         let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-        self.listed = listed.into_iter().map(|path| (path.clone(), time(&path))).collect();
-        self.listed_at = Some(now);
+        let listed = listed.into_iter().map(|path| (path.clone(), time(&path))).collect();
+        // Folders that look as before need no further look for having been looked at.
+        if self.listed != listed {
+            (self.listed, self.listed_at) = (listed, Some(now));
+        }
         Ok(runs)
     }
 
@@ -453,7 +463,7 @@ impl Follower {
         let same = |it: &SweepDirectory| it.path() == sweep.path();
         let number = self.sweeps.iter().position(same).unwrap_or_else(|| {
             self.sweeps.push(sweep.clone());
-            self.queues.push(Queue::of(sweep.path()));
+            self.queues.push(Queue::of(sweep.path(), self.patience));
             self.sweeps.len() - 1
         });
         let begun: BTreeSet<RunId> = directories(&sweep.path().join("runs"))

@@ -50,7 +50,13 @@ impl Place {
 }
 
 fn unknown(path: &Path) -> Error {
-    Error::usage("there is nothing to watch")
+    let why = if path.is_file() {
+        "there is nothing to watch: the file is no session, and its first line is not that of a \
+         trainer's steps, such as {\"halflight\": \"steps 1\", …}"
+    } else {
+        "there is nothing to watch"
+    };
+    Error::usage(why)
         .at(path.display().to_string())
         .cure("name a session, a workspace, a sweep, a run, or a trainer's events.jsonl")
 }

@@ -1,19 +1,24 @@
 //! What Slurm's queue says of the tasks of a sweep, where `squeue` answers.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::files::{self, words::harmless};
 
+/// The program that is asked.
+const SQUEUE: &str = "squeue";
 /// Where the number of a sweep's job array stands.
 const FILE: &str = "slurm_job";
 /// The queue is everybody's: it is asked no more often than this, and less where it is silent.
 const PAUSE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_mins(1);
+/// An answer that takes longer is none.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// How the trouble of a task that waits begins.
 pub const QUEUE: &str = "queue: ";
 /// More of an answer is not shown.
@@ -28,6 +33,8 @@ pub fn note(sweep: &Path, job: &str) -> Result<()> {
 #[derive(Debug)]
 pub struct Queue {
     job: String,
+    /// So long the first answer is waited for.
+    patience: Duration,
     due: Option<Instant>,
     answer: Option<Receiver<Option<BTreeMap<usize, String>>>>,
     /// `PENDING (Priority)` by the number of the task; `None` where it did not answer.
@@ -36,13 +43,13 @@ pub struct Queue {
 
 impl Queue {
     /// Of a sweep that was submitted to Slurm.
-    pub fn of(sweep: &Path) -> Option<Self> {
+    pub fn of(sweep: &Path, patience: Duration) -> Option<Self> {
         let text = std::fs::read_to_string(sweep.join(FILE)).ok()?;
         // `4711;cluster`
         let job = text.trim().split(';').next().unwrap_or_default().to_owned();
         let is_number =
             !job.is_empty() && job.len() < 20 && job.bytes().all(|it| it.is_ascii_digit());
-        is_number.then_some(Self { job, due: None, answer: None, states: None })
+        is_number.then_some(Self { job, patience, due: None, answer: None, states: None })
     }
 
     /// What is known of a task now: `None` where the queue does not answer, an empty text where
@@ -54,30 +61,43 @@ impl Queue {
     }
 
     fn ask(&mut self) {
-        if let Some(answer) = &self.answer {
-            self.states = match answer.try_recv() {
-                Ok(states) => states,
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => None,
-            };
-            let pause = if self.states.is_some() { PAUSE } else { SILENCE };
-            (self.answer, self.due) = (None, Some(Instant::now() + pause));
+        if self.answer.is_none() && self.due.is_none_or(|due| Instant::now() >= due) {
+            let (sender, answer) = channel();
+            let job = self.job.clone();
+            std::thread::spawn(move || sender.send(ask(SQUEUE, &job, LONGEST_WAIT)));
+            self.answer = Some(answer);
         }
-        if self.due.is_some_and(|due| Instant::now() < due) {
-            return;
-        }
-        let (sender, answer) = channel();
-        let job = self.job.clone();
-        std::thread::spawn(move || {
-            let mut command = Command::new("squeue");
-            command.args(["--noheader", "--array", "--jobs", &job, "--format", "%K|%T|%r"]);
-            let output = command.stdin(Stdio::null()).output().ok();
-            let output = output.filter(|output| output.status.success());
-            let _ =
-                sender.send(output.map(|output| parse(&String::from_utf8_lossy(&output.stdout))));
-        });
-        self.answer = Some(answer);
+        let Some(answer) = &self.answer else { return };
+        self.states = match answer.recv_timeout(std::mem::take(&mut self.patience)) {
+            Ok(states) => states,
+            Err(RecvTimeoutError::Timeout) => return,
+            Err(RecvTimeoutError::Disconnected) => None,
+        };
+        let pause = if self.states.is_some() { PAUSE } else { SILENCE };
+        (self.answer, self.due) = (None, Some(Instant::now() + pause));
     }
+}
+
+/// What the queue says of a job array; nothing where it fails, or takes too long.
+fn ask(program: &str, job: &str, patience: Duration) -> Option<BTreeMap<usize, String>> {
+    let mut command = Command::new(program);
+    command.args(["--noheader", "--array", "--jobs", job, "--format", "%K|%T|%r"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let mut out = child.stdout.take()?;
+    let (sender, answer) = channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let read = out.read_to_end(&mut text);
+        sender.send(read.is_ok().then_some(text))
+    });
+    let text = answer.recv_timeout(patience);
+    if text.is_err() {
+        let _ = child.kill();
+    }
+    let has_succeeded = child.wait().is_ok_and(|status| status.success());
+    let text = text.ok().flatten().filter(|_| has_succeeded)?;
+    Some(parse(&String::from_utf8_lossy(&text)))
 }
 
 /// `17|PENDING|Priority`
@@ -111,11 +131,35 @@ mod tests {
     #[test]
     fn only_a_number_is_asked_for() {
         let sweep = tempfile::tempdir().unwrap();
-        assert!(Queue::of(sweep.path()).is_none());
+        assert!(Queue::of(sweep.path(), Duration::ZERO).is_none());
         for (text, is_job) in [("4711", true), ("4711;cluster", true), ("", false), ("-j 1", false)]
         {
             note(sweep.path(), text).unwrap();
-            assert_eq!(Queue::of(sweep.path()).is_some(), is_job, "{text}");
+            let queue = Queue::of(sweep.path(), Duration::ZERO);
+            assert_eq!(queue.is_some(), is_job, "{text}");
         }
+    }
+
+    /// A queue that answers, one that fails, one that never answers, and none.
+    #[cfg(unix)]
+    #[test]
+    fn a_queue_that_does_not_answer_in_time_says_nothing() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let program = |name: &str, script: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+            path.display().to_string()
+        };
+        let long = Duration::from_mins(1);
+        let answers = program("answers", r#"[ "$4" = 4711 ] && echo "3|RUNNING|None""#);
+        assert_eq!(ask(&answers, "4711", long).unwrap()[&3], "RUNNING");
+        assert_eq!(ask(&answers, "1", long), None, "it fails");
+        let fails = program("fails", "echo '3|RUNNING|None'; exit 1");
+        assert_eq!(ask(&fails, "4711", long), None);
+        let hangs = program("hangs", "echo '3|RUNNING|None'; exec sleep 1000");
+        assert_eq!(ask(&hangs, "4711", Duration::from_millis(300)), None);
+        assert_eq!(ask("/no/such/program", "4711", long), None);
     }
 }

@@ -150,6 +150,11 @@ impl SweepDirectory {
         &self.path
     }
 
+    /// Whether it is still where it was.
+    pub fn is_there(&self) -> bool {
+        self.path.join("sweep.json").is_file()
+    }
+
     pub fn task(&self, index: usize) -> TaskDirectory {
         TaskDirectory { path: self.path.join("tasks").join(format!("{index:04}")) }
     }

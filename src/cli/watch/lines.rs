@@ -21,6 +21,8 @@ use crate::session::archive::{self, ArchivedRun, Curves, DIED, UNSEEN};
 use crate::session::follow::{Follower, Grown, Place, unread_words, wrote_words};
 use crate::session::tensorboard::Board;
 
+/// Who looks once waits so long for Slurm's queue.
+const QUEUE_PATIENCE: Duration = Duration::from_secs(3);
 /// People read no more than a line a second about a run.
 const READABLE: Duration = Duration::from_secs(1);
 /// What a step has spent so far, among its numbers.
@@ -56,7 +58,8 @@ pub fn follow(places: Vec<Place>, options: Options<'_>) -> Result<()> {
             }
         }
     }
-    let mut follower = Follower::new(places, false);
+    let patience = if once { QUEUE_PATIENCE } else { Duration::ZERO };
+    let mut follower = Follower::new(places, false).waiting_for_queues(patience);
     let mut runs = follower.read()?;
     if tasks.is_empty() {
         runs.reverse();

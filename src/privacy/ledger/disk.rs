@@ -70,6 +70,12 @@ impl Disk {
         lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
+    /// The same where it can be had at once; otherwise who has it.
+    pub fn lock_shared_soon(&self) -> Result<std::result::Result<Shared, String>> {
+        let path = self.directory.join("ledger.lock");
+        lock::shared_soon(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
+    }
+
     pub fn confirmed(&self) -> Result<Confirmed> {
         let path = self.head();
         match fs::read(&path) {

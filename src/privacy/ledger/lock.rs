@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::files::words::harmless;
 use crate::files::{private, step};
 
 /// Proof that no other handle reads or writes the ledger while it lives.
@@ -20,6 +21,9 @@ pub(super) struct Shared(#[expect(dead_code, reason = "closing the file unlocks 
 /// Nobody is told of shorter waiting.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// More of what a lock's file says is not shown.
+const LONGEST_HOLDER: usize = 200;
 
 /// Nobody looks so often in a row.
 const GLANCES: u32 = 5;
@@ -84,6 +88,32 @@ pub(super) fn shared(path: &Path) -> io::Result<Shared> {
     }
 }
 
+/// The same where it can be had at once; otherwise who has it.
+pub(super) fn shared_soon(path: &Path) -> io::Result<Result<Shared, String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(Shared(None))),
+        Err(error) => return Err(error),
+    };
+    for _ in 0..GLANCES {
+        match file.try_lock_shared() {
+            Ok(()) => return Ok(Ok(Shared(Some(file)))),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(Err(holder(path)))
+}
+
+/// Who holds a lock, as its file says.
+fn holder(path: &Path) -> String {
+    let holder = std::fs::read_to_string(path).unwrap_or_default();
+    match holder.trim() {
+        "" => "another process".to_owned(),
+        holder => harmless(holder, LONGEST_HOLDER),
+    }
+}
+
 fn wait(
     path: &Path,
     attempt: impl Fn() -> Result<(), TryLockError>,
@@ -98,9 +128,11 @@ fn wait(
         }
     }
     if let Some(tell) = TOLD.get() {
-        let holder = std::fs::read_to_string(path).unwrap_or_default();
-        let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() };
-        tell(&format!("waiting for the ledger ({}), which is held by {holder}", path.display()));
+        tell(&format!(
+            "waiting for the ledger ({}), which is held by {}",
+            path.display(),
+            holder(path)
+        ));
     }
     block()
 }
