@@ -409,7 +409,7 @@ fn runs_of_other_versions_other_clocks_and_dead_machines_are_told_as_far_as_they
             (
                 "events.jsonl",
                 &format!(
-                    "{{\"step\":1,\"phase\":\"{huge}\"}}\n{{\"step\":2,\"values\":{{\"{}\":1}}}}\n",
+                    "{{\"step\":1,\"phase\":\"{huge}\"}}\n{{\"step\":2,\"values\":{{\"{}\":1}}}}\n{{\"step\":NaN}}\n",
                     &huge[..100_000]
                 ),
             ),

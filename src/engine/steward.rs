@@ -24,7 +24,7 @@ impl Steward {
         let (mut inbox, control) = (Inbox::of(directory), control.clone());
         let thread = std::thread::spawn(move || {
             while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                if let Some(wish) = inbox.look() {
+                for wish in inbox.look() {
                     follow(wish, &control);
                 }
                 inbox.tell(control.is_paused());

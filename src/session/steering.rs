@@ -11,7 +11,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,8 @@ use crate::files::{self, step};
 
 const CONTROL: &str = "control.json";
 const PAUSED: &str = "paused";
+/// A wish that is older was heard, also where disks tell of changes with a delay.
+const HEARD: Duration = Duration::from_secs(10);
 /// A longer file is no wish.
 const LONGEST: u64 = 4096;
 
@@ -37,12 +39,26 @@ pub enum Wish {
     Pace(Option<f64>),
 }
 
+impl Wish {
+    /// Whether it replaces the other one.
+    fn is_like(self, other: Self) -> bool {
+        match self {
+            Self::Pause | Self::GoOn => matches!(other, Self::Pause | Self::GoOn),
+            Self::Stop => other == Self::Stop,
+            Self::Pace(_) => matches!(other, Self::Pace(_)),
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Control {
     /// The process that is meant.
     to: String,
     wish: Wish,
+    /// What was wished just before, and may not have been heard yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Wish>,
     /// Who wishes it.
     by: String,
 }
@@ -74,11 +90,31 @@ pub fn ask(directory: &Path, wish: Wish) -> Result<Process> {
             .at(here())
             .cure("only its owner can pause or stop it"));
     }
-    let control = Control { to: process.to_string(), wish, by: Process::this().to_string() };
+    let to = process.to_string();
+    let also = unheard(directory, &to).into_iter().filter(|it| !wish.is_like(*it)).collect();
+    let control = Control { to, wish, also, by: Process::this().to_string() };
     let text = serde_json::to_string(&control)
         .map_err(|error| Error::failed(format!("the wish cannot be written: {error}")))?;
     files::write_private(&directory.join(CONTROL), (text + "\n").as_bytes())?;
     Ok(process)
+}
+
+/// What was wished of this process so lately that it may not have been heard.
+fn unheard(directory: &Path, to: &str) -> Vec<Wish> {
+    let path = directory.join(CONTROL);
+    let Ok(about) = fs::symlink_metadata(&path) else { return Vec::new() };
+    let is_late = about.modified().is_ok_and(|at| at.elapsed().map_or(true, |age| age < HEARD));
+    if !is_late || !about.is_file() || about.len() > LONGEST || !is_private(&about, directory) {
+        return Vec::new();
+    }
+    let control = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    match control {
+        Some(Control { to: meant, wish, mut also, .. }) if meant == to => {
+            also.push(wish);
+            also
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The run's end of it: what is wished, each time that it changes.
@@ -105,8 +141,20 @@ impl Inbox {
         inbox
     }
 
-    /// A wish that is new.
-    pub fn look(&mut self) -> Option<Wish> {
+    /// Wishes that are new, the earlier ones first.
+    pub fn look(&mut self) -> Vec<Wish> {
+        let control = self.control().filter(|control| control.to == self.this);
+        let Some(Control { wish, mut also, .. }) = control else { return Vec::new() };
+        also.push(wish);
+        also.retain(|wish| match wish {
+            Wish::Pace(Some(pace)) => pace.is_finite() && *pace > 0.0,
+            _ => true,
+        });
+        also
+    }
+
+    /// The file, where it is another one than before and its owner's alone.
+    fn control(&mut self) -> Option<Control> {
         let path = self.directory.join(CONTROL);
         let about = fs::symlink_metadata(&path).ok()?;
         let seen = Some((about.len(), about.modified().ok()?, inode(&about)));
@@ -117,12 +165,7 @@ impl Inbox {
         if !about.is_file() || about.len() > LONGEST || !is_private(&about, &self.directory) {
             return None;
         }
-        let control: Control = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-        let is_number = |wish: Wish| match wish {
-            Wish::Pace(Some(pace)) => pace.is_finite() && pace > 0.0,
-            _ => true,
-        };
-        (control.to == self.this && is_number(control.wish)).then_some(control.wish)
+        serde_json::from_slice(&fs::read(&path).ok()?).ok()
     }
 
     /// Tells others whether the run waits.
@@ -205,15 +248,35 @@ mod tests {
     fn a_wish_is_heard_once_and_is_gone_with_the_run() {
         let run = directory();
         let mut inbox = Inbox::of(run.path());
-        assert_eq!(inbox.look(), None);
+        assert_eq!(inbox.look(), []);
         for wish in [Wish::Pause, Wish::GoOn, Wish::Pace(Some(2.5)), Wish::Pace(None), Wish::Stop] {
             ask(run.path(), wish).unwrap();
-            assert_eq!((inbox.look(), inbox.look()), (Some(wish), None));
+            assert_eq!(inbox.look().last(), Some(&wish));
+            assert_eq!(inbox.look(), []);
         }
         inbox.tell(true);
         assert!(is_paused(run.path()));
         inbox.clear();
         assert!(!is_paused(run.path()) && !run.path().join(CONTROL).exists());
+    }
+
+    #[test]
+    fn a_wish_that_comes_before_the_one_before_was_heard_replaces_only_its_like() {
+        let run = directory();
+        let mut inbox = Inbox::of(run.path());
+        for wish in [Wish::Pause, Wish::Pace(Some(4.0)), Wish::GoOn, Wish::Pace(Some(2.0))] {
+            ask(run.path(), wish).unwrap();
+        }
+        assert_eq!(inbox.look(), [Wish::GoOn, Wish::Pace(Some(2.0))]);
+        ask(run.path(), Wish::Stop).unwrap();
+        ask(run.path(), Wish::Pause).unwrap();
+        assert!(inbox.look().contains(&Wish::Stop), "a stop is not forgotten");
+        // What was heard long ago is not wished again.
+        let long_ago = SystemTime::now() - Duration::from_mins(1);
+        let control = fs::File::options().write(true).open(run.path().join(CONTROL)).unwrap();
+        control.set_modified(long_ago).unwrap();
+        ask(run.path(), Wish::GoOn).unwrap();
+        assert_eq!(inbox.look(), [Wish::GoOn]);
     }
 
     #[test]
@@ -223,10 +286,10 @@ mod tests {
         let path = run.path().join(CONTROL);
         fs::write(run.path().join("process"), "1 on elsewhere\n").unwrap();
         ask(run.path(), Wish::Stop).unwrap();
-        assert_eq!(inbox.look(), None, "of a process that died");
+        assert_eq!(inbox.look(), [], "of a process that died");
         for text in ["", "{", "\u{1b}[2J", &"x".repeat(5000)] {
             files::write_private(&path, text.as_bytes()).unwrap();
-            assert_eq!(inbox.look(), None);
+            assert_eq!(inbox.look(), []);
         }
         for pace in ["0", "-1", "1e999", "NaN", "\"fast\""] {
             let text = format!(
@@ -234,7 +297,7 @@ mod tests {
                 Process::this()
             );
             files::write_private(&path, text.as_bytes()).unwrap();
-            assert_eq!(inbox.look(), None, "{pace}");
+            assert_eq!(inbox.look(), [], "{pace}");
         }
         #[cfg(unix)]
         {
@@ -242,7 +305,7 @@ mod tests {
             let stop = format!("{{\"to\":\"{}\",\"wish\":\"stop\",\"by\":\"x\"}}", Process::this());
             files::write_private(&path, stop.as_bytes()).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-            assert_eq!(inbox.look(), None, "everybody could have written it");
+            assert_eq!(inbox.look(), [], "everybody could have written it");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::live_run::{Curve, Ended, LiveRun, always_log};
 use super::widgets::smoothing::Point;
@@ -28,9 +28,35 @@ pub struct Elsewhere {
     pub wrote: Option<SystemTime>,
     /// What the ledger charges, once it has ended.
     pub spent: Option<f64>,
+    /// When it was first and last seen to take a step, without a long wait in between.
+    seen: Option<[(Instant, u64); 2]>,
 }
 
+/// Over so short a time no speed is told, and over so long a one it has waited.
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_secs(5);
+
 impl Elsewhere {
+    /// Steps per second, as far as it was seen to work.
+    pub fn speed(&self) -> Option<f64> {
+        let [(then, first), (now, last)] = self.seen?;
+        let seconds = now.duration_since(then);
+        (seconds >= SHORT && last > first).then(|| (last - first) as f64 / seconds.as_secs_f64())
+    }
+
+    fn sees(&mut self, step: u64) {
+        let now = (Instant::now(), step);
+        self.seen = Some(match self.seen {
+            Some([first, last]) if now.0.duration_since(last.0) < LONG => [first, now],
+            _ => [now, now],
+        });
+    }
+
+    /// From here on it goes at another pace.
+    pub fn forget_speed(&mut self) {
+        self.seen = None;
+    }
+
     /// `process 4711 on node3, last step 2 s ago`
     pub fn words(&self) -> String {
         let process = self.process.as_ref().map(ToString::to_string);
@@ -83,6 +109,7 @@ impl LiveRun {
             process: None,
             wrote: trained.wrote,
             spent: trained.ours,
+            seen: None,
         });
         self.ended = trained.end.is_some().then_some(Ended::Elsewhere);
         self.trained = Some(Box::new(trained));
@@ -101,6 +128,7 @@ impl LiveRun {
             process: run.process.clone(),
             wrote: run.wrote,
             spent: archive::epsilon(run).filter(|_| run.is_settled()),
+            seen: None,
         });
         if let Some(told) = run.told.as_ref().filter(|_| self.ended.is_none()) {
             self.say(format!("released score, it may be told: {}", told.sentence()));
@@ -130,6 +158,9 @@ impl LiveRun {
         }
         let Some(elsewhere) = &mut self.elsewhere else { return };
         elsewhere.wrote = grown.wrote;
+        if grown.growth.added > 0 {
+            elsewhere.sees(grown.growth.steps);
+        }
         let before = std::mem::replace(&mut elsewhere.outcome, grown.outcome.clone());
         self.stands(&grown.outcome, Some(&before));
     }
@@ -237,5 +268,21 @@ mod tests {
         assert_eq!(points(Series::PrivateError, &Watch::sealed()), None);
         live.grow(&grown(Growth::default(), archive::DIED));
         assert!(live.has_ended() && live.state() == "died");
+    }
+
+    #[test]
+    fn the_speed_of_a_run_elsewhere_is_that_of_its_steps() {
+        let mut live = LiveRun::elsewhere(7, &archived(1, 2.0, &[5.0, 3.0]));
+        let elsewhere = live.elsewhere.as_mut().unwrap();
+        assert_eq!(elsewhere.speed(), None);
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        elsewhere.seen = Some([(ago(3), 4), (ago(1), 10)]);
+        assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
+        // It goes on, and after a long wait nothing is known.
+        elsewhere.sees(13);
+        assert!((elsewhere.speed().unwrap() - 3.0).abs() < 0.1);
+        elsewhere.seen = Some([(ago(60), 4), (ago(40), 10)]);
+        elsewhere.sees(11);
+        assert_eq!(elsewhere.speed(), None);
     }
 }

@@ -219,7 +219,7 @@ impl Lines<'_> {
             parts.push(format!("`halflight run --resume {directory}` goes on with it"));
         }
         if let Some(trouble) = &run.trouble {
-            parts.push(harmless(&trouble.replace('\n', " "), 300));
+            parts.push(harmless(&in_one_line(trouble), 300));
         }
         let who = match self.tasks.get(&run.id) {
             Some((task, values)) => format!("{task:04} {}", words(values)),
@@ -241,7 +241,7 @@ impl Lines<'_> {
             "seconds_since_a_step":
                 run.wrote.and_then(|wrote| wrote.elapsed().ok()).map(|it| it.as_secs_f64()),
             "lines_passed_over": run.skipped,
-            "trouble": run.trouble.as_ref().map(|it| harmless(&it.replace('\n', " "), 1000)),
+            "trouble": run.trouble.as_ref().map(|it| harmless(&in_one_line(it), 1000)),
             "directory": harmless(&run.directory.display().to_string(), 4000),
         });
         if let Some((task, values)) = self.tasks.get(&run.id) {
@@ -345,6 +345,10 @@ fn score(run: &ArchivedRun) -> Option<String> {
     let last = archive::last(run, Series::PublicError, &watch)?;
     let best = archive::best(run, Series::PublicError, &watch)?;
     Some(format!("public error {} (least {})", five_digits(last), five_digits(best)))
+}
+
+fn in_one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 fn words(values: &[(String, String)]) -> String {

@@ -6,6 +6,7 @@ use crate::session::archive::PAUSED;
 use crate::session::steering::Wish;
 use crate::tui::context::Context;
 use crate::tui::keys::{also, show};
+use crate::tui::live_elsewhere::Elsewhere;
 use crate::tui::notice::Level;
 use crate::tui::screen::{Keys, Screen, charts};
 
@@ -86,22 +87,34 @@ fn go_on(screen: &mut RunScreen, context: &mut Context) {
     }
 }
 
+/// Beyond this a pace slows nothing down.
+const FASTEST: f64 = 512.0;
+
 fn slower(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| Some(now.map_or(512.0, |pace| (pace / 2.0).max(0.5))));
+    set_pace(screen, context, |now| Some(now.map_or(FASTEST, |pace| (pace / 2.0).max(0.5))));
 }
 
 fn faster(screen: &mut RunScreen, context: &mut Context) {
-    set_pace(screen, context, |now| now.filter(|pace| *pace < 512.0).map(|pace| pace * 2.0));
+    set_pace(screen, context, |now| now.filter(|pace| *pace < FASTEST).map(|pace| pace * 2.0));
+}
+
+/// The power of two that is next to a speed that was seen.
+fn rounded(speed: f64) -> f64 {
+    speed.clamp(0.5, FASTEST).log2().round().exp2()
 }
 
 fn set_pace(screen: &RunScreen, context: &mut Context, change: fn(Option<f64>) -> Option<f64>) {
-    let Some(run) = screen.run(context) else { return };
+    let Some(run) = context.runs.get_mut(screen.selected) else { return };
     if run.trained.is_some() {
         return context.say(Level::Info, NOT_OURS);
     }
-    let next = change(run.control.pace());
+    // Of a run of another process only its speed is known.
+    let speed = run.elsewhere.as_ref().and_then(Elsewhere::speed);
+    let next = change(run.control.pace().or(speed.map(rounded)));
     run.control.set_pace(next);
-    if let Some(elsewhere) = run.elsewhere.as_ref().filter(|_| !run.has_ended()) {
+    let is_over = run.has_ended();
+    if let Some(elsewhere) = run.elsewhere.as_mut().filter(|_| !is_over) {
+        elsewhere.forget_speed();
         let directory = elsewhere.directory.clone();
         context.ask(Request::Steer { directory, wish: Wish::Pace(next) });
     } else {
