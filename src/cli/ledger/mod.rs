@@ -275,21 +275,22 @@ fn as_text(account: &Account) -> Result<String> {
             NoiseSource::Seeded(_) => "no guarantee".to_owned(),
         };
         let large = if run.grant.allow_large_delta { " (large δ allowed)" } else { "" };
-        let cost = match &run.claim {
-            None => format!("{spent} of {} at δ {delta:e}{large}", run.grant.target.epsilon),
-            Some(Claim { says: Some(says), .. }) => {
-                let says = round_up(*says, 4);
-                format!("counts for {spent} at δ {delta:e}, where its trainer states ε {says}")
+        let state = state(run.state);
+        let words = match &run.claim {
+            None => {
+                let target = run.grant.target.epsilon;
+                format!("{spent} of {target} at δ {delta:e}{large}, {state}")
             }
-            Some(_) => format!("counts for {spent} at δ {delta:e}; its trainer states no ε"),
+            Some(Claim { says: Some(says), .. }) => format!(
+                "{state}; counts for {spent} at δ {delta:e}, where its trainer states ε {}",
+                round_up(*says, 4)
+            ),
+            Some(_) => {
+                format!("{state}; counts for {spent} at δ {delta:e}, and its trainer states no ε")
+            }
         };
-        lines.push(format!(
-            "  {} {} {}: {cost}, {}",
-            run.time,
-            run.grant.run.0,
-            adapt::name_in(&run.grant),
-            state(run.state)
-        ));
+        let (run_id, method) = (&run.grant.run.0, adapt::name_in(&run.grant));
+        lines.push(format!("  {} {run_id} {method}: {words}", run.time));
         for change in &run.corrections {
             let before = run.counted_before(change, delta)?;
             let before = before.map_or("0".to_owned(), |it| round_up(it.epsilon, 4));
@@ -306,7 +307,7 @@ fn state(state: RunState) -> String {
     match state {
         RunState::Open => "open: counts in full".to_owned(),
         RunState::Recovered => "recovered: its lines were lost, its certificate counts".to_owned(),
-        RunState::Claimed => "claimed: drawn elsewhere, and not seen from here".to_owned(),
+        RunState::Claimed => "claimed: drawn elsewhere, not seen from here".to_owned(),
         RunState::Settled { outcome, peeked } => {
             let word = serde_json::to_value(outcome).unwrap_or_default();
             let word = word.as_str().unwrap_or_default().to_owned();

@@ -54,9 +54,7 @@ pub fn charts(
     let title = trained.delta.map_or_else(|| "ε".to_owned(), |delta| format!("ε at δ {delta:e}"));
     let mut chart = Chart::new(&title, theme, glyphs).x_axis("step", true);
     for (slot, (name, points)) in
-        [("claimed", &trained.claimed), ("computed here", &trained.computed)]
-            .into_iter()
-            .enumerate()
+        [("claimed", &trained.claimed), ("ours", &trained.computed)].into_iter().enumerate()
     {
         let style = theme.series(slot);
         chart =
