@@ -208,7 +208,7 @@ fn totals<'a>(
     };
     let claims = digest.total.as_ref().and_then(|total| total.claims.as_ref());
     let claims = claims.map(|claims| {
-        let words = format!("Part of it is claimed by other trainers: {}.", claims.words());
+        let words = format!("With claims of other trainers: {}.", claims.words());
         Line::styled(words, theme.warning)
     });
     let total = match account.protects() {
