@@ -449,6 +449,13 @@ fn runs_of_other_versions_other_clocks_and_dead_machines_are_told_as_far_as_they
         let is_ahead = line["run"].as_str().unwrap().contains("-ahead-");
         assert!(!is_ahead || line["seconds_since_a_step"].is_null(), "{line}");
     }
+    // The interface waits for no one either: it is shown, steered and left meanwhile.
+    let mut screen = Screen::start(directory.path(), &["watch"], 160, 50);
+    screen.wait_for("the ledger is not shown");
+    screen.press("5");
+    screen.wait_for("-ahead-");
+    screen.press("q");
+    assert_eq!(screen.wait_for_end(), 0);
     drop(stale);
     let shown = halflight(directory.path(), &["watch", ".", "--once", "--plain"]);
     assert!(text(&shown.stdout).contains("died"), "{shown:?}");

@@ -220,6 +220,8 @@ pub struct Judge {
     held: Option<(String, Instant)>,
 }
 
+/// So long the ledger is waited for.
+const GLANCE: Duration = Duration::from_millis(100);
 /// A ledger that is held is asked for no more often than this.
 const HELD: Duration = Duration::from_secs(5);
 
@@ -250,7 +252,7 @@ impl Judge {
             self.ledger = self.workspace.existing_ledger().ok();
         }
         self.held = None;
-        match self.ledger.as_mut().map(Ledger::glance) {
+        match self.ledger.as_mut().map(|ledger| ledger.glance(GLANCE)) {
             Some(Ok(Ok(book))) => self.book = book,
             Some(Ok(Err(holder))) => self.held = Some((holder, Instant::now())),
             Some(Err(_)) | None => self.book = Book::default(),

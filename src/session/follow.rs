@@ -338,7 +338,9 @@ impl Follower {
         let is_due = growth.is_nothing() && open.asked.elapsed() >= ASKED;
         let is_over = || open.found.directory.join(certificate::FILE).exists();
         let (mut outcome, mut trouble) = (open.outcome.clone(), None);
-        if growth.added > 0 && open.outcome != PAUSED {
+        // A run that waits may have taken its last step just now.
+        let waits = || open.outcome == PAUSED && steering::is_paused(&open.found.directory);
+        if growth.added > 0 && !waits() {
             RUNNING.clone_into(&mut outcome);
         }
         let is_whole = open.is_half && open.found.directory.join(SESSION).exists();
@@ -574,12 +576,17 @@ mod tests {
         fs::write(run.join("paused"), "").unwrap();
         let paused = |news: News| news.grown.into_iter().find(|it| it.outcome == PAUSED);
         until(&mut follower, paused);
+        // It goes on, and takes steps in each look.
+        fs::remove_file(run.join("paused")).unwrap();
+        append(&run.join("events.jsonl"), &step(4));
+        let news = until(&mut follower, |news| news.grown.into_iter().next());
+        assert_eq!((news.growth.steps, news.outcome.as_str()), (4, RUNNING));
         drop(transcript);
         let died = |news: News| news.grown.into_iter().find(|it| it.outcome == DIED);
         until(&mut follower, died);
         fs::write(run.join("certificate.json"), r#"{"outcome":"stopped"}"#).unwrap();
         let ended = until(&mut follower, |news| news.changed.into_iter().next());
-        assert_eq!((ended.outcome.as_str(), ended.steps), ("stopped", 3));
+        assert_eq!((ended.outcome.as_str(), ended.steps), ("stopped", 4));
         assert_eq!(follower.pause(), IDLE);
         assert!(follower.look().unwrap().is_nothing());
         fs::remove_dir_all(&run).unwrap();

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use following::Following;
 pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Request, Trained};
@@ -36,7 +37,7 @@ use crate::data::inspect::Inspection;
 use crate::data::{self, DatasetDefinition, Role, Source};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::privacy::ledger::{RunId, RunRecord};
+use crate::privacy::ledger::{Book, RunId, RunRecord};
 use crate::privacy::{Target, Watch};
 use crate::session;
 use crate::session::dataset::{self, Loaded, LoadedRecords};
@@ -755,12 +756,24 @@ fn fault_for_tests(moment: &Moment) {
     assert!(!crash, "a crash that a test asked for");
 }
 
+/// So long the interface waits for the ledger.
+const LEDGER_PATIENCE: Duration = Duration::from_secs(3);
+
 fn ledger_report(workspace: &Workspace) -> Result<Report> {
-    let book = workspace.book()?;
+    if !workspace.folder().is_dir() {
+        return Ok(Report::Ledger(Book::default(), Vec::new()));
+    }
+    let mut ledger = workspace.existing_ledger()?;
+    // A machine that died may hold it for ever: the interface waits for no one.
+    let book = ledger.glance(LEDGER_PATIENCE)?.map_err(|holder| {
+        Error::refused(format!("the ledger is not shown: it is held by {holder}")).cure(
+            "look again later; if that is another machine that is off, its file server must let \
+             go of the lock",
+        )
+    })?;
     if book.accounts.is_empty() {
         return Ok(Report::Ledger(book, Vec::new()));
     }
-    let ledger = workspace.existing_ledger()?;
     let life = |run: &RunRecord| Life::of(run, &ledger, workspace);
     let digests = book.accounts.iter().map(|account| Digest::of(account, &life)).collect();
     Ok(Report::Ledger(book, digests))

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use super::chain::{Confirmed, GENESIS, Link, Reading, Tail};
 use super::entry::{Line, RunId};
@@ -70,10 +71,13 @@ impl Disk {
         lock::shared(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
-    /// The same where it can be had at once; otherwise who has it.
-    pub fn lock_shared_soon(&self) -> Result<std::result::Result<Shared, String>> {
+    /// The same where it can be had soon; otherwise who has it.
+    pub fn lock_shared_soon(
+        &self,
+        patience: Duration,
+    ) -> Result<std::result::Result<Shared, String>> {
         let path = self.directory.join("ledger.lock");
-        lock::shared_soon(&path).map_err(|e| Error::io("lock the ledger", &path, &e))
+        lock::shared_soon(&path, patience).map_err(|e| Error::io("lock the ledger", &path, &e))
     }
 
     pub fn confirmed(&self) -> Result<Confirmed> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rand::TryRng as _;
@@ -98,10 +99,10 @@ impl Ledger {
         self.look_for_flaws(false)
     }
 
-    /// The same for who cannot wait; where somebody holds the ledger for longer than a moment, who
-    /// that is.
-    pub fn glance(&mut self) -> Result<std::result::Result<Book, String>> {
-        match self.disk.lock_shared_soon()? {
+    /// The same for who cannot wait for ever; where somebody holds the ledger for longer than this,
+    /// who that is.
+    pub fn glance(&mut self, patience: Duration) -> Result<std::result::Result<Book, String>> {
+        match self.disk.lock_shared_soon(patience)? {
             // Another one may take it in between, and has it for a moment.
             Ok(lock) => {
                 drop(lock);

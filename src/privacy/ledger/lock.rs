@@ -88,21 +88,24 @@ pub(super) fn shared(path: &Path) -> io::Result<Shared> {
     }
 }
 
-/// The same where it can be had at once; otherwise who has it.
-pub(super) fn shared_soon(path: &Path) -> io::Result<Result<Shared, String>> {
+/// The same where it can be had soon; otherwise who has it.
+pub(super) fn shared_soon(path: &Path, patience: Duration) -> io::Result<Result<Shared, String>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(Shared(None))),
         Err(error) => return Err(error),
     };
-    for _ in 0..GLANCES {
+    let begun = Instant::now();
+    loop {
         match file.try_lock_shared() {
             Ok(()) => return Ok(Ok(Shared(Some(file)))),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(Err(holder(path))),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    Ok(Err(holder(path)))
 }
 
 /// Who holds a lock, as its file says.
