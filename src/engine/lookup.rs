@@ -297,6 +297,9 @@ pub fn certificate(account: &Account) -> Result<String> {
                 "recovered": run.state == RunState::Recovered,
                 "claimed": run.is_claimed(),
                 "claimed_epsilon": run.claim.as_ref().map(|claim| claim.says),
+                "changed_by_hand": run.corrections.iter().map(|change| {
+                    json!({"time": change.time, "why": change.why, "before": change.before})
+                }).collect::<Vec<_>>(),
                 "granted_in_line": run.granted, "settled_in_line": run.settled,
             })
         })
