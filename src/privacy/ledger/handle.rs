@@ -275,8 +275,8 @@ impl Ledger {
                      those that were",
                 )
                 .cure(
-                    "bring back the lines that were charged, or say that the file was mended; \
-                     another training needs an id of its own",
+                    "bring back the lines that were charged; give another training an id of its \
+                     own; or say that the file was mended",
                 )
                 .asking(Action::MendClaim));
             }
