@@ -43,6 +43,8 @@ impl Following {
 
 /// Between two looks at a trainer's file.
 const TRAINING: Duration = Duration::from_millis(500);
+/// A picture of what was read takes less.
+const PICTURE: Duration = Duration::from_millis(60);
 /// What was wrong with a read is told once.
 const FOR_GOOD: Duration = Duration::from_hours(1);
 
@@ -66,6 +68,8 @@ fn serve(inbox: &Receiver<Errand>, tray: &Tray) {
                         && let Some(heads) = fresh.heads()?
                     {
                         tray.put(Report::Archive(heads));
+                        // Their steps keep all processors busy: the picture comes first.
+                        thread::sleep(PICTURE);
                     }
                     tray.put(Report::Archive(fresh.read()?));
                     Ok(fresh)
