@@ -258,7 +258,7 @@ impl Book {
         match self.runs.insert(name.clone(), run) {
             Some(before) if before.claimed => {}
             Some(_) => {
-                report.faults.push(format!("{name} was drawn here, and was changed by hand"))
+                report.faults.push(format!("{name} was drawn here, and was changed by hand"));
             }
             None => {
                 report.faults.push(format!("{name} was changed by hand, and was never claimed"));

@@ -141,12 +141,10 @@ fn claimed(run: &RunRecord) -> Option<String> {
         || "an ε that it does not state".to_owned(),
         |says| format!("ε {} at δ {:e}, as it states itself", round_up(says, 4), claim.delta),
     );
-    let changes: String = run
-        .corrections
-        .iter()
-        .map(|it| format!("; changed by hand on {}, because: {}", it.time, it.why))
-        .collect();
-    Some(format!("{}: {} with {epsilon}{changes}", run.time, claim.trainer))
+    let words = format!("{}: {} with {epsilon}", run.time, claim.trainer);
+    let changes = run.corrections.iter();
+    let changes = changes.map(|it| format!("changed by hand on {}, because: {}", it.time, it.why));
+    Some(std::iter::once(words).chain(changes).collect::<Vec<_>>().join("; "))
 }
 
 impl Standing {

@@ -114,15 +114,16 @@ impl CompareScreen {
             let cells: Vec<String> = columns.iter().map(|column| column.text(run, watch)).collect();
             fuzzy::holds(filter, &cells.join(" "))
         };
-        let mut order: Vec<usize> = (0..runs.len()).filter(|&it| passes(&runs[it])).collect();
-        let value = |index: usize| self.sort.value(&runs[index], watch);
-        order.sort_by(|&a, &b| {
-            let (x, y) = (value(a), value(b));
+        // There may be thousands, and they are drawn often.
+        let passing = runs.iter().enumerate().filter(|(_, run)| filter.is_empty() || passes(run));
+        let mut order: Vec<(usize, Value)> =
+            passing.map(|(index, run)| (index, self.sort.value(run, watch))).collect();
+        order.sort_by(|(_, x), (_, y)| {
             // What is missing stays at the end in either direction.
             let missing = |value: &Value| *value == Value::Missing;
-            if self.reverse && !missing(&x) && !missing(&y) { y.compare(&x) } else { x.compare(&y) }
+            if self.reverse && !missing(x) && !missing(y) { y.compare(x) } else { x.compare(y) }
         });
-        order
+        order.into_iter().map(|(index, _)| index).collect()
     }
 
     pub fn slot(&self, run: &RunId) -> Option<usize> {
