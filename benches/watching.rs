@@ -79,8 +79,8 @@ fn run(place: &Path) -> (Child, PathBuf) {
 }
 
 fn live() {
-    const STEPS: u32 = 6000;
-    let measured = Duration::from_secs(10);
+    const STEPS: u32 = 2000;
+    let measured = Duration::from_secs(3);
     let share = |child: u32| {
         let before = cost(child).0;
         std::thread::sleep(measured);
