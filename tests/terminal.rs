@@ -67,8 +67,9 @@ fn a_newcomer_plays_the_whole_story_with_the_keys_on_screen() {
     screen.press("2");
     screen.wait_for("Which public dataset can stand in");
     screen.press("r");
-    screen.wait_for("use autumn");
-    screen.wait_for("10 repeats, m 500");
+    // By energy until the models of all datasets have answered for the private records.
+    screen.wait_for("by error of its own model");
+    screen.wait_for("use spring");
     screen.press("6");
     screen.wait_for("unprotected");
 
@@ -549,7 +550,7 @@ fn a_run_that_died_is_told_from_others_and_goes_on_and_a_report_is_written() {
     other.press("i");
     other.wait_for("What does this mean?");
     other.press("zero-shot");
-    other.wait_for("How well a model of this public dataset alone");
+    other.wait_for("How wrong a model of this public dataset alone");
     other.press(ESC);
     other.wait_until("the window to close", |text| !text.contains("What does this mean?"));
     other.press("q");

@@ -89,7 +89,7 @@ impl Stage {
     fn open(workspace: &Workspace) -> Result<Self> {
         let mut session = demo::session("bikeshare")?;
         // The pictures show the method that a new plan begins with.
-        session.plans[0].method = METHOD.to_owned();
+        METHOD.clone_into(&mut session.plans[0].method);
         let mut app = App::new(session, None, Theme::truecolor(), Glyphs::unicode());
         app.context.demo = Some(workspace.base().to_path_buf());
         let (wake, woken) = channel();

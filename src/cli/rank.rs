@@ -165,9 +165,10 @@ impl Rank {
         let of_budget = session.budgets.get(private).map(|budget| budget.delta);
         let delta = self.delta.or(of_budget).unwrap_or(1e-6);
         let target = Target::new(epsilon, delta)?;
-        let fitting = match session.ranking.has_labels(session) {
-            true => Mechanism::Errors,
-            false => Mechanism::PermuteAndFlip,
+        let fitting = if session.ranking.has_labels(session) {
+            Mechanism::Errors
+        } else {
+            Mechanism::PermuteAndFlip
         };
         Ok(match self.mechanism.unwrap_or(fitting) {
             Mechanism::Errors => Manner::Errors(target),

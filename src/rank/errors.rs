@@ -508,7 +508,9 @@ mod tests {
         ) {
             let measure = Measure { centre: vec![0.3, 0.5, 0.1, 0.9], common: 0.2, radius: 10.0 };
             let mut sum = vec![0.0; 5];
-            losses.iter().for_each(|own| measure.add(own, &mut sum));
+            for own in &losses {
+                measure.add(own, &mut sum);
+            }
             let share = 1.0 / losses.len() as f64;
             let mean: Vec<f64> = sum.iter().map(|it| share * it).collect();
             for (at, error) in measure.errors(&mean).into_iter().enumerate() {
