@@ -191,7 +191,10 @@ fn odd_public_tables_end_in_a_model_or_a_sentence() {
     // Far more columns than records.
     let directory = plain();
     for (name, rows) in [("private.csv", 0..60_u32), ("public.csv", 100..200)] {
-        let mut wide: String = (0..3000).map(|column| format!("x{column},")).collect();
+        let mut wide = String::new();
+        for column in 0..3000 {
+            write!(wide, "x{column},").unwrap();
+        }
         wide += "y\n";
         for row in rows {
             for column in 0..3000 {
