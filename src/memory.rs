@@ -35,6 +35,28 @@ fn part_of(bytes: u64) -> u64 {
     (PART * bytes as f64) as u64
 }
 
+/// What the program needs before it reads anything: its stacks and the heaps of its threads.
+const LEAST: u64 = 256 << 20;
+/// And of each thread: the C library reserves so much for its heap.
+const LEAST_OF_A_THREAD: u64 = 64 << 20;
+
+/// Refuses to start where `ulimit -v` leaves too little: an allocation that fails ends the program,
+/// perhaps in the middle of a run.
+pub fn enough_for(threads: usize) -> Result<()> {
+    enough(shell(), threads)
+}
+
+fn enough(left: Option<u64>, threads: usize) -> Result<()> {
+    let needed = LEAST + threads as u64 * LEAST_OF_A_THREAD;
+    let Some(left) = left.filter(|left| *left < needed) else { return Ok(()) };
+    Err(Error::failed(format!(
+        "`ulimit -v` leaves {} of address space, and {threads} threads need {}",
+        words(left),
+        words(needed)
+    ))
+    .cure("raise the limit, such as with `ulimit -v unlimited`, or use fewer threads: --threads 1"))
+}
+
 /// As people write it: `512M`, `3.2G`; without a letter it is in bytes.
 pub fn parse(text: &str) -> std::result::Result<u64, String> {
     let wrong = || format!("'{text}' is no amount of memory: write 800M or 16G");
@@ -145,6 +167,14 @@ mod tests {
         let error = |bytes: u64| check(bytes).unwrap_err().to_string();
         assert!(error(1 << 60).contains("may be used"));
         assert!(!error(1 << 60).contains("1073741824"), "{}", error(1 << 60));
+    }
+
+    #[test]
+    fn a_shell_that_leaves_too_little_for_the_threads_is_named_with_what_to_do() {
+        assert!(enough(None, 1024).is_ok());
+        assert!(enough(Some(LEAST + LEAST_OF_A_THREAD), 1).is_ok());
+        let error = enough(Some(LEAST + LEAST_OF_A_THREAD), 2).unwrap_err().to_string();
+        assert!(error.contains("2 threads need") && error.contains("--threads 1"), "{error}");
     }
 
     #[test]

@@ -506,3 +506,24 @@ fn a_workspace_that_cannot_be_written_is_named() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains(".halflight"), "{}", stderr(&output));
 }
+
+/// Below what its own image takes, the system does not even start it.
+#[cfg(target_os = "linux")]
+#[test]
+fn too_little_address_space_is_said_before_anything_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    let demo = |kibibytes: u32| {
+        let mut shell = program::shell();
+        let line = format!("ulimit -v {kibibytes}; exec \"$0\" demo --plain --threads 2 --workspace w");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_halflight")]).current_dir(directory.path());
+        shell.output().unwrap()
+    };
+    for little in [60_000, 100_000, 200_000, 300_000] {
+        let refused = demo(little);
+        assert_eq!(refused.status.code(), Some(1), "{little}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains("ulimit -v unlimited"), "{}", stderr(&refused));
+        assert!(!directory.path().join("w").exists());
+    }
+    let enough = demo(500_000);
+    assert!(enough.status.success(), "{}", stderr(&enough));
+}

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
 
+#[path = "support/chance.rs"]
+mod chance;
 #[path = "support/program.rs"]
 mod program;
 
@@ -13,19 +15,28 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-/// Deaths to survive.
-const KILLS: u64 = 50;
+/// Deaths in one workspace.
+const KILLS: usize = 50;
+/// Workspaces of the long test.
+const MANY: usize = 20;
 
 #[test]
-fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
+fn timed_kills_leave_a_ledger_that_counts_every_draw() {
+    let mut dice = chance::Dice::of_the_seed("timed kills");
+    let workspaces = if chance::is_long() { MANY } else { 1 };
+    let open: usize = (0..workspaces).map(|_| kill_at_random(&mut dice)).sum();
+    println!("{} kills, {open} in mid-run", workspaces * KILLS);
+    assert!(open >= workspaces * KILLS / 5, "only {open} died in mid-run");
+}
+
+/// Kills run after run in a workspace; how many of them are open.
+fn kill_at_random(dice: &mut chance::Dice) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let workspace = directory.path().join("work");
-    let mut killed_in_mid_run = 0;
-    // A fixed but irregular series of moments, from before the grant to the last steps.
-    let mut moment = 17_u64;
+    let mut open = 0;
     for number in 0..KILLS {
-        moment = (moment * 6_364_136_223_846_793_005_u64.wrapping_rem(9973) + 1447) % 9973;
-        let delay = Duration::from_millis(moment % 420);
+        // From before the grant to the last steps.
+        let delay = Duration::from_millis(dice.below(420) as u64);
         let mut child = program::halflight()
             .args(["demo", "--plain", "--pace", "200", "--workspace"])
             .arg(&workspace)
@@ -41,11 +52,11 @@ fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
             let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::QUIT);
             assert!(!child.wait().unwrap().core_dumped());
         }
-        killed_in_mid_run += check(&workspace);
+        let ledger = json(&workspace);
+        open = check(&workspace, &ledger);
         // Room in the budget for the next one: what is under test is the count.
-        let account = json(&workspace)["accounts"][0]["account"].as_str().map(str::to_owned);
-        if let Some(account) = account {
-            let budget = ["ledger", "budget", &account, "1000", "1e-5"];
+        if let Some(account) = ledger["accounts"][0]["account"].as_str() {
+            let budget = ["ledger", "budget", account, "1000", "1e-5"];
             let set = program::halflight()
                 .args(budget)
                 .arg("--workspace")
@@ -55,13 +66,12 @@ fn fifty_runs_killed_at_random_moments_leave_a_ledger_that_counts_every_draw() {
             assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
         }
     }
-    assert!(killed_in_mid_run >= KILLS as usize / 5, "only {killed_in_mid_run} died in mid-run");
+    open
 }
 
 /// Every run's steps on disk are charged; the chain is intact. How many runs
 /// are open, and so died, is returned.
-fn check(workspace: &Path) -> usize {
-    let ledger = json(workspace);
+fn check(workspace: &Path, ledger: &serde_json::Value) -> usize {
     assert_eq!(ledger["damaged"], false, "{ledger:#}");
     let Some(account) = ledger["accounts"].get(0) else { return 0 };
     let mut open = 0;

@@ -625,7 +625,14 @@ fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
     }
     std::fs::copy(here.join(".halflight/ledger.jsonl"), counts.join(".halflight/ledger.jsonl"))
         .unwrap();
-    for old in [&orphan, &half, &run, &mark, &demo, &counts] {
+    let notes = here.join("config/halflight/ledgers");
+    let [torn, torn_now] = ["ab", "cd"].map(|hash| notes.join(hash.repeat(32)));
+    for note in [&torn, &torn_now] {
+        std::fs::write(note, "00000000000000004711 abab").unwrap();
+    }
+    let whole = std::fs::read_dir(&notes).unwrap().count() - 2;
+    assert!(whole > 0, "the run's ledger has a note");
+    for old in [&orphan, &half, &run, &mark, &demo, &counts, &torn] {
         let touched = Command::new("touch").args(["-d", "3 hours ago"]).arg(old).status().unwrap();
         assert!(touched.success());
     }
@@ -637,15 +644,16 @@ fn what_killed_programs_left_is_removed_when_it_is_old_and_holds_nothing() {
     };
     let found: Value = serde_json::from_str(&tidy(&["--json"])).unwrap();
     let found = found["found"].as_array().unwrap();
-    assert_eq!(found.len(), 5, "{found:#?}");
+    assert_eq!(found.len(), 6, "{found:#?}");
     assert!(found.iter().all(|it| it["removed"] == false));
-    assert_eq!(found.iter().filter(|it| it["advice"].is_null()).count(), 4, "{found:#?}");
+    assert_eq!(found.iter().filter(|it| it["advice"].is_null()).count(), 5, "{found:#?}");
     assert!(tidy(&[]).contains("halflight tidy --yes"));
     assert!(demo.exists() && mark.exists() && orphan.exists(), "it only says so");
     let kept = temporary.join("kept");
     std::fs::rename(&orphan, &kept).unwrap();
     tidy(&["--yes"]);
-    assert!(!half.exists());
+    assert!(!half.exists() && !torn.exists() && torn_now.exists());
+    assert_eq!(std::fs::read_dir(&notes).unwrap().count(), whole + 1);
     std::fs::write(&half, "half").unwrap();
     assert!(
         Command::new("touch").args(["-d", "3 hours ago"]).arg(&half).status().unwrap().success()

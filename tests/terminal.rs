@@ -254,8 +254,9 @@ fn a_terminal_that_is_too_small_gets_a_message_and_a_larger_one_the_screen() {
     screen.assert_restored();
 }
 
-#[test]
-fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
+/// Two hundred random sizes with keys between, while a run is under way; whether it still was at
+/// the end.
+fn resize_at_random(dice: &mut chance::Dice) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let mut screen = Screen::start(directory.path(), &["demo"], 80, 24);
     screen.wait_until("all datasets to be ready", |text| text.matches("ready").count() == 4);
@@ -263,16 +264,11 @@ fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
     screen.wait_for("can be launched");
     screen.press("ly");
     screen.wait_for("running");
-    let mut random = 12_345_u32;
-    let mut next = |below: u32| {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (random >> 8) % below
-    };
     for _ in 0..200 {
-        screen.resize(1 + next(220) as u16, 1 + next(70) as u16);
-        let key = ["1", "2", "3", "4", "5", "6", "\t", "+", "-", "\x1b[C"][next(10) as usize];
+        screen.resize(1 + dice.below(220) as u16, 1 + dice.below(70) as u16);
+        let key = ["1", "2", "3", "4", "5", "6", "\t", "+", "-", "\x1b[C"][dice.below(10)];
         screen.press(key);
-        std::thread::sleep(std::time::Duration::from_millis(u64::from(next(4))));
+        std::thread::sleep(std::time::Duration::from_millis(dice.below(4) as u64));
     }
     screen.resize(80, 24);
     screen.press("\x0c");
@@ -282,11 +278,22 @@ fn two_hundred_random_resizes_with_keys_between_leave_a_working_screen() {
     screen.wait_until("an end or a question", |text| {
         text.contains("under way") || !text.contains("season == 1")
     });
-    if screen.text().contains("under way") {
+    let is_under_way = screen.text().contains("under way");
+    if is_under_way {
         screen.press("y");
     }
     assert_eq!(screen.wait_for_end(), 0);
     screen.assert_restored();
+    is_under_way
+}
+
+#[test]
+fn random_resizes_with_keys_between_leave_a_working_screen() {
+    let mut dice = chance::Dice::of_the_seed("resizes");
+    let games = if chance::is_long() { 50 } else { 1 };
+    let under_way = (0..games).filter(|_| resize_at_random(&mut dice)).count();
+    println!("{games} games of 200 resizes, {under_way} with the run under way to the end");
+    assert!(under_way > 0, "no run lasted");
 }
 
 #[test]

@@ -182,7 +182,8 @@ fn keep_memory_to_itself() {
 /// More threads than any machine of today has cores.
 const MOST_THREADS: i64 = 1024;
 
-/// As many threads as were asked for, on the command line or else by the environment.
+/// As many threads as were asked for, on the command line or else by the environment; refused
+/// where there is no room for them.
 fn use_threads(given: Option<u16>) -> Result<()> {
     let named = std::env::var(THREADS).ok().filter(|text| given.is_none() && !text.is_empty());
     let named = named.map(|text| {
@@ -192,8 +193,10 @@ fn use_threads(given: Option<u16>) -> Result<()> {
                 .cure(format!("set it to a number from 1 to {MOST_THREADS}, or unset it"))
         })
     });
-    if let Some(threads) = given.or(named.transpose()?) {
-        parallel::set_threads(threads.into());
+    let threads = given.or(named.transpose()?).map(usize::from);
+    crate::memory::enough_for(threads.unwrap_or_else(parallel::of_the_machine))?;
+    if let Some(threads) = threads {
+        parallel::set_threads(threads);
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ use crate::session::{Workspace, leftovers};
 /// Say what programs that died left behind, and remove it with --yes.
 ///
 /// Looks for directories of runs that were never granted, halves of files (NAME.new-PROCESS), marks
-/// of runs that are over, and folders of demos and tutorials. What is younger than an hour may be
-/// in use and is not named. Whatever counts in a ledger is never removed: it is named with what to do.
+/// of runs that are over, notes about ledgers that were not written to their end, and folders of
+/// demos and tutorials. What is younger than an hour may be in use and is not named. Whatever
+/// counts in a ledger is never removed: it is named with what to do.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight tidy

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::table::{Cell, Column};
 use crate::error::{Error, Result};
+use crate::numeric::parallel;
 
 pub(crate) const PREFIX: &str = "sha256-sum:";
 
@@ -117,8 +118,7 @@ impl<'a> Digester<'a> {
     fn sum(&self) -> Fingerprint {
         let cells: usize =
             self.columns.iter().map(|column| column.width()).sum::<usize>() * self.rows();
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = threads.min(cells / WORTH_A_THREAD).max(1);
+        let threads = parallel::threads().min(cells / WORTH_A_THREAD).max(1);
         let share = |thread: usize| {
             let starts = (thread * BLOCK..self.rows()).step_by(threads * BLOCK);
             let mut encoded = Vec::new();

@@ -46,3 +46,22 @@ impl Ending {
         [of(settled, ended), of(left, open)].into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_became_of_runs_that_had_to_end_is_said_of_each() {
+        let runs = |names: &[&str]| names.iter().map(|name| RunId((*name).to_owned())).collect();
+        let of = |settled: &[&str], open: &[&str]| {
+            Ending::Settled(Settled { settled: runs(settled), open: runs(open) }).words()
+        };
+        assert_eq!(of(&[], &[]), "");
+        let both = of(&["a", "b"], &["c"]);
+        let (ended, open) = both.split_once('\n').unwrap();
+        assert!(ended.starts_with("a, b: ") && ended.contains("settled as stopped"), "{ended}");
+        assert!(open.starts_with("c: ") && open.contains("all that it reserved counts"), "{open}");
+        assert!(Ending::OutOfTime.words().starts_with("what runs could not be settled in time"));
+    }
+}

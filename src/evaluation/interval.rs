@@ -68,17 +68,33 @@ fn weighted(trials: usize, p: f64, value: impl Fn(f64) -> f64) -> f64 {
     sum / mass
 }
 
-/// The last place of a condition that is true from `inside` on, towards `end`.
-fn last(inside: f64, end: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    if holds(end) {
+/// The last place, from `inside` towards `end`, where `excess` is above 0. It falls there, and is
+/// above 0 inside.
+fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
+    let (mut near, mut far) = ((inside, excess(inside)), (end, excess(end)));
+    if far.1 > 0.0 {
         return end;
     }
-    let (mut inside, mut outside) = (inside, end);
-    for _ in 0..45 {
-        let middle = 0.5 * (inside + outside);
-        if holds(middle) { inside = middle } else { outside = middle }
+    // Where the line between both ends meets 0; an end that stays counts half as much (Illinois).
+    let mut stayed = None;
+    for _ in 0..100 {
+        let line = (near.0 * far.1 - far.0 * near.1) / (far.1 - near.1);
+        let is_between = (line - near.0) * (line - far.0) < 0.0;
+        let place = if is_between { line } else { 0.5 * (near.0 + far.0) };
+        let found = excess(place);
+        if found.abs() < 1e-13 || (near.0 - far.0).abs() < 1e-14 {
+            return place;
+        }
+        let is_inside = found > 0.0;
+        let (moves, stays) =
+            if is_inside { (&mut near, &mut far) } else { (&mut far, &mut near) };
+        *moves = (place, found);
+        if stayed == Some(is_inside) {
+            stays.1 *= 0.5;
+        }
+        stayed = Some(is_inside);
     }
-    0.5 * (inside + outside)
+    0.5 * (near.0 + far.0)
 }
 
 /// Of a noisy count among so many records.
@@ -94,11 +110,13 @@ pub fn ratio(count: f64, records: f64, most: usize, law: impl Fn(f64) -> Law, ta
     let value = (count / among).clamp(0.0, 1.0);
     // As if of exactly so many records.
     let seen = |p: f64| count + p * (trials as f64 - records);
-    let high = |p: f64| below(seen(p), trials, p, &law(p)) > tail;
-    let low = |p: f64| above(seen(p), trials, p, &law(p)) > tail;
+    // Logarithms of chances are nearly straight.
+    let above_tail = |chance: f64| (chance.max(f64::MIN_POSITIVE) / tail).ln();
+    let high = |p: f64| above_tail(below(seen(p), trials, p, &law(p)));
+    let low = |p: f64| above_tail(above(seen(p), trials, p, &law(p)));
     // Less than none, even for noise: what no wrong answer at all would leave open.
     let silent = 1.0 - tail.powf(1.0 / trials as f64);
-    let (low, high) = match (low(value), high(value)) {
+    let (low, high) = match (low(value) > 0.0, high(value) > 0.0) {
         (true, true) => (last(value, 0.0, low), last(value, 1.0, high)),
         (_, false) => (0.0, silent),
         (false, _) => (1.0 - silent, 1.0),
@@ -187,6 +205,21 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_last_place_is_where_the_excess_ends() {
+        for (inside, end, root) in [(0.2, 1.0, 0.7), (0.9, 0.0, 0.1), (0.5, 1.0, 0.500_001)] {
+            let towards = f64::signum(end - inside);
+            for steep in [0.1, 1.0, 1e3, 1e8] {
+                let excess = |p: f64| (steep * towards * (root - p)).tanh() * (1.0 + p);
+                assert!((last(inside, end, excess) - root).abs() < 1e-11, "{root} {steep}");
+            }
+            // As of chances that are less than the smallest number.
+            let cliff = |p: f64| if towards * (root - p) > 0.0 { 1.0 } else { -700.0 };
+            assert!((last(inside, end, cliff) - root).abs() < 1e-11, "{root}");
+            assert_eq!(last(inside, end, |_| 1.0), end);
         }
     }
 

@@ -2,6 +2,7 @@
 //! is split by its shape alone, and sums are added up in a fixed order.
 
 use std::cell::Cell;
+use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 /// Parts that a work is split into, at most: enough for a large machine.
@@ -13,6 +14,11 @@ const LEAST_SHARE: usize = 1 << 20;
 thread_local! {
     /// Whether this thread is one of many that each have a work of their own.
     static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Threads where nobody says how many.
+pub fn of_the_machine() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Sets the number of threads. Only the first call counts, and only before there was any work.

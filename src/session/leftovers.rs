@@ -16,7 +16,7 @@ use super::workspace::Workspace;
 use crate::error::{Error, Result};
 use crate::files::{self, step};
 use crate::privacy::Transcript;
-use crate::privacy::ledger::{Book, Ledger, RunId, RunState};
+use crate::privacy::ledger::{Book, Ledger, RunId, RunState, is_torn_note};
 
 const OLD: Duration = Duration::from_hours(1);
 
@@ -76,6 +76,11 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
             let path = workspace.run_directory(id);
             found.push(Leftover { path, what, advice: Some(advice) });
         }
+    }
+    if let Some(places) = Places::of_environment() {
+        let torn = plain_files(&places.ledgers()).filter(|note| is_torn_note(note));
+        let what = "a note about a ledger that was not written to its end, and says nothing";
+        found.extend(torn.filter_map(|note| old(note, what)));
     }
     found.extend(folders(&std::env::temp_dir()).filter_map(|folder| of_demo(&folder)));
     Ok(found)

@@ -1,5 +1,6 @@
 //! Networks in ONNX files, run by `tract`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +16,12 @@ pub(super) struct OnnxNetwork {
     origin: String,
 }
 
+/// A damaged file can make the library panic: that is an error like any other.
+fn unless_it_panics<T>(work: impl FnOnce() -> TractResult<T>) -> TractResult<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(TractError::msg("the file makes no sense to the ONNX library")))
+}
+
 impl OnnxNetwork {
     /// For inputs of this shape, [`BATCH`] at a time.
     pub fn read(path: &Path, bytes: &[u8], shape: &[usize], output: Option<&str>) -> Result<Self> {
@@ -25,7 +32,8 @@ impl OnnxNetwork {
             let reason = error.chain().last().map(ToString::to_string).unwrap_or_default();
             Error::failed(format!("{what}: {reason}")).at(path.display().to_string())
         };
-        let mut model = onnx().model_for_read(&mut &*bytes).map_err(|error| {
+        let read = || onnx().model_for_read(&mut &*bytes);
+        let mut model = unless_it_panics(read).map_err(|error| {
             broken("this is no ONNX network", &error)
                 .cure("give an ONNX file, opset 9 to 18; a git-lfs pointer must be fetched first")
         })?;
@@ -41,7 +49,7 @@ impl OnnxNetwork {
                 .into_optimized()?
                 .into_runnable()
         };
-        let plan = fits(model).map_err(|error| {
+        let plan = unless_it_panics(|| fits(model)).map_err(|error| {
             broken(&format!("the network does not take inputs of the shape {shape:?}"), &error)
                 .cure("give `input` (channels, height, width) as its documentation says")
         })?;
@@ -58,7 +66,7 @@ impl Network for OnnxNetwork {
             let output = output.cast_to::<f32>()?;
             Ok(output.to_plain_array_view::<f32>()?.iter().copied().collect())
         };
-        run().map_err(|error| {
+        unless_it_panics(run).map_err(|error| {
             Error::failed(format!("the network failed: {error}")).at(self.origin.clone())
         })
     }
@@ -66,7 +74,17 @@ impl Network for OnnxNetwork {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
+
+    #[path = "../../../../tests/support/chance.rs"]
+    mod chance;
+
+    use chance::{Dice, damage, is_long};
+
+    /// Damaged copies; in the long test fifty times as many.
+    const COPIES: u64 = 2000;
 
     /// A field of a protocol buffer that holds bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
@@ -150,5 +168,30 @@ mod tests {
             let error = OnnxNetwork::read(path, &bytes, &shape, output).err().unwrap();
             assert!(error.to_string().contains("tiny.onnx"), "{error}");
         }
+    }
+
+    #[test]
+    fn damaged_networks_are_read_or_refused_without_a_panic_and_soon() {
+        let (path, whole) = (Path::new("tiny.onnx"), network());
+        let seed = Dice::of_the_seed("networks").next();
+        let copies = if is_long() { 50 * COPIES } else { COPIES };
+        let (mut ran, mut longest) = (0, Duration::ZERO);
+        for copy in 0..copies {
+            let mut dice = Dice::new(seed.wrapping_add(copy), "network");
+            let damaged = damage(&whole, &whole, &mut dice);
+            let begun = Instant::now();
+            match OnnxNetwork::read(path, &damaged, &[2], None) {
+                Ok(network) => {
+                    ran += u64::from(network.run(batch([3.0, -1.0])).is_ok());
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(text.contains("tiny.onnx") && text.contains("what to do"), "{text}");
+                }
+            }
+            longest = longest.max(begun.elapsed());
+        }
+        println!("{copies} damaged copies of a network, {ran} ran, the longest in {longest:?}");
+        assert!(ran > copies / 100 && longest < Duration::from_secs(2), "{ran} {longest:?}");
     }
 }

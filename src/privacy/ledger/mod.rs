@@ -114,3 +114,4 @@ pub(in crate::privacy) use lock::take;
 pub use lock::{on_waiting, this_host, this_process};
 pub use shared_disk::{about as about_disk, locks_reach, on_one_machine};
 pub use total::{Standing, Total};
+pub use witness::is_torn_note;

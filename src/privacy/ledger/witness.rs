@@ -220,6 +220,14 @@ fn parse(text: &str) -> Option<Line> {
     Line::parse(&format!("{line}\n"))
 }
 
+/// Whether this is a note that was not written to its end. It says nothing, and the next change of
+/// its ledger replaces it.
+pub fn is_torn_note(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_note = name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit());
+    is_note && std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_none())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
