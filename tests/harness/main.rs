@@ -2,6 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`commands`] | gives random commands in one workspace, some of which are stopped |
 //! | [`failpoints`] | stops every command at every step by which something comes to the disk |
 //! | [`power_loss`] | loses what a power failure may lose after every such step |
 //! | [`readers`] | gives damaged files of a workspace to whatever reads them |
@@ -14,6 +15,7 @@
 
 #[path = "../support/chance.rs"]
 mod chance;
+mod commands;
 mod failpoints;
 mod invariants;
 mod place;
