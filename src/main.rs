@@ -1,5 +1,8 @@
 //! The binary: reports panics well, then hands over to the command line.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write as _;
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 /// The C library of static programs is slow at this.
@@ -8,7 +11,20 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Only the report of our own panics depends on it; without it they are plain.
-    let _ = color_eyre::install();
+    std::panic::set_hook(Box::new(tell));
     halflight::cli::main()
+}
+
+/// Where there is nobody to tell, nothing is told.
+fn tell(panic: &PanicHookInfo<'_>) {
+    let mut out = std::io::stderr();
+    let _ = writeln!(
+        out,
+        "halflight crashed: {panic}\nwhat to do: please report this. What was drawn from private \
+         records is charged; `halflight ledger` says what goes on."
+    );
+    let trace = Backtrace::capture();
+    if trace.status() == BacktraceStatus::Captured {
+        let _ = writeln!(out, "{trace}");
+    }
 }

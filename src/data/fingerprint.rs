@@ -32,7 +32,7 @@ impl Fingerprint {
 
     /// Of the rows of these columns.
     pub fn of(names: &[String], columns: &[Column]) -> Self {
-        Digester::new(names, columns).sum()
+        Names::of(names).fingerprint(columns)
     }
 
     /// With the rows of `other` added.
@@ -51,7 +51,7 @@ pub(super) fn row_digests<'a>(
     names: &'a [String],
     columns: &'a [Column],
 ) -> impl Iterator<Item = [u8; 32]> + 'a {
-    let digester = Digester::new(names, columns);
+    let digester = Names::of(names).digester(columns);
     let mut encoded = Vec::new();
     (0..digester.rows()).step_by(BLOCK).flat_map(move |start| {
         let digests = digester.block(start, &mut encoded);
@@ -65,15 +65,15 @@ const BLOCK: usize = 128;
 /// Fewer cells than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 18;
 
-struct Digester<'a> {
-    /// Sorted by name.
-    columns: Vec<&'a Column>,
-    /// The names are the same in every row: hashed once, to go on from there.
+/// The names of a table's columns, sorted and hashed once for all blocks of its rows.
+pub struct Names {
+    order: Vec<usize>,
+    /// The names are the same in every row: a row's hash goes on from there.
     schema: Sha256,
 }
 
-impl<'a> Digester<'a> {
-    fn new(names: &[String], columns: &'a [Column]) -> Self {
+impl Names {
+    pub fn of(names: &[String]) -> Self {
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&a, &b| names[a].cmp(&names[b]));
         let mut schema = Sha256::new();
@@ -81,10 +81,31 @@ impl<'a> Digester<'a> {
             schema.update((names[column].len() as u64).to_le_bytes());
             schema.update(names[column].as_bytes());
         }
-        let schema = Sha256::new().chain_update(schema.finalize());
-        Self { columns: order.into_iter().map(|column| &columns[column]).collect(), schema }
+        Self { order, schema: Sha256::new().chain_update(schema.finalize()) }
     }
 
+    pub fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Of the rows of columns with these names.
+    pub fn fingerprint(&self, columns: &[Column]) -> Fingerprint {
+        self.digester(columns).sum()
+    }
+
+    fn digester<'a>(&self, columns: &'a [Column]) -> Digester<'a> {
+        let columns = self.order.iter().map(|column| &columns[*column]).collect();
+        Digester { columns, schema: self.schema.clone() }
+    }
+}
+
+struct Digester<'a> {
+    /// Sorted by name.
+    columns: Vec<&'a Column>,
+    schema: Sha256,
+}
+
+impl Digester<'_> {
     fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.len())
     }

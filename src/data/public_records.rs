@@ -3,7 +3,7 @@
 //! Every edit of a plan asks what it would cost, and few edits change the records. What a plan
 //! needs of all of them, such as their largest norm, is therefore noted beside them. A note is
 //! made of public records and of one setting, by a function that captures nothing: private
-//! records have no way into it (`tests/boundary.rs` counts the places that ask for notes). What
+//! records have no way into it (`tests/whole/boundary.rs` counts the places that ask for notes). What
 //! takes seconds, such as teaching trees, is noted too, for all runs and rehearsals on the same
 //! records.
 

@@ -86,8 +86,7 @@ fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
             return place;
         }
         let is_inside = found > 0.0;
-        let (moves, stays) =
-            if is_inside { (&mut near, &mut far) } else { (&mut far, &mut near) };
+        let (moves, stays) = if is_inside { (&mut near, &mut far) } else { (&mut far, &mut near) };
         *moves = (place, found);
         if stayed == Some(is_inside) {
             stays.1 *= 0.5;

@@ -28,7 +28,7 @@
 //! Types cannot rule these out; they are for reviews, tests and the operating system:
 //!
 //! * *Inside this crate* a closure over private data may capture what it likes that is `Sync`
-//!   (a mutex, an atomic), print, write a file or use a `static`. `tests/boundary.rs` refuses
+//!   (a mutex, an atomic), print, write a file or use a `static`. `tests/whole/boundary.rs` refuses
 //!   all of these words in the layers that see records (`adapt`, `rank`, `model`).
 //! * *Outside*, a `fn` pointer can do the same to a `static` of its own or to a file. It sees
 //!   values that its own program wrapped, or those of an assembled run.

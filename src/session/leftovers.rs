@@ -78,7 +78,8 @@ pub fn find(workspace: &Workspace, ledger: &mut Ledger) -> Result<Vec<Leftover>>
         }
     }
     if let Some(places) = Places::of_environment() {
-        let torn = plain_files(&places.ledgers()).filter(|note| is_torn_note(note));
+        let notes = places.ledgers();
+        let torn = plain_files(&notes).filter(|note| is_torn_note(note));
         let what = "a note about a ledger that was not written to its end, and says nothing";
         found.extend(torn.filter_map(|note| old(note, what)));
     }

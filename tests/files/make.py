@@ -1,5 +1,5 @@
 """Makes the Parquet files beside this script (pyarrow 26): the same 40 rows in
-four compressions and both page versions. Rows are formulas, see tests/formats.rs."""
+four compressions and both page versions. Rows are formulas, see tests/whole/formats.rs."""
 import datetime
 import decimal
 import pathlib

@@ -6,6 +6,7 @@
 //! | [`failpoints`] | stops every command at every step by which something comes to the disk |
 //! | [`power_loss`] | loses what a power failure may lose after every such step |
 //! | [`readers`] | gives damaged files of a workspace to whatever reads them |
+//! | [`saving`] | stops the interface at every step by which it saves a session |
 //!
 //! `cargo test` does a part of it, chosen by a seed that each commit has of its own. The seed is
 //! printed; `HALFLIGHT_SEED` gives it again. With `HALFLIGHT_HARNESS=long` everything is done: see
@@ -23,3 +24,6 @@ mod power_loss;
 #[path = "../support/program.rs"]
 mod program;
 mod readers;
+mod saving;
+#[path = "../support/mod.rs"]
+mod support;

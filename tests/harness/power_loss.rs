@@ -6,7 +6,7 @@
 //! later is there, or not, or in part: each write and each name for itself, in any order; a
 //! write may be torn, or its place filled with zeros.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +27,9 @@ use crate::place::{said, words};
 const FEW: usize = 200;
 /// Of each moment in the long test, beside the one with nothing and the one with everything.
 const DISKS: usize = 20;
+
+/// Changes that are not certain, of which every choice is tried: 2⁸ disks.
+const MOST_OPEN: usize = 8;
 
 #[derive(Debug, Clone)]
 enum Change {
@@ -68,6 +71,9 @@ enum Entry {
 }
 
 type Names = BTreeMap<PathBuf, Entry>;
+
+/// Paths with what they hold; a folder holds nothing.
+type Found = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// One change of the names in a folder; a `None` is taken away.
 #[derive(Debug, Clone)]
@@ -197,10 +203,16 @@ impl Disk {
     }
 
     /// What may be found after a failure now.
-    fn after_a_failure(&self, luck: Luck, dice: &mut Dice) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    fn after_a_failure(&self, luck: Luck, dice: &mut Dice) -> Found {
+        let names = luck.choose(&self.since, dice);
+        self.found(&names, |file| luck.content(&self.files[file], dice))
+    }
+
+    /// What is found where these names reached the disk, and files have this content.
+    fn found(&self, since: &[Renaming], mut content: impl FnMut(usize) -> Vec<u8>) -> Found {
         let mut names = self.certain.clone();
-        for change in luck.choose(&self.since, dice) {
-            put(&mut names, &change);
+        for change in since {
+            put(&mut names, change);
         }
         let mut contents = BTreeMap::new();
         let mut found = BTreeMap::new();
@@ -212,16 +224,40 @@ impl Disk {
             }
             let content = match entry {
                 Entry::Folder => None,
-                Entry::File(file) => Some(
-                    contents
-                        .entry(*file)
-                        .or_insert_with(|| luck.content(&self.files[*file], dice))
-                        .clone(),
-                ),
+                Entry::File(file) => {
+                    Some(contents.entry(*file).or_insert_with(|| content(*file)).clone())
+                }
             };
             found.insert(path.clone(), content);
         }
         found
+    }
+
+    /// Everything that may be found now, but for torn writes: every choice among the changes that
+    /// are not certain. `None` where there are too many of them.
+    fn every(&self) -> Option<BTreeSet<Found>> {
+        let open: usize = self.files.iter().map(|file| file.since.len()).sum();
+        let open = open + self.since.len();
+        if open > MOST_OPEN {
+            return None;
+        }
+        let one = |choice: usize| {
+            let mut bits = (0..open).map(|bit| choice >> bit & 1 == 1);
+            let mut is_there = || bits.next().unwrap_or(false);
+            let names: Vec<Renaming> = self.since.iter().filter(|_| is_there()).cloned().collect();
+            let contents: Vec<Vec<u8>> = self
+                .files
+                .iter()
+                .map(|file| {
+                    let mut content = file.certain.clone();
+                    let made = file.since.iter().filter(|_| is_there());
+                    made.for_each(|change| change.make(&mut content));
+                    content
+                })
+                .collect();
+            self.found(&names, |file| contents[file].clone())
+        };
+        Some((0..1 << open).map(one).collect())
     }
 }
 
@@ -310,7 +346,7 @@ fn whenever_the_power_fails_every_draw_stays_charged() {
     let moments: Vec<Vec<Value>> =
         scenes.iter().map(|it| it.place.begin().steps(&it.command)).collect();
     let all: usize = moments.iter().map(Vec::len).sum();
-    let (disks, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (disks, whole, next) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let broken = Mutex::new(Vec::new());
     let work = || {
         while let Some((scene, steps)) = {
@@ -323,26 +359,36 @@ fn whenever_the_power_fails_every_draw_stays_charged() {
             for (at, step) in steps.iter().enumerate() {
                 disk.take(step);
                 count(step, &mut drawn);
-                for luck in lots(&mut dice, all) {
+                let mut look = |found: &Found, what: &str, dice: &mut Dice| {
                     // What becomes of a run afterwards takes a program, and with it time.
                     let goes_on = dice.below(if is_long() { 10 } else { 40 }) == 0;
-                    let found = disk.after_a_failure(luck, &mut dice);
-                    let looked = AssertUnwindSafe(|| fail(scene, &found, &drawn, goes_on));
+                    let looked = AssertUnwindSafe(|| fail(scene, found, &drawn, goes_on));
                     if catch_unwind(looked).is_err() {
-                        let after = format!("{} after step {}: {luck:?}", scene.name, at + 1);
+                        let after = format!("{} after step {}: {what}", scene.name, at + 1);
                         broken.lock().unwrap().push(after);
                     }
                     disks.fetch_add(1, Ordering::Relaxed);
+                };
+                for luck in lots(&mut dice, all) {
+                    let found = disk.after_a_failure(luck, &mut dice);
+                    look(&found, &format!("{luck:?}"), &mut dice);
+                }
+                // A short command in full, and in the long test all of them where they are.
+                if (is_long() || scene.name == "budget")
+                    && let Some(every) = disk.every()
+                {
+                    whole.fetch_add(1, Ordering::Relaxed);
+                    every.iter().for_each(|found| look(found, "every choice", &mut dice));
                 }
             }
         }
     };
     std::thread::scope(|scope| drop([scope.spawn(work), scope.spawn(work)]));
-    let disks = disks.into_inner();
-    println!("{all} moments, {disks} disks");
+    let (disks, whole) = (disks.into_inner(), whole.into_inner());
+    println!("{all} moments, {disks} disks; {whole} moments in full");
     let broken = broken.into_inner().unwrap();
     assert!(broken.is_empty(), "what must hold does not: {broken:#?}");
-    assert!(disks > FEW / 2);
+    assert!(disks > FEW / 2 && whole > 0);
 }
 
 /// The disks to be looked at after one step.
@@ -358,7 +404,7 @@ fn lots(dice: &mut Dice, moments: usize) -> Vec<Luck> {
 }
 
 /// Looks at what is found when the machine starts again.
-fn fail(scene: &Scene, found: &BTreeMap<PathBuf, Option<Vec<u8>>>, drawn: &Drawn, goes_on: bool) {
+fn fail(scene: &Scene, found: &Found, drawn: &Drawn, goes_on: bool) {
     let place = &scene.place;
     place.clear();
     for (path, content) in found {

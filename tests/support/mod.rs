@@ -94,6 +94,10 @@ impl Screen {
         is_there && self.writer.as_mut().unwrap().write_all(keys.as_bytes()).is_ok()
     }
 
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// The terminal vanishes while the program draws on it, as when its window is closed.
     pub fn unplug(&mut self) {
         self.plug.store(true, Ordering::Relaxed);

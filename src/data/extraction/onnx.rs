@@ -73,15 +73,15 @@ impl Network for OnnxNetwork {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/support/chance.rs"]
+mod chance;
+
+#[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
 
+    use super::chance::{Dice, damage, is_long};
     use super::*;
-
-    #[path = "../../../../tests/support/chance.rs"]
-    mod chance;
-
-    use chance::{Dice, damage, is_long};
 
     /// Damaged copies; in the long test fifty times as many.
     const COPIES: u64 = 2000;

@@ -13,7 +13,7 @@ use memchr::memchr;
 use super::in_turn::{self, in_turn};
 use super::input::{Input, Unwatched};
 use super::records::{self, Block, Record, Records, not_utf8};
-use crate::data::fingerprint::Fingerprint;
+use crate::data::fingerprint::{Fingerprint, Names};
 use crate::data::missing::lacks_value;
 use crate::data::table::{Column, Ending, Table, finite, is_missing};
 use crate::error::{Error, Result};
@@ -366,7 +366,8 @@ impl<'a> Sheet<'_, 'a> {
             }
             None => blocks.next(&mut piece.block),
         };
-        let work = |piece: &mut Piece| self.parse(piece, names, has_header);
+        let known = Names::of(names);
+        let work = |piece: &mut Piece| self.parse(piece, &known, has_header);
         let columns = vec![Column::Numbers(Vec::new()); names.len()];
         let mut all = Piece { columns, ..Piece::default() };
         let mut late = Vec::new();
@@ -387,16 +388,16 @@ impl<'a> Sheet<'_, 'a> {
         self.restore_all(&late, has_header, &mut all.columns)?;
         if all.reread {
             // What stands for a missing number is nothing, but in a text it is itself.
-            all.content = Fingerprint::of(names, &all.columns);
+            all.content = known.fingerprint(&all.columns);
         }
         Ok(all)
     }
 
     /// Makes columns of a block's records. A column that was text in an earlier block
     /// stays text.
-    fn parse(&self, piece: &mut Piece, names: &[String], has_header: bool) -> Result<()> {
+    fn parse(&self, piece: &mut Piece, names: &Names, has_header: bool) -> Result<()> {
         let Piece { block, columns, lines, content, .. } = piece;
-        let width = names.len();
+        let width = names.count();
         columns.resize(width, Column::Numbers(Vec::new()));
         columns.iter_mut().for_each(clear);
         lines.clear();
@@ -422,7 +423,7 @@ impl<'a> Sheet<'_, 'a> {
         }
         self.restore(&late, block, 0, columns)?;
         // Now, while the cells are in the cache.
-        *content = Fingerprint::of(names, columns);
+        *content = names.fingerprint(columns);
         Ok(())
     }
 

@@ -14,6 +14,8 @@ const MOST_BINS: usize = 255;
 pub struct Binned {
     pub(super) columns: Vec<Column>,
     pub(super) examples: usize,
+    /// The bins once more, example by example.
+    pub(super) rows: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,9 @@ impl Binned {
             }
         }
         columns.extend(bundles(flags, examples));
-        Self { columns, examples }
+        let row = |example: usize| columns.iter().map(move |column: &Column| column.of[example]);
+        let rows = (0..examples).flat_map(row).collect();
+        Self { columns, examples, rows }
     }
 
     pub fn examples(&self) -> usize {

@@ -382,7 +382,6 @@ fn a_run_that_is_settled_from_outside_draws_no_more_and_keeps_what_it_drew() {
         assert_eq!(spender.noise_words(), words, "noise was drawn after the end");
         assert!(open_runs::settle_these(&[open], &[]).settled.is_empty());
         assert!(spender.settle(Outcome::Finished, false).is_err());
-        drop(spender);
         // Nobody goes on with it, and nobody gives it up again.
         let mut ledger = Ledger::open(directory.path()).unwrap();
         let resumed = ledger.resume(&run).unwrap_err().to_string();

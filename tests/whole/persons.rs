@@ -1,8 +1,4 @@
 //! Whole programs: all records of a person protected together.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,6 +6,8 @@ use std::path::Path;
 use std::process::Output;
 
 use serde_json::Value;
+
+use crate::program;
 
 const PERSONS: usize = 137;
 

@@ -1,16 +1,13 @@
 //! A certificate is true only if everything that its release depends on is in it, and only what
 //! may leave leaves.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
+
+use crate::program;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight().args(arguments).current_dir(directory).output().unwrap()

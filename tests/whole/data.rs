@@ -1,13 +1,6 @@
 //! Datasets as sessions define them: the real ones, where they are, and small
 //! ones that the tests write themselves.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/own_secret.rs"]
-mod own_secret;
-#[path = "support/program.rs"]
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -18,6 +11,8 @@ use halflight::engine::assembly::{Assembly, assemble};
 use halflight::error::Result;
 use halflight::privacy::Ledger;
 use halflight::session::{Loaded, Session, Workspace, dataset};
+
+use crate::{own_secret, program};
 
 /// The folder with the real datasets, if it is here.
 fn shared_data() -> Option<PathBuf> {

@@ -1,15 +1,11 @@
 //! What the guide says is true: its paths exist, its links lead somewhere, and its commands run.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+
+use crate::{program, support};
 
 /// Blocks that need more than this machine, by their pages.
 const ELSEWHERE: [(&str, &str); 4] = [

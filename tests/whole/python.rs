@@ -7,15 +7,12 @@
     reason = "a test says what it leaves out"
 )]
 
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::{program, schema};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

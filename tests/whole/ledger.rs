@@ -1,7 +1,5 @@
 //! The ledger on a real disk: other handles, other processes, sudden deaths,
 //! changed bytes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -630,7 +628,7 @@ fn helper() {
 
 fn helper_command(task: &str, directory: &Path, name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["helper", "--exact", "--ignored", "--test-threads=1", "--quiet"]);
+    command.args(["ledger::helper", "--exact", "--ignored", "--test-threads=1", "--quiet"]);
     environment(&mut command, task, directory, name);
     command
 }
@@ -724,7 +722,7 @@ fn a_line_that_the_disk_has_no_room_for_is_taken_back() {
     shell
         .args(["-c", r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#])
         .arg(std::env::current_exe().unwrap())
-        .args(["helper", "--exact", "--ignored", "--test-threads=1", "--quiet"]);
+        .args(["ledger::helper", "--exact", "--ignored", "--test-threads=1", "--quiet"]);
     environment(&mut shell, "fill", directory.path(), "report");
     assert!(shell.status().unwrap().success());
     let report = fs::read_to_string(directory.path().join("report")).unwrap();

@@ -1,12 +1,5 @@
 //! Runs whose program died go on: nothing is spent twice, no noise is used twice.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -16,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::{program, schema};
 
 /// Winter rides, from a few of the other seasons'.
 const SESSION: &str = r#"(version: 1, datasets: [

@@ -1,15 +1,11 @@
-//! Feature extraction by real networks: `cargo test --features onnx --test extraction`.
-
-#![cfg(feature = "onnx")]
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/own_secret.rs"]
-mod own_secret;
+//! Feature extraction by real networks: `cargo test --features onnx --test whole extraction`.
 
 use std::path::{Path, PathBuf};
 
 use halflight::data::{DatasetDefinition, Table};
 use halflight::session::{Workspace, dataset};
+
+use crate::own_secret;
 
 /// A workspace with links to the real datasets and networks, if they are here.
 fn workspace() -> Option<(tempfile::TempDir, Workspace)> {

@@ -1,19 +1,14 @@
 //! kill -9 and SIGQUIT (Ctrl-\\) in the middle of runs: the ledger never says less than was drawn,
 //! and no core file is left, which could hold private records.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/chance.rs"]
-mod chance;
-#[path = "support/program.rs"]
-mod program;
-
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+
+use crate::{chance, program};
 
 /// Deaths in one workspace.
 const KILLS: usize = 50;

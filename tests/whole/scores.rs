@@ -1,17 +1,12 @@
 //! Scores that may be told: what they say, what they cost, and what is refused.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::{program, schema};
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = program::halflight();

@@ -2,14 +2,10 @@
 //! real program, so that the count is a fact. The files have the shape of well-known ones (wines
 //! of two colours, patients of four hospitals, incomes by sex and age) and made-up numbers.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-mod support;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
-use support::Screen;
+use crate::support::Screen;
 
 const ENTER: &str = "\r";
 const DOWN: &str = "\x1b[B";

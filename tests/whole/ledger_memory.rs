@@ -1,11 +1,5 @@
 //! What a ledger may not forget: lost lines, copies, runs that it does not know, noise that is
 //! no secret, budgets that protect nobody.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +16,8 @@ use halflight::privacy::{NoiseSource, Target};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+
+use crate::{program, schema};
 
 /// A copy of what the first version wrote, and a configuration of its own.
 struct Old {

@@ -1,13 +1,5 @@
 //! Runs that one process carries out and another one watches, pauses and stops.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-mod support;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use support::Screen;
+use crate::support::Screen;
+use crate::{program, schema};
 
 /// Winter rides, from a few of the other seasons'.
 const SESSION: &str = r#"(version: 1, datasets: [

@@ -1,30 +1,27 @@
 //! `halflight verify` and `assets/verify.py`: second and third opinions on what files say.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::program::halflight;
 use halflight::privacy::accountant::{
     Adjacency, Composition, Event, Mechanism, Noise, QueryKind, Rule,
 };
 use halflight::verify::{curve, json};
-use program::halflight;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+
+use crate::schema;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/written_by_0_1/.halflight");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/verify.py");
 
 /// Events of a golden case, δ, and the exact ε.
 fn golden() -> Vec<(String, Vec<Value>, f64, f64)> {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("golden/accounting.json")).unwrap();
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../golden/accounting.json")).unwrap();
     let case = |case: &Value| {
         let replaced = case["adjacency"] == "replace_one";
         let event = |it: &Value| {

@@ -1,8 +1,6 @@
 //! What the types cannot rule out inside the crate: the layers that see private records have
 //! nowhere to put them. See "What remains" in `src/privacy/private.rs`.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
 use std::path::{Path, PathBuf};
 
 /// Ways to keep or show something beside the result of a closure.

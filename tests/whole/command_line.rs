@@ -1,12 +1,9 @@
 //! The headless commands, as scripts see them.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-
 use std::path::Path;
 use std::process::Output;
+
+use crate::program;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight()
@@ -139,9 +136,12 @@ fn a_rehearsal_advises_and_writes_the_plan() {
 }
 
 #[test]
-fn the_plain_demo_prints_three_models_and_the_guarantee() {
+fn the_plain_demo_tells_its_guarantee_and_its_private_models_beat_the_public_one_and_not_the_exact_one()
+ {
     let directory = tempfile::tempdir().unwrap();
-    let output = halflight(directory.path(), &["demo", "--plain"]);
+    let keep = directory.path().join("kept");
+    let arguments = ["demo", "--plain", "--workspace", keep.to_str().unwrap()];
+    let output = halflight(directory.path(), &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     for wanted in [
@@ -154,16 +154,6 @@ fn the_plain_demo_prints_three_models_and_the_guarantee() {
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in:\n{text}");
     }
-}
-
-#[test]
-fn the_private_models_of_the_demo_beat_the_public_one_and_not_the_exact_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let keep = directory.path().join("kept");
-    let arguments = ["demo", "--plain", "--workspace", keep.to_str().unwrap()];
-    let output = halflight(directory.path(), &arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
     let score = |name: &str| -> Vec<f64> {
         let rows = text.lines().filter(|line| line.contains(name) && line.contains('◆'));
         rows.filter_map(|line| line.split_whitespace().rev().nth(1)?.parse().ok()).collect()
@@ -514,7 +504,8 @@ fn too_little_address_space_is_said_before_anything_begins() {
     let directory = tempfile::tempdir().unwrap();
     let demo = |kibibytes: u32| {
         let mut shell = program::shell();
-        let line = format!("ulimit -v {kibibytes}; exec \"$0\" demo --plain --threads 2 --workspace w");
+        let line =
+            format!("ulimit -v {kibibytes}; exec \"$0\" demo --plain --threads 2 --workspace w");
         shell.args(["-c", &line, env!("CARGO_BIN_EXE_halflight")]).current_dir(directory.path());
         shell.output().unwrap()
     };

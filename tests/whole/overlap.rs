@@ -1,9 +1,5 @@
 //! Whole programs: rows that the ledger knows are known again in other files, and what is
 //! written about private rows does not give them away.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use halflight::data::{Column, Fingerprint};
+
+use crate::program;
 
 /// A workspace, and a user of its own.
 struct Place {

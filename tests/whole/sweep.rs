@@ -1,18 +1,13 @@
 //! Sweeps: reserved at once, carried out anywhere, settled task by task.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::{program, schema};
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight().args(arguments).current_dir(directory).output().unwrap()

@@ -1,16 +1,9 @@
 //! The real binary on a pseudo-terminal, played with keys as a user would.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/chance.rs"]
-mod chance;
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::process::Command;
 
-use support::Screen;
+use crate::support::Screen;
+use crate::{chance, program};
 
 const ENTER: &str = "\r";
 const ESC: &str = "\x1b";

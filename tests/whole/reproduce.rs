@@ -1,18 +1,13 @@
 //! `halflight reproduce`, on a corner of its tables.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
-
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicBool;
 
 use halflight::study::discrepancy::Study;
 use halflight::study::{Content, Table};
+
+use crate::{program, schema};
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = program::halflight();

@@ -1,14 +1,9 @@
 //! The tutorial, walked from its first key to its last in the real program.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::Screen;
+use crate::program;
+use crate::support::Screen;
 
 const ENTER: &str = "\r";
 const ESC: &str = "\x1b";

@@ -1,13 +1,10 @@
 //! Public shape, private correction, by the real program.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
-
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::program;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight().current_dir(directory).args(arguments).output().unwrap()

@@ -1,15 +1,11 @@
 //! `halflight doctor`: made to be pasted where strangers read it.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::{program, schema};
 
 fn doctor(home: &Path, workspace: &Path, environment: &[(&str, &str)]) -> Command {
     let mut command = program::halflight();

@@ -9,14 +9,13 @@
     reason = "a test says what it leaves out even where it passes"
 )]
 
-#[path = "support/program.rs"]
-mod program;
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::program;
 
 const SESSION: &str = r#"(version: 1, datasets: [
   (name: "winter", role: private, source: builtin("bikeshare"), label: "bikers",
@@ -36,7 +35,7 @@ fn json(output: &Output) -> Value {
 
 /// The program in the guide for this package.
 fn program_for(package: &str) -> String {
-    let page = include_str!("../assets/guide/trainers.md");
+    let page = include_str!("../../assets/guide/trainers.md");
     let rest = page.split(&format!("```python {package}\n")).nth(1).unwrap();
     rest.split("```").next().unwrap().to_owned()
 }

@@ -1,10 +1,4 @@
 //! Whole programs: the number of private records, released once and shown nowhere.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "support/program.rs"]
-mod program;
-#[path = "support/schema.rs"]
-mod schema;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,6 +6,8 @@ use std::path::Path;
 use std::process::Output;
 
 use serde_json::Value;
+
+use crate::{program, schema};
 
 const ROWS: usize = 1237;
 

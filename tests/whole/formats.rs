@@ -3,8 +3,6 @@
 //! missing, the test says so. What must always run stands in `hostile_files.rs`
 //! and beside the readers.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::path::{Path, PathBuf};
 
 use halflight::data::csv::Dialect;

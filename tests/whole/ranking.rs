@@ -1,13 +1,10 @@
 //! `halflight rank`, as scripts and curators see it.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // a test's helpers fail by panicking
-
-#[path = "support/program.rs"]
-mod program;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Output;
+
+use crate::program;
 
 fn halflight(directory: &Path, arguments: &[&str]) -> Output {
     program::halflight().args(arguments).current_dir(directory).output().unwrap()
