@@ -359,7 +359,7 @@ fn whenever_the_power_fails_every_draw_stays_charged() {
             for (at, step) in steps.iter().enumerate() {
                 disk.take(step);
                 count(step, &mut drawn);
-                let mut look = |found: &Found, what: &str, dice: &mut Dice| {
+                let look = |found: &Found, what: &str, dice: &mut Dice| {
                     // What becomes of a run afterwards takes a program, and with it time.
                     let goes_on = dice.below(if is_long() { 10 } else { 40 }) == 0;
                     let looked = AssertUnwindSafe(|| fail(scene, found, &drawn, goes_on));
