@@ -12,7 +12,7 @@ use crate::invariants::{self as must, Drawn};
 use crate::place::{Place, said, words};
 
 /// Sequences that `cargo test` tries, and the long test.
-const FEW: u64 = 3;
+const FEW: u64 = 6;
 const MANY: u64 = 300;
 const COMMANDS: usize = 10;
 
@@ -93,7 +93,7 @@ impl World {
             self.place.run(&words(&command))
         };
         let text = said(&output);
-        println!("  {command}: {:?}", output.status);
+        println!("  {command}: {}", output.status);
         assert!(!text.contains("panicked") && !text.contains("crashed"), "{command}: {text}");
         let refused = matches!(output.status.code(), Some(1..=3));
         assert!(!refused || text.contains("error"), "{command} says not why: {text}");

@@ -501,20 +501,60 @@ fn a_workspace_that_cannot_be_written_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn too_little_address_space_is_said_before_anything_begins() {
-    let directory = tempfile::tempdir().unwrap();
-    let demo = |kibibytes: u32| {
+    let directory = workspace();
+    let run = |kibibytes: u32| {
         let mut shell = program::shell();
-        let line =
-            format!("ulimit -v {kibibytes}; exec \"$0\" demo --plain --threads 2 --workspace w");
+        let line = format!("ulimit -v {kibibytes}; exec \"$0\" run session.ron --threads 2");
         shell.args(["-c", &line, env!("CARGO_BIN_EXE_halflight")]).current_dir(directory.path());
         shell.output().unwrap()
     };
     for little in [60_000, 100_000, 200_000, 300_000] {
-        let refused = demo(little);
+        let refused = run(little);
         assert_eq!(refused.status.code(), Some(1), "{little}: {}", stderr(&refused));
         assert!(stderr(&refused).contains("ulimit -v unlimited"), "{}", stderr(&refused));
-        assert!(!directory.path().join("w").exists());
+        assert!(!directory.path().join(".halflight").exists());
     }
-    let enough = demo(500_000);
+    let enough = run(500_000);
     assert!(enough.status.success(), "{}", stderr(&enough));
+}
+
+/// A method that can take so many columns takes its steps; one that cannot says so before
+/// anything is granted.
+#[test]
+fn a_hundred_thousand_columns_are_trained_on_or_refused_before_the_grant() {
+    const COLUMNS: usize = 100_000;
+    let directory = tempfile::tempdir().unwrap();
+    let table = |shift: usize| {
+        let names: String = (0..COLUMNS).map(|column| format!("x{column},")).collect();
+        let row = |row: usize| {
+            let cell = |column: usize| format!("{},", (row * 31 + column * 7 + shift) % 97);
+            (0..COLUMNS).map(cell).collect::<String>() + &format!("{}\n", (row + shift) % 5)
+        };
+        names + "y\n" + &(0..12).map(row).collect::<String>()
+    };
+    for (name, shift) in [("ours", 0), ("theirs", 41)] {
+        std::fs::write(directory.path().join(format!("{name}.csv")), table(shift)).unwrap();
+    }
+    let plan = |method: &str| {
+        format!(
+            r#"(name: "{method}", method: "{method}", private: "ours", public: ["theirs"],
+                target: (epsilon: 1.0, delta: 1e-3), settings: {{"steps": 2}}),"#
+        )
+    };
+    let session = format!(
+        r#"(version: 1, datasets: [
+            (name: "ours", role: private, source: file("ours.csv"), label: "y"),
+            (name: "theirs", role: public, source: file("theirs.csv"), label: "y")],
+          budgets: {{"ours": (epsilon: 4.0, delta: 1e-2)}}, plans: [{}{}])"#,
+        plan("target_only"),
+        plan("profiled_cnvx_adap"),
+    );
+    std::fs::write(directory.path().join("s.ron"), session).unwrap();
+    let run = |plan| halflight(directory.path(), &["run", "s.ron", "--plan", plan]);
+    let refused = run("profiled_cnvx_adap");
+    assert!(!refused.status.success() && stderr(&refused).contains("3000"), "{}", stderr(&refused));
+    assert!(!directory.path().join(".halflight/ledger.jsonl").exists());
+    let trained = run("target_only");
+    assert!(trained.status.success(), "{}", stderr(&trained));
+    assert!(stdout(&trained).contains("2 steps"), "{}", stdout(&trained));
 }

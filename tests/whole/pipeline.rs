@@ -412,6 +412,8 @@ fn a_reader_that_goes_away_is_no_crash() {
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         assert!(!stderr(&output).contains("panicked"), "{arguments:?}: {}", stderr(&output));
     }
+    // In a workspace of its own: a copy has another user's secret.
+    let place = Place::new();
     let mut child = place
         .command(&["run", "session.ron", "--plan", PLAN, "--json"])
         .stderr(Stdio::piped())
