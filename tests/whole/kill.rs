@@ -30,8 +30,7 @@ fn kill_at_random(dice: &mut chance::Dice) -> usize {
     let workspace = directory.path().join("work");
     let mut open = 0;
     for number in 0..KILLS {
-        // From before the grant to the last steps.
-        let delay = Duration::from_millis(dice.below(420) as u64);
+        let before = length(&workspace);
         let mut child = program::halflight()
             .args(["demo", "--plain", "--pace", "200", "--workspace"])
             .arg(&workspace)
@@ -39,12 +38,21 @@ fn kill_at_random(dice: &mut chance::Dice) -> usize {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(delay);
+        // At any time after its start, or after it began to write into the ledger.
+        if number % 4 < 2 {
+            while length(&workspace) == before && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(dice.below(420) as u64));
         if number % 2 == 0 {
             child.kill().unwrap();
             child.wait().unwrap();
         } else {
             let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::QUIT);
+            // Where whoever started these tests ignores that signal, so does the program.
+            std::thread::sleep(Duration::from_millis(200));
+            let _ = child.kill();
             assert!(!child.wait().unwrap().core_dumped());
         }
         let ledger = json(&workspace);
@@ -62,6 +70,11 @@ fn kill_at_random(dice: &mut chance::Dice) -> usize {
         }
     }
     open
+}
+
+/// How long the ledger is.
+fn length(workspace: &Path) -> u64 {
+    std::fs::metadata(workspace.join(".halflight/ledger.jsonl")).map_or(0, |file| file.len())
 }
 
 /// Every run's steps on disk are charged; the chain is intact. How many runs
