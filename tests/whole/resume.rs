@@ -503,7 +503,7 @@ fn networks_and_trees_are_the_same_to_the_last_bit_on_any_number_of_threads() {
         text
     };
     std::fs::write(here.join("private.csv"), table(1000, 0)).unwrap();
-    std::fs::write(here.join("public.csv"), table(500, 5000)).unwrap();
+    std::fs::write(here.join("public.csv"), table(200, 5000)).unwrap();
     let plan = |name: &str, settings: &str| {
         format!(
             r#"(name: "{name}", method: "{name}", private: "ours", public: ["theirs"],
