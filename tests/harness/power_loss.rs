@@ -378,7 +378,9 @@ fn whenever_the_power_fails_every_draw_stays_charged() {
                     && let Some(every) = disk.every()
                 {
                     whole.fetch_add(1, Ordering::Relaxed);
-                    every.iter().for_each(|found| look(found, "every choice", &mut dice));
+                    for found in &every {
+                        look(found, "every choice", &mut dice);
+                    }
                 }
             }
         }
