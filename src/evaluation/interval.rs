@@ -75,12 +75,13 @@ fn last(inside: f64, end: f64, excess: impl Fn(f64) -> f64) -> f64 {
     if far.1 > 0.0 {
         return end;
     }
-    // Where the line between both ends meets 0; an end that stays counts half as much (Illinois).
+    // Where the line between both ends meets 0, and an end that stays counts half as much (Illinois);
+    // every third time their middle, which a cliff needs.
     let mut stayed = None;
-    for _ in 0..100 {
+    for round in 0..150 {
         let line = (near.0 * far.1 - far.0 * near.1) / (far.1 - near.1);
         let is_between = (line - near.0) * (line - far.0) < 0.0;
-        let place = if is_between { line } else { 0.5 * (near.0 + far.0) };
+        let place = if is_between && round % 3 < 2 { line } else { 0.5 * (near.0 + far.0) };
         let found = excess(place);
         if found.abs() < 1e-13 || (near.0 - far.0).abs() < 1e-14 {
             return place;
