@@ -530,7 +530,7 @@ fn a_hundred_thousand_columns_are_trained_on_or_refused_before_the_grant() {
             let cell = |column: usize| format!("{},", (row * 31 + column * 7 + shift) % 97);
             (0..COLUMNS).map(cell).collect::<String>() + &format!("{}\n", (row + shift) % 5)
         };
-        names + "y\n" + &(0..12).map(row).collect::<String>()
+        names + "y\n" + &(0..30).map(row).collect::<String>()
     };
     for (name, shift) in [("ours", 0), ("theirs", 41)] {
         std::fs::write(directory.path().join(format!("{name}.csv")), table(shift)).unwrap();
