@@ -247,7 +247,7 @@ fn a_mended_file_raises_what_counts_and_only_the_word_of_the_user_lowers_it() {
 fn the_program_gives_out_the_python_file_that_writes_steps() {
     let directory = tempfile::tempdir().unwrap();
     let printed = halflight(directory.path(), &["schema", "steps", "--python"]);
-    assert_eq!(String::from_utf8(printed.stdout).unwrap(), include_str!("../assets/steps.py"));
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), include_str!("../../assets/steps.py"));
     let refused = halflight(directory.path(), &["schema", "run", "--python"]);
     assert!(!refused.status.success());
 }
