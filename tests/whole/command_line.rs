@@ -525,12 +525,13 @@ fn a_hundred_thousand_columns_are_trained_on_or_refused_before_the_grant() {
     const COLUMNS: usize = 100_000;
     let directory = tempfile::tempdir().unwrap();
     let table = |shift: usize| {
-        let names: String = (0..COLUMNS).map(|column| format!("x{column},")).collect();
+        let names: Vec<String> = (0..COLUMNS).map(|column| format!("x{column}")).collect();
         let row = |row: usize| {
-            let cell = |column: usize| format!("{},", (row * 31 + column * 7 + shift) % 97);
-            (0..COLUMNS).map(cell).collect::<String>() + &format!("{}\n", (row + shift) % 5)
+            let cell = |column: usize| ((row * 31 + column * 7 + shift) % 97).to_string();
+            let cells: Vec<String> = (0..COLUMNS).map(cell).collect();
+            cells.join(",") + &format!(",{}\n", (row + shift) % 5)
         };
-        names + "y\n" + &(0..30).map(row).collect::<String>()
+        names.join(",") + ",y\n" + &(0..30).map(row).collect::<String>()
     };
     for (name, shift) in [("ours", 0), ("theirs", 41)] {
         std::fs::write(directory.path().join(format!("{name}.csv")), table(shift)).unwrap();
