@@ -115,7 +115,7 @@ fn other_keys_do_not_take_a_step_and_esc_leaves() {
     // Ranking before the file was added is no step.
     screen.press("r");
     // In the table, and in the line that says that it has ended.
-    screen.wait_until("a ranking", |text| text.matches("use coast").count() == 2);
+    screen.wait_until("a ranking", |text| text.matches("use children").count() == 2);
     assert!(screen.text().contains("Tutorial 1 of 7: add data"), "{}", screen.text());
     screen.press("1");
     screen.wait_for("County is still missing");
