@@ -289,8 +289,14 @@ fn width_of(column: Column) -> u16 {
 
 /// The columns that fit beside a bar and a verdict; those that hold nothing are left out.
 fn columns_that_fit(room: u16, first: Column, rows: &[Row]) -> Vec<Column> {
-    let mut by_weight =
-        vec![Column::Energy, Column::Error, Column::Distance, Column::Unlabelled, Column::Labelled];
+    let mut by_weight = vec![
+        Column::Energy,
+        Column::Error,
+        Column::Distance,
+        Column::Elsewhere,
+        Column::Unlabelled,
+        Column::Labelled,
+    ];
     // A stable sort: the one with the bars goes to the front.
     by_weight.sort_by_key(|column| *column != first);
     by_weight.retain(|column| rows.iter().any(|row| column.number(row).is_some()));
