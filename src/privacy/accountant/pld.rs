@@ -250,10 +250,11 @@ impl Curve {
             NARROW * epsilon / (0.5 * self.draws * log_share).sqrt(),
         );
         // Where Chernoff's bound says little, what is left out of the sum may be more than what
-        // lies above ε: a coarse lattice shows this.
+        // lies above ε: a coarse lattice shows this. It also serves where no finer one fits.
         let coarse = COARSE[0] * first_step(epsilon, self.draws, theta);
         let mut outside = OUTSIDE;
-        if let Some(sum) = Tilted::compose_gently(&self.parts, &mut theta, coarse, outside) {
+        let coarse = Tilted::compose_gently(&self.parts, &mut theta, coarse, outside);
+        if let Some(sum) = &coarse {
             let inexact = sum.inexact(epsilon, sum.delta_above(epsilon));
             if inexact > INEXACT {
                 outside = (0.1 * OUTSIDE * INEXACT / inexact).max(LEAST_OUTSIDE);
@@ -280,7 +281,8 @@ impl Curve {
             }
             step = step_made * (0.8 * NARROW * epsilon / width).clamp(0.05, 0.8);
         }
-        best.map(|(lattice, _)| lattice)
+        let coarse = || coarse.map(|sum| Lattice::of(sum, self.draws, OUTSIDE));
+        best.map(|(lattice, _)| lattice).or_else(coarse)
     }
 }
 

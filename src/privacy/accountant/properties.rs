@@ -383,3 +383,12 @@ proptest! {
         }
     }
 }
+
+/// At most .029 of the mass of these draws leaks at all (rare draws are about Gaussian), which is
+/// less than δ: finding this takes a lattice near ε = 0, where a fine one does not fit.
+#[test]
+fn a_delta_just_above_all_that_can_leak_leaves_no_epsilon() {
+    let draws = |sigma, rate, count| epsilon(&[subsampled(sigma, rate, count)], 0.0401);
+    assert!(draws(2.116, 0.02057, 49) < 1e-9);
+    assert!(draws(2.116, 0.02057, 120) > 1e-3);
+}
