@@ -204,6 +204,13 @@ impl Dataset {
         }
     }
 
+    /// At most `most` records, every k-th from number `first` on: what is looked at where all
+    /// would take too long.
+    pub fn thinned(&self, first: usize, most: usize) -> Self {
+        let step = self.len().saturating_sub(first).div_ceil(most.max(1)).max(1);
+        self.select(&(first..self.len()).step_by(step).collect::<Vec<_>>())
+    }
+
     /// `count` records from number `first` on; fewer where there are no more.
     pub fn records(&self, first: usize, count: usize) -> Self {
         let first = first.min(self.len());
@@ -236,6 +243,16 @@ mod tests {
         assert_eq!((some.len(), some.features.ncols()), (14, 14));
         assert_eq!(some.target.as_ref().unwrap()[2], public.target.as_ref().unwrap()[6]);
         assert_eq!(some.features.column(2), public.features.column(6));
+    }
+
+    #[test]
+    fn a_thinned_dataset_spans_all_of_it() {
+        let (_, public, _) = crate::adapt::example::shifted(3, 40, 50, 1);
+        for (first, most, expected) in [(0, 20, 20), (0, 19, 14), (1, 40, 39), (0, 99, 40)] {
+            assert_eq!(public.thinned(first, most).len(), expected);
+        }
+        assert_eq!(public.thinned(1, 20).features.column(3), public.features.column(7));
+        assert_eq!(public.thinned(40, 5).len(), 0);
     }
 
     #[test]

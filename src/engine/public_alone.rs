@@ -31,8 +31,7 @@ pub(super) fn public_alone(problem: &Problem, method: &str) -> Option<Model> {
     let problem = if taught || public.len() <= most {
         Cow::Borrowed(problem)
     } else {
-        let regular: Vec<usize> = (0..public.len()).step_by(public.len().div_ceil(most)).collect();
-        let public = public.select(&regular).into();
+        let public = public.thinned(0, most).into();
         Cow::Owned(Problem { public, ..problem.clone() })
     };
     public_shape::public_model(&problem).ok()

@@ -70,9 +70,7 @@ pub fn of(
         ),
         labelled: labelled(private, data, source.as_ref(), settings.radius),
         losses: own.as_ref().zip(constant.as_ref()).and_then(|(own, constant)| {
-            let regular: Vec<usize> =
-                (0..private.len()).step_by(private.len().div_ceil(MOST).max(1)).collect();
-            let private = private.select(&regular);
+            let private = private.thinned(0, MOST);
             Some((own.losses(&private)?, constant.losses(&private)?))
         }),
     })

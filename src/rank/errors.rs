@@ -219,9 +219,7 @@ const OTHERWISE: &str = "rank by gradients, which need no labels: --mechanism pe
 fn halves_of(candidate: &Candidate, seed: u64) -> Result<(Dataset, Dataset)> {
     let data = candidate.data.as_ref().map_err(Clone::clone)?.some(blind_spots::MOST, seed)?;
     let half = |first: usize| data.select(&(first..data.len()).step_by(2).collect::<Vec<_>>());
-    let unseen = half(1);
-    let stride = unseen.len().div_ceil(MOST_SCORED).max(1);
-    Ok((half(0), unseen.select(&(0..unseen.len()).step_by(stride).collect::<Vec<_>>())))
+    Ok((half(0), half(1).thinned(0, MOST_SCORED)))
 }
 
 impl Measure {

@@ -46,9 +46,7 @@ impl PublicModel {
         let narrow = data.dimension() <= MOST_FEATURES_OF_TREES;
         if narrow && classes.is_none_or(|classes| classes <= 2) {
             let most = (MOST_NUMBERS / data.dimension().max(1)).max(1000);
-            let stride = data.len().div_ceil(most).max(1);
-            let places: Vec<usize> = (0..data.len()).step_by(stride).collect();
-            return public_shape::mixture(&data.select(&places), seed).map(Self::Plain);
+            return public_shape::mixture(&data.thinned(0, most), seed).map(Self::Plain);
         }
         match classes {
             Some(classes) => trained(data, classes, seed).map(Self::Scaled),

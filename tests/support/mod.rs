@@ -138,11 +138,20 @@ impl Screen {
         self.wait_until(&format!("'{wanted}'"), |text| text.contains(wanted));
     }
 
+    /// For what computes, on a slow machine.
+    pub fn wait_long_for(&self, wanted: &str) {
+        self.wait(&format!("'{wanted}'"), 5 * PATIENCE, |text| text.contains(wanted));
+    }
+
     pub fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        self.wait(what, PATIENCE, holds);
+    }
+
+    fn wait(&self, what: &str, at_most: Duration, holds: impl Fn(&str) -> bool) {
         let start = Instant::now();
         while !holds(&self.text()) {
             assert!(
-                start.elapsed() < PATIENCE,
+                start.elapsed() < at_most,
                 "waited for {what} in vain; the screen shows:\n{}",
                 self.text()
             );

@@ -24,60 +24,69 @@ fn everything(below: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn walk(columns: u16, rows: u16) {
+/// Waits for what a small and a large terminal must both say.
+fn wait_in_both_sizes(screen: &mut Screen, words: &str) {
+    screen.wait_for(words);
+    screen.resize(160, 50);
+    screen.wait_until("a large picture", |text| text.lines().count() > 24);
+    screen.wait_for(words);
+    screen.resize(80, 24);
+    screen.wait_until("a small picture", |text| text.lines().count() <= 24);
+    screen.wait_for(words);
+}
+
+#[test]
+fn the_whole_tutorial_in_a_small_and_a_large_terminal() {
     let directory = tempfile::tempdir().unwrap();
-    let mut screen = Screen::start(directory.path(), &["tutorial"], columns, rows);
-    screen.wait_for("Tutorial 1 of 7: add data");
+    let mut screen = Screen::start(directory.path(), &["tutorial"], 80, 24);
+    wait_in_both_sizes(&mut screen, "Tutorial 1 of 7: add data");
     screen.wait_until("three datasets", |text| text.matches("ready").count() == 3);
     let folder = own_folder(directory.path()).unwrap();
     screen.press("a");
-    screen.wait_for("Choose county.csv");
+    wait_in_both_sizes(&mut screen, "Choose county.csv");
     screen.press("county");
     screen.wait_until("the file alone", |text| !text.contains("coast.csv"));
     screen.press(ENTER);
     screen.wait_for("filled in like theirs");
     screen.press(ENTER);
 
-    screen.wait_for("Tutorial 2 of 7: rank");
+    wait_in_both_sizes(&mut screen, "Tutorial 2 of 7: rank");
     screen.press("2");
-    screen.wait_for("Press r to rank by exact numbers");
+    wait_in_both_sizes(&mut screen, "Press r to rank by exact numbers");
     screen.press("r");
 
     screen.wait_for("Tutorial 3 of 7: rehearse");
     assert!(screen.text().contains("county"), "{}", screen.text());
     screen.press("3");
-    screen.wait_for("A plan says which method");
+    wait_in_both_sizes(&mut screen, "A plan says which method");
     screen.press("r");
 
-    // On a slow machine this takes its time.
-    let goes_on = |text: &str| text.contains("Tutorial 4") || text.contains("after 3 rehearsals");
-    screen.wait_until("every hospital to have played", goes_on);
-    screen.wait_for("Tutorial 4 of 7: plan");
+    screen.wait_long_for("Tutorial 4 of 7: plan");
     screen.press("t");
-    screen.wait_for("took the advised method");
+    wait_in_both_sizes(&mut screen, "took the advised method");
     screen.press("r");
 
-    screen.wait_for("Tutorial 5 of 7: run");
+    wait_in_both_sizes(&mut screen, "Tutorial 5 of 7: run");
     // Nothing was spent so far, and no plan was granted.
     assert!(!folder.join(".halflight/runs").exists());
     screen.press("l");
-    screen.wait_for("The budget is what all runs");
+    wait_in_both_sizes(&mut screen, "The budget is what all runs");
     screen.press(ENTER);
-    screen.wait_for("Press y: the ledger");
+    wait_in_both_sizes(&mut screen, "Press y: the ledger");
     screen.press("y");
 
-    screen.wait_for("Tutorial 6 of 7: verdict");
+    wait_in_both_sizes(&mut screen, "Tutorial 6 of 7: verdict");
     screen.press("5");
-    screen.wait_for("Under 'Selected run' stands the");
+    wait_in_both_sizes(&mut screen, "Under 'Selected run' stands the");
     screen.press("6");
 
-    screen.wait_for("Tutorial 7 of 7: report");
+    wait_in_both_sizes(&mut screen, "Tutorial 7 of 7: report");
     screen.press("5");
-    screen.wait_for("Press R to write a page");
+    wait_in_both_sizes(&mut screen, "Press R to write a page");
     screen.press("R");
-    screen.wait_for("Press Enter to write it");
+    wait_in_both_sizes(&mut screen, "Press Enter to write it");
     screen.press(ENTER);
-    screen.wait_for("Tutorial: all 7 steps done");
+    wait_in_both_sizes(&mut screen, "Tutorial: all 7 steps done");
     assert!(folder.join("report.html").exists());
     assert!(folder.join(".halflight/ledger.jsonl").exists());
     screen.press("q");
@@ -92,16 +101,6 @@ fn walk(columns: u16, rows: u16) {
     };
     assert!(left.iter().all(is_own), "{left:?}");
     assert!(!left.iter().any(|path| path.ends_with("report.html")), "{left:?}");
-}
-
-#[test]
-fn the_whole_tutorial_on_a_small_terminal() {
-    walk(80, 24);
-}
-
-#[test]
-fn the_whole_tutorial_on_a_large_terminal() {
-    walk(160, 50);
 }
 
 #[test]
