@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::progress::Progress;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
-use crate::engine::rehearse::{self, REPETITIONS, RehearsalJob};
+use crate::engine::rehearse::{self, RehearsalJob};
 use crate::engine::sweep::axes::Axis;
 use crate::error::{Error, Result};
 use crate::rehearsal::Player;
-use crate::rehearsal::advice::{Advice, Line, Standing};
+use crate::rehearsal::advice::{Advice, Line, Standing, odds};
 use crate::session::{PlanDefinition, Session, Workspace, dataset};
 
 /// Find out which method to use, and what to expect, before anything is spent.
@@ -46,9 +46,10 @@ pub struct Rehearse {
     #[arg(long, value_delimiter = ',')]
     methods: Vec<String>,
 
-    /// How often each trial is repeated, with other records and other noise.
-    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u64).range(1..=1000))]
-    repetitions: u64,
+    /// How often each trial is repeated, with other records and other noise (default: 3; 8 with
+    /// at most 500 records).
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    repetitions: Option<u64>,
 
     /// Do one share of the trials, such as 2/8; other processes do the others.
     #[arg(long, value_name = "K/N", value_parser = part)]
@@ -195,12 +196,20 @@ fn as_text(found: &rehearse::Progress, plan: &PlanDefinition) -> String {
         };
         lines.push(format!("  {title}{pad}{cells}  {last}"));
     }
+    let factors = advice.epsilons.iter().map(|e| format!("{:>9} ", odds(*e)));
+    let factors = factors.collect::<String>();
+    let title = ODDS.chars().take(width).collect::<String>();
+    let pad = " ".repeat(width - title.chars().count());
+    lines.push(format!("  {title}{pad}{factors}"));
     lines.push("* to be used at this ε".to_owned());
     lines.push(String::new());
     let whole = found.done == found.total;
     lines.extend(if whole { advice.sentences() } else { advice.so_far() });
     lines.join("\n")
 }
+
+/// By which factor an attacker's odds about a person change at most.
+const ODDS: &str = "attacker's odds: up to ×";
 
 fn round(x: f64) -> f64 {
     (x * 1e4).round() / 1e4
@@ -211,7 +220,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
         found.map(|found| {
             json!({
                 "ratio": found.ratio, "least": found.least, "most": found.most,
-                "best_in": found.best_in, "rehearsals": found.scenes,
+                "best_in": found.best_in, "rehearsals": found.scenes, "spread": found.spread,
             })
         })
     };
@@ -227,6 +236,7 @@ fn as_json(advice: &Advice, plan: &PlanDefinition) -> Value {
     json!({
         "plan": plan.name,
         "epsilons": advice.epsilons,
+        "odds_change_by_at_most": advice.epsilons.iter().map(|e| e.exp()).collect::<Vec<_>>(),
         "rehearsals": advice.scenes,
         "players": advice.lines.iter().map(line).collect::<Vec<_>>(),
         "advised": chosen.collect::<Vec<_>>(),

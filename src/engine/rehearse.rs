@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use crate::data::filter::Filter;
 use crate::data::selection::{resolved, used_columns};
 use crate::data::{DatasetDefinition, Source, Table, Task};
 use crate::error::{Error, Result};
+use crate::evaluation::{Pay, Scoring};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
 use crate::rehearsal::advice::{Advice, Entry, Line, Results};
@@ -40,9 +42,6 @@ const GRID: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 /// The share of who does it all.
 pub const WHOLE: (usize, usize) = (0, 1);
 
-/// Repetitions, each with other records and other noise.
-pub const REPETITIONS: u64 = 3;
-
 /// What is to be rehearsed.
 #[derive(Debug)]
 pub struct RehearsalJob {
@@ -54,7 +53,8 @@ pub struct RehearsalJob {
     pub epsilons: Vec<f64>,
     /// Empty for all that fit.
     pub methods: Vec<String>,
-    pub repetitions: u64,
+    /// None for as many as the number of records asks for.
+    pub repetitions: Option<u64>,
     /// Which share of the trials is this process's, of how many.
     pub part: (usize, usize),
     pub stop: Arc<AtomicBool>,
@@ -130,12 +130,13 @@ pub fn rehearse(job: &RehearsalJob, tell: &mut dyn FnMut(&Progress)) -> Result<P
     let players = players(job, &loaded)?;
     let notebook = Notebook::open(&job.workspace, &name_of(&job.plan, &loaded)?)?;
     let results = Results::new(&stage, &players);
-    let entries = Entry::all(&stage, &players, job.repetitions);
+    let repetitions = job.repetitions.unwrap_or_else(|| stage.repetitions());
+    let entries = Entry::all(&stage, &players, repetitions);
     let mut work = Work { job, stage, notebook, results, played: 0 };
     let mut progress = work.play(entries, tell)?;
     // What is advised may do better with other settings: for who knows all of it.
     if job.part == WHOLE && !job.stop.load(Ordering::Relaxed) {
-        let more = work.results.vary(job.plan.target.epsilon, job.repetitions);
+        let more = work.results.vary(job.plan.target.epsilon, repetitions);
         progress = work.play(more, tell)?;
     }
     // Who has only some of the methods or of the trials has no advice for others.
@@ -265,6 +266,7 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         epsilons,
         preparation: plan.preparation.clone(),
         seed: plan.seed,
+        paid: paid_score(plan, private, definition.classes.len())?,
     };
     let declared = Declared { records, definition: private.definition.clone() };
     let owners = (owners.as_slice(), plan.public.as_slice());
@@ -277,6 +279,21 @@ pub fn stage_of(job: &RehearsalJob, loaded: &[&Loaded]) -> Result<Stage> {
         .cure("add a second public dataset, or keep columns by which the records differ"));
     }
     Ok(stage)
+}
+
+/// The plan's released score, where it is paid for out of the run's budget. What the noise of
+/// training covers changes nothing.
+fn paid_score(
+    plan: &PlanDefinition,
+    private: &Loaded,
+    classes: usize,
+) -> Result<Option<(Scoring, f64)>> {
+    let Some(asked) = plan.evaluation.filter(|asked| asked.pay != Pay::Covered) else {
+        return Ok(None);
+    };
+    let rows = Table::holdout_rows(private.rows, plan.holdout);
+    let scoring = Scoring::of(asked, &private.definition, rows, classes, true)?;
+    Ok(Some((scoring, plan.target.epsilon)))
 }
 
 /// The private dataset of a plan, and the public ones.
@@ -306,8 +323,13 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
         publics.into_iter().map(nowhere).collect::<Vec<_>>(),
         (plan.target.delta, &plan.preparation, plan.holdout, plan.seed),
     );
-    let facts = ron::to_string(&facts)
+    let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
+    // Only where there are any, so that what earlier programs found keeps its name.
+    let paid = plan.evaluation.filter(|asked| asked.pay != Pay::Covered);
+    if plan.private_records.is_some() || paid.is_some() {
+        let _ = write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
+    }
     let digest = Sha256::digest(facts);
     let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));
     Ok(format!("{start:016x}"))
@@ -475,7 +497,7 @@ mod tests {
             workspace,
             epsilons: vec![0.5],
             methods: vec!["target_only".to_owned(), "profiled_cnvx_adap".to_owned()],
-            repetitions: 1,
+            repetitions: Some(1),
             part: (0, 1),
             stop: Arc::default(),
         }

@@ -1,8 +1,14 @@
 //! What rehearsals say to do.
 //!
 //! Losses of different scenes cannot be compared, nor can those of a rehearsal and of the real
-//! run: only ratios to public data alone carry over. So a player is judged by the mean, over
-//! scenes, of the logarithm of its ratio.
+//! run: only ratios to public data alone carry over. So a player is judged by the logarithm of
+//! its ratio in each scene, in this way:
+//!
+//! - Errors change slowly with ε and noise does not, so neighbouring ε have a say ([`SAY`]).
+//! - The mean over scenes counts, and [`CAUTION`] times the worst scene beside it: one scene in
+//!   which public data alone are hopeless must not decide for all others.
+//! - Who loses next to nothing to public data alone is preferred to them ([`INSURANCE`]): private
+//!   data may differ more than public ones do from each other, and then they are no help.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +27,16 @@ const NEAR: f64 = 1.5;
 
 /// What is better by less is called as good.
 const NOTICEABLE: f64 = 0.02;
+
+/// What an ε of half or of twice the size has to say of one.
+const SAY: f64 = 0.5;
+
+/// The weight of the worst scene, beside that of the mean over all.
+const CAUTION: f64 = 0.25;
+
+/// By so much a method may score above public data alone, whose score is zero: as one does that
+/// is [`NOTICEABLE`] worse in every scene.
+const INSURANCE: f64 = NOTICEABLE * (1.0 + CAUTION);
 
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,6 +93,10 @@ pub struct Standing {
     /// Scenes in which no other player that may be chosen was better, of how many.
     pub best_in: usize,
     pub scenes: usize,
+    /// By which factor a repetition with other records and other noise usually differs within
+    /// a scene: one standard deviation. `None` where nothing was repeated.
+    #[serde(default)]
+    pub spread: Option<f64>,
 }
 
 /// A player with how it did at each ε.
@@ -160,16 +180,60 @@ impl Results {
         self.failed.entry(entry.player).or_insert_with(|| error.what().to_owned());
     }
 
-    /// ln(loss / loss of public data alone), the mean over repetitions.
-    fn logarithm(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
-        let base = self.losses.get(&(scene, 0, k))?;
-        let found = self.losses.get(&(scene, player, k))?;
+    /// ln(loss / loss of public data alone) of every repetition.
+    fn repeated(&self, scene: usize, player: usize, k: usize) -> Vec<f64> {
+        let of = |player| self.losses.get(&(scene, player, k));
+        let Some((base, found)) = of(0).zip(of(player)) else { return Vec::new() };
         let ratios = found.iter().filter_map(|(repetition, loss)| {
             let ratio = loss / base.get(repetition)?;
             Some(if ratio.is_finite() { ratio.clamp(1.0 / WORST, WORST) } else { WORST }.ln())
         });
-        let ratios: Vec<f64> = ratios.collect();
+        ratios.collect()
+    }
+
+    /// The mean over repetitions.
+    fn logarithm(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
+        let ratios = self.repeated(scene, player, k);
         (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+    }
+
+    /// The standard deviation of repetitions within a scene, as a factor.
+    fn spread(&self, player: usize, k: usize) -> Option<f64> {
+        let (mut sum, mut freedom) = (0.0, 0.0);
+        for scene in 0..self.scenes.len() {
+            let ratios = self.repeated(scene, player, k);
+            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+            sum += ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
+            freedom += ratios.len().saturating_sub(1) as f64;
+        }
+        (freedom > 0.0).then(|| (sum / freedom).sqrt().exp())
+    }
+
+    /// The same as a method of the choice sees it: other ε have a say, by how near they are.
+    fn smoothed(&self, scene: usize, player: usize, k: usize) -> Option<f64> {
+        self.logarithm(scene, player, k)?;
+        let (mut sum, mut whole) = (0.0, 0.0);
+        for other in 0..self.epsilons.len() {
+            if let Some(found) = self.logarithm(scene, player, other) {
+                let octaves = (self.epsilons[other] / self.epsilons[k]).log2().abs();
+                let say = SAY.powf(octaves);
+                sum += say * found;
+                whole += say;
+            }
+        }
+        Some(sum / whole)
+    }
+
+    /// What players are chosen by: the less the better.
+    fn score(&self, player: usize, k: usize) -> f64 {
+        let found = (0..self.scenes.len()).filter_map(|scene| self.smoothed(scene, player, k));
+        let (mut sum, mut count, mut worst) = (0.0, 0.0, f64::NEG_INFINITY);
+        for one in found {
+            sum += one;
+            count += 1.0;
+            worst = worst.max(one);
+        }
+        sum / count + CAUTION * worst
     }
 
     /// What to do, as far as is known.
@@ -202,12 +266,18 @@ impl Results {
             for (player, line) in lines.iter_mut().enumerate() {
                 let logs: Vec<f64> = found[player].iter().flatten().copied().collect();
                 let best_in = winners.iter().filter(|winner| **winner == Some(player)).count();
-                line.standings.push(Standing::of(&logs, best_in));
+                let spread = self.spread(player, k);
+                let standing = Standing::of(&logs, best_in);
+                line.standings.push(standing.map(|found| Standing { spread, ..found }));
             }
             let able = (0..count).filter(|player| can_be_chosen(*player));
             let known = able.filter_map(|player| {
                 let standing = lines[player].standings[k]?;
-                (standing.scenes == most).then_some((player, standing.ratio))
+                let score = || {
+                    let spends = self.players[player].spends();
+                    self.score(player, k) + if spends { 0.0 } else { INSURANCE }
+                };
+                (standing.scenes == most).then(|| (player, score()))
             });
             choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
         }
@@ -240,7 +310,7 @@ impl Standing {
         let of = |with: fn(f64, f64) -> f64| logs.iter().copied().reduce(with);
         let ratio = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
         let (least, most) = (of(f64::min)?.exp(), of(f64::max)?.exp());
-        Some(Self { ratio, least, most, best_in, scenes: logs.len() })
+        Some(Self { ratio, least, most, best_in, scenes: logs.len(), spread: None })
     }
 }
 
@@ -309,6 +379,13 @@ impl Advice {
         })
     }
 
+    /// The line with the least error at an ε of the list, as it turned out.
+    pub fn best(&self, k: usize) -> Option<usize> {
+        let able = (0..self.lines.len()).filter(|at| self.lines[*at].player != Player::NoPrivacy);
+        let known = able.filter_map(|at| Some((at, self.lines[at].standings[k]?.ratio)));
+        known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
+    }
+
     /// The player to choose at an ε of the list, and how it did.
     pub fn chosen(&self, k: usize) -> Option<(&Player, Standing)> {
         let line = &self.lines[self.choice[k]?];
@@ -374,10 +451,23 @@ impl Advice {
                 better(standing)
             )
         }];
+        if player.spends() && standing.ratio > 1.0 - NOTICEABLE {
+            said.push(
+                "Public data alone, which cost nothing, did as well. It is advised because it \
+                 loses next to nothing to them, and gains where the private data differ more \
+                 from the public ones than these from each other."
+                    .to_owned(),
+            );
+        }
+        said.extend(repeated(standing));
         said.extend(self.on_settings());
         said.extend(self.ends());
         if player.spends() {
             said.extend(self.near_no_privacy());
+            said.push(format!(
+                "At ε {epsilon} an attacker's odds about a person change by at most the factor {}.",
+                odds(self.epsilons[self.at])
+            ));
         }
         said.extend(doubt(standing));
         said
@@ -458,7 +548,11 @@ impl Advice {
                 let share = (excess[k - 1] - CLOSE) / (excess[k - 1] - excess[k]);
                 let (from, to) = (self.epsilons[k - 1].ln(), self.epsilons[k].ln());
                 let epsilon = (from + share * (to - from)).exp();
-                format!("To be within 5 % of {other}: ε ≈ {epsilon:.2}.")
+                format!(
+                    "To be within 5 % of {other}: ε ≈ {epsilon:.2}, where an attacker's odds \
+                     change by at most the factor {}.",
+                    odds(epsilon)
+                )
             }
             None => {
                 let last = compact(*self.epsilons.last()?);
@@ -469,6 +563,28 @@ impl Advice {
             }
         })
     }
+}
+
+/// The factor e^ε by which an attacker's odds about a person change at most, rounded up.
+pub fn odds(epsilon: f64) -> String {
+    let factor = epsilon.exp();
+    let up = |places: f64| (factor * places).ceil() / places;
+    if factor < 10.0 {
+        format!("{:.2}", up(100.0))
+    } else if factor < 1e4 {
+        format!("{:.0}", up(1.0))
+    } else {
+        format!("{factor:.0e}")
+    }
+}
+
+/// How far one repetition is from another.
+fn repeated(standing: Standing) -> Option<String> {
+    let percent = 100.0 * (standing.spread? - 1.0);
+    Some(format!(
+        "Within a rehearsal, other records and other noise change that by about ± {} %.",
+        if percent < 0.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    ))
 }
 
 /// How far the rehearsals can be trusted.

@@ -29,7 +29,7 @@ impl Split {
     pub fn trial<'a>(&'a self, method: &'a str, noise: Noise, seed: u64) -> Trial<'a> {
         let (settings, public) = (BTreeMap::new(), self.public.clone());
         let private = &self.private;
-        Trial { method, settings, public, private, noise, seed, public_seed: 0 }
+        Trial { method, settings, public, private, noise, paid: None, seed, public_seed: 0 }
     }
 
     /// What a method with private labels would work on.

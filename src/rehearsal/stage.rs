@@ -15,12 +15,21 @@ use crate::adapt::baselines::reference::{DEFAULT_RIDGE, reference};
 use crate::adapt::labelled::public_shape;
 use crate::data::{DatasetDefinition, Preparation, PreparationSettings, PublicRecords, Table};
 use crate::error::Result;
+use crate::evaluation::{Pay, Scoring};
 use crate::privacy::Target;
 
 /// More records of either kind take longer and say the same.
 const MOST_PUBLIC: usize = 20_000;
 const MOST_ACTING: usize = 10_000;
 const MOST_JUDGES: usize = 5_000;
+
+/// Repetitions of a trial, each with other records and other noise.
+const REPETITIONS: u64 = 3;
+
+/// With at most so many acting records it is chance who trains and who judges, and a trial takes
+/// no time: then there are [`MANY_REPETITIONS`].
+const FEW_ACTING: usize = 500;
+const MANY_REPETITIONS: u64 = 8;
 
 /// Of acting records this share trains at most; the others judge.
 const TRAINING_SHARE: f64 = 0.7;
@@ -41,6 +50,19 @@ pub struct Terms {
     pub epsilons: Vec<f64>,
     pub preparation: PreparationSettings,
     pub seed: u64,
+    /// A released score that takes a part of the budget, and the ε of the whole plan.
+    pub paid: Option<(Scoring, f64)>,
+}
+
+impl Terms {
+    /// The score as it is paid for in a run of this ε: the same part of it as in the plan.
+    fn paid(&self, epsilon: f64) -> Option<Scoring> {
+        let (mut scoring, whole) = self.paid.clone()?;
+        if let Pay::Epsilon(own) = &mut scoring.asked.pay {
+            *own *= epsilon / whole;
+        }
+        Some(scoring)
+    }
 }
 
 /// Everything that rehearsals are made of.
@@ -108,6 +130,12 @@ impl Stage {
         &self.terms
     }
 
+    /// How often a trial is to be repeated.
+    pub fn repetitions(&self) -> u64 {
+        let few = self.scenes.iter().all(|scene| scene.acting.len() <= FEW_ACTING);
+        if few { MANY_REPETITIONS } else { REPETITIONS }
+    }
+
     /// How many acting records train, and how much ε must grow so that noise is as large,
     /// beside them, as it will be beside the private ones.
     pub fn scale(&self, scene: usize) -> (usize, f64) {
@@ -171,7 +199,9 @@ impl Stage {
                 let target = Target { epsilon: epsilon * factor, delta: self.terms.delta };
                 let seed = self.noise_seed(scene, player, repetition, epsilon);
                 let trial = split.trial(id, Noise::For(target), seed);
-                Trial { settings: settings.clone(), ..trial }.run_sealed()?.model
+                let paid = self.terms.paid(target.epsilon);
+                let settings = settings.clone();
+                Trial { settings, paid: paid.as_ref(), ..trial }.run_sealed()?.model
             }
         };
         split.loss(&model)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::adapt::{self, Prepared, Problem, ProblemShape, Series, Standing, Step, Value};
 use crate::data::{Bounded, Dataset, PublicRecords};
 use crate::error::{Error, Result};
+use crate::evaluation::Scoring;
 use crate::model::Model;
 use crate::privacy::{Calibrated, Private, Spender, Target, Watch};
 
@@ -23,6 +24,8 @@ pub struct Trial<'a> {
     /// get them.
     pub private: &'a Dataset,
     pub noise: Noise,
+    /// A score that the run pays for, which leaves less to train with.
+    pub paid: Option<&'a Scoring>,
     /// Seeds the noise.
     pub seed: u64,
     /// Seeds what is random and not noise; the same in trials that share what their public
@@ -70,7 +73,7 @@ impl<'a> Trial<'a> {
         seed: u64,
     ) -> Self {
         let (settings, public) = (BTreeMap::new(), public.clone().into());
-        Self { method, settings, public, private, noise, seed, public_seed: seed }
+        Self { method, settings, public, private, noise, paid: None, seed, public_seed: seed }
     }
 
     /// The noise of the run and its guarantee, without the run.
@@ -88,7 +91,10 @@ impl<'a> Trial<'a> {
 
     fn noise_of(&self, prepared: &Prepared) -> Result<Calibrated> {
         match self.noise {
-            Noise::For(target) => prepared.plan().calibrate(target),
+            Noise::For(target) => match self.paid {
+                Some(scoring) => scoring.calibrate(&prepared.plan().releases, target),
+                None => prepared.plan().calibrate(target),
+            },
             Noise::None(target) => {
                 Ok(Calibrated::noiseless(&prepared.plan().releases, target.delta))
             }

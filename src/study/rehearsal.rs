@@ -58,6 +58,7 @@ impl Subject {
             epsilons: epsilons.to_vec(),
             preparation: PreparationSettings::default(),
             seed: 0,
+            paid: None,
         };
         let filters = [Filter::parse(case.source)?, Filter::parse(case.target)?];
         let mut shifted: Vec<String> =
@@ -103,15 +104,19 @@ impl Study {
             .collect::<Result<Vec<_>>>()?;
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
-            for (real, stage) in [(false, &subject.rehearsed), (true, &subject.real)] {
-                let entries = Entry::all(stage, &subject.players, 1).into_iter();
+            let rounds = subject.rehearsed.repetitions().div_ceil(seeds).max(1);
+            for (real, stage, rounds) in
+                [(false, &subject.rehearsed, rounds), (true, &subject.real, 1)]
+            {
+                let entries = Entry::all(stage, &subject.players, rounds).into_iter();
                 tasks.extend(entries.map(|entry| Task { subject: at, real, entry }));
             }
         }
         Ok(Self { subjects, epsilons, seeds: (0..seeds).collect(), tasks })
     }
 
-    /// One row per trial; its seeds are its repetitions.
+    /// One row per trial and round: where rehearsals repeat trials more often than there are
+    /// seeds, there are several rounds of these.
     pub fn grid(&self) -> Grid {
         let title = |(at, task): (usize, &Task)| {
             let subject = &self.subjects[task.subject];
@@ -130,8 +135,13 @@ impl Study {
         let subject = &self.subjects[subject];
         let stage = if real { &subject.real } else { &subject.rehearsed };
         let player = &subject.players[entry.player];
-        let play = || stage.play(entry.scene, player, place.repetition, entry.epsilon);
+        let repetition = self.repetition(entry, place.repetition);
+        let play = || stage.play(entry.scene, player, repetition, entry.epsilon);
         Ok(parallel::alone(play).ok())
+    }
+
+    fn repetition(&self, entry: Entry, seed: u64) -> u64 {
+        entry.repetition * self.seeds.len() as u64 + seed
     }
 
     fn results(&self, harvest: &Harvest<f64>, subject: usize, real: bool) -> Results {
@@ -140,7 +150,8 @@ impl Study {
         let mut results = Results::new(stage, &of.players);
         for (row, task) in self.tasks.iter().enumerate() {
             if (task.subject, task.real) == (subject, real) {
-                for (repetition, loss) in (0..).zip(harvest.of(row, 0)) {
+                for (seed, loss) in (0..).zip(harvest.of(row, 0)) {
+                    let repetition = self.repetition(task.entry, seed);
                     results.add(Entry { repetition, ..task.entry }, *loss);
                 }
             }
@@ -160,7 +171,7 @@ impl Study {
                 let truth = subject.advice(&real, k);
                 let advised = subject.advice(&rehearsed, k).choice[k];
                 let of = |line: usize| Some(truth.lines[line].standings[k]?.ratio);
-                let best = truth.choice[k];
+                let best = truth.best(k);
                 let found = advised.and_then(of).zip(best.and_then(of));
                 regret.push(Cell::of(
                     found.map(|(ours, best)| ours / best - 1.0).into_iter().collect(),
@@ -206,11 +217,11 @@ impl Study {
                 subject.rehearsed.scenes().iter().map(|scene| scene.title.as_str()).collect();
             lines.push(format!("{}, rehearsed on {}:", subject.name, scenes.join(", ")));
             for (k, epsilon) in self.epsilons.iter().enumerate() {
-                let id = |advice: Advice| {
-                    advice.choice[k].map_or("–".to_owned(), |at| subject.players[at].title())
+                let id = |line: Option<usize>| {
+                    line.map_or("–".to_owned(), |at| subject.players[at].title())
                 };
-                let advised = id(subject.advice(&rehearsed, k));
-                let best = id(subject.advice(&real, k));
+                let advised = id(subject.advice(&rehearsed, k).choice[k]);
+                let best = id(subject.advice(&real, k).best(k));
                 let right = if advised == best { String::new() } else { format!(", best: {best}") };
                 lines.push(format!("  ε {epsilon}: advised {advised}{right}"));
             }

@@ -34,6 +34,7 @@ impl LiveRehearsal {
             (&own.private, &own.public, own.target.delta, &own.preparation)
                 == (&plan.private, &plan.public, plan.target.delta, &plan.preparation)
                 && (own.holdout, own.seed) == (plan.holdout, plan.seed)
+                && (own.private_records, own.evaluation) == (plan.private_records, plan.evaluation)
         })
     }
 

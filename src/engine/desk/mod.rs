@@ -30,7 +30,7 @@ use super::prepared::PreparedStore;
 pub use super::preview::Preview;
 use super::preview::Previewer;
 use super::ranking::{self, RankingJob};
-use super::rehearse::{self, REPETITIONS, RehearsalJob};
+use super::rehearse::{self, RehearsalJob};
 use super::resume::{self, Resumable};
 use super::sweep;
 use crate::data::inspect::Inspection;
@@ -396,7 +396,7 @@ impl Clerk {
                     workspace,
                     epsilons: Vec::new(),
                     methods: Vec::new(),
-                    repetitions: REPETITIONS,
+                    repetitions: None,
                     part: rehearse::WHOLE,
                     stop,
                 };
