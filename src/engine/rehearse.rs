@@ -328,7 +328,8 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     // Only where there are any, so that what earlier programs found keeps its name.
     let paid = plan.evaluation.filter(|asked| asked.pay != Pay::Covered);
     if plan.private_records.is_some() || paid.is_some() {
-        let _ = write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
+        let _ =
+            write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));
     }
     let digest = Sha256::digest(facts);
     let start = digest.iter().take(8).fold(0, |name: u64, byte| name << 8 | u64::from(*byte));

@@ -574,7 +574,8 @@ pub fn odds(epsilon: f64) -> String {
     } else if factor < 1e4 {
         format!("{:.0}", up(1.0))
     } else {
-        format!("{factor:.0e}")
+        let power = 10.0_f64.powf(factor.log10().floor());
+        format!("{:.0e}", (factor / power).ceil() * power)
     }
 }
 
@@ -712,6 +713,49 @@ mod tests {
         assert_eq!(found.advice(0.5).choice[0], Some(3));
         let nothing = results(&[]).advice(1.0);
         assert_eq!(nothing.sentences(), ["Nothing is known yet."]);
+    }
+
+    #[test]
+    fn one_scene_does_not_decide_for_all_others() {
+        // In the last scene public data alone are hopeless, and the second method is the better
+        // one of two that are both much better; elsewhere it loses to them by half.
+        let usual = [[1.0; 2], [0.5; 2], [0.95; 2], [1.5; 2]];
+        let odd = [[1.0; 2], [0.1; 2], [0.3; 2], [0.1; 2]];
+        let advice = results(&[usual, usual, odd]).advice(0.5);
+        assert_eq!(advice.choice, [Some(2), Some(2)]);
+    }
+
+    #[test]
+    fn who_loses_next_to_nothing_is_preferred_to_public_data_alone_and_it_is_said() {
+        let nearly = [[1.0; 2], [0.5; 2], [1.015; 2], [1.5; 2]];
+        let advice = results(&[nearly, nearly]).advice(0.5);
+        assert_eq!(advice.choice, [Some(2), Some(2)]);
+        let said = advice.sentences().join(" ");
+        assert!(said.contains("Public data alone, which cost nothing, did as well"), "{said}");
+        let clearly = [[1.0; 2], [0.5; 2], [1.03; 2], [1.5; 2]];
+        assert_eq!(results(&[clearly, clearly]).advice(0.5).choice, [Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn an_epsilon_of_which_its_neighbours_say_otherwise_is_not_believed() {
+        let scene = [[1.0; 2], [0.5; 2], [0.8; 2], [0.79, 1.3]];
+        assert_eq!(results(&[scene, scene]).advice(0.5).choice, [Some(2), Some(2)]);
+    }
+
+    #[test]
+    fn repetitions_say_how_far_they_are_apart() {
+        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[scene]);
+        assert_eq!(found.advice(0.5).lines[2].standings[0].unwrap().spread, None);
+        found.add(Entry { scene: 0, player: 0, repetition: 1, epsilon: None }, 1.0);
+        found.add(Entry { scene: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
+        let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
+        assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn odds_are_rounded_up() {
+        assert_eq!([0.5, 1.0, 4.0, 30.0].map(odds), ["1.65", "2.72", "55", "2e13"]);
     }
 
     #[test]

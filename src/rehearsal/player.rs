@@ -106,3 +106,23 @@ pub fn chosen(methods: &[String], task: Task) -> Result<Vec<Player>> {
     }
     Ok(players)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_has_settings_to_try_and_takes_them() {
+        for method in adapt::methods() {
+            let spec = method.spec();
+            let variants = Player::method(spec.id).variants();
+            assert!(!variants.is_empty(), "{}", spec.id);
+            for variant in variants {
+                let Player::Method { settings, .. } = variant else { unreachable!() };
+                spec.check(&settings).unwrap();
+                let (key, value) = settings.iter().next().unwrap();
+                assert_ne!(spec.field(key).unwrap().kind.default_value(), *value, "{}", spec.id);
+            }
+        }
+    }
+}

@@ -137,7 +137,7 @@ fn choosing_directions() -> App {
 pub fn rehearsal(done: usize) -> rehearse::Progress {
     let standing = |ratio: f64, best_in: usize| {
         let (least, most) = (0.9 * ratio, 1.1 * ratio);
-        Some(rehearsal::advice::Standing { ratio, least, most, best_in, scenes: 3 })
+        Some(rehearsal::advice::Standing { ratio, least, most, best_in, scenes: 3, spread: None })
     };
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
         let standings = ratios.into_iter().map(|ratio| standing(ratio, best_in));

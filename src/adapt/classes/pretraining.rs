@@ -39,7 +39,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: false,
     fields: PretrainingSettings::FIELDS,
-    tries: &[],
+    tries: &[("clip", &[0.2, 1.0]), ("steps", &[100.0, 400.0])],
 };
 
 settings! {

@@ -38,7 +38,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: CnvxAdapSettings::FIELDS,
-    tries: &[],
+    tries: &[("kappa_1", &[0.03, 0.3]), ("alpha", &[0.03, 0.3])],
 };
 
 settings! {

@@ -49,7 +49,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: true,
     needs_public_labels: true,
     fields: NcnvxAdapSettings::FIELDS,
-    tries: &[],
+    tries: &[("lambda_1", &[0.3, 3.0]), ("alpha", &[0.1, 0.6])],
 };
 
 settings! {

@@ -91,7 +91,7 @@ static SINGLE_STAGE: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: FrankWolfeSettings::FIELDS,
-    tries: &[],
+    tries: &[("rounds", &[10.0, 30.0, 100.0])],
 };
 
 settings! {
@@ -117,7 +117,7 @@ static TWO_STAGE: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: TwoStageFrankWolfeSettings::FIELDS,
-    tries: &[],
+    tries: &[("rounds", &[10.0, 30.0, 100.0])],
 };
 
 settings! {

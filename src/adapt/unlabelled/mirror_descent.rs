@@ -67,7 +67,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: MirrorDescentSettings::FIELDS,
-    tries: &[],
+    tries: &[("rounds", &[10.0, 30.0, 100.0])],
 };
 
 settings! {

@@ -65,7 +65,7 @@ static SPEC: Spec = Spec {
     needs_private_labels: false,
     needs_public_labels: true,
     fields: MomentReleaseSettings::FIELDS,
-    tries: &[],
+    tries: &[("regularisation", &[0.01, 0.1, 0.3])],
 };
 
 settings! {
