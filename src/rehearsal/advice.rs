@@ -444,7 +444,9 @@ impl Advice {
             )
         } else {
             format!(
-                "At ε {epsilon} use {}: best in {} of {} rehearsals, {} than public data alone.",
+                "At ε {epsilon} (an attacker's odds: at most × {}) use {}: best in {} of {} \
+                 rehearsals, {} than public data alone.",
+                odds(self.epsilons[self.at]),
                 player.in_a_sentence(),
                 standing.best_in,
                 standing.scenes,
@@ -464,10 +466,6 @@ impl Advice {
         said.extend(self.ends());
         if player.spends() {
             said.extend(self.near_no_privacy());
-            said.push(format!(
-                "At ε {epsilon} an attacker's odds about a person change by at most the factor {}.",
-                odds(self.epsilons[self.at])
-            ));
         }
         said.extend(doubt(standing));
         said

@@ -104,7 +104,7 @@ impl Study {
             .collect::<Result<Vec<_>>>()?;
         let mut tasks = Vec::new();
         for (at, subject) in subjects.iter().enumerate() {
-            let rounds = subject.rehearsed.repetitions().div_ceil(seeds).max(1);
+            let rounds = (subject.rehearsed.repetitions() / seeds.max(1)).max(1);
             for (real, stage, rounds) in
                 [(false, &subject.rehearsed, rounds), (true, &subject.real, 1)]
             {
