@@ -455,9 +455,10 @@ impl Advice {
         }];
         if player.spends() && standing.ratio > 1.0 - NOTICEABLE {
             said.push(
-                "Public data alone, which cost nothing, did as well. It is advised because it \
-                 loses next to nothing to them, and gains where the private data differ more \
-                 from the public ones than these from each other."
+                "Public data alone, which cost nothing, did as well: use them if you would \
+                 rather spend nothing. The method is advised because it loses next to nothing, \
+                 and gains where the private data differ more from the public ones than these \
+                 from each other."
                     .to_owned(),
             );
         }
