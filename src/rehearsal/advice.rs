@@ -81,6 +81,7 @@ pub struct Results {
     failed: BTreeMap<usize, String>,
     /// From here on players are the advised method with other settings, at the plan's ε alone.
     variants: usize,
+    grown: f64,
 }
 
 /// How a player did at one ε, as ratios to public data alone.
@@ -122,6 +123,13 @@ pub struct Advice {
     /// The advised method with other settings, at the plan's ε.
     #[serde(default)]
     pub settings: Vec<Variant>,
+    /// How many times as large ε was in the smallest scene: see [`Stage::scale`].
+    #[serde(default = "as_it_is")]
+    pub grown: f64,
+}
+
+const fn as_it_is() -> f64 {
+    1.0
 }
 
 /// One setting changed.
@@ -136,7 +144,9 @@ pub struct Variant {
 
 impl Results {
     pub fn new(stage: &Stage, players: &[Player]) -> Self {
+        let factors = (0..stage.scenes().len()).map(|scene| stage.scale(scene).1);
         Self {
+            grown: factors.fold(as_it_is(), f64::max),
             epsilons: stage.terms().epsilons.clone(),
             scenes: stage.scenes().iter().map(|scene| scene.title.clone()).collect(),
             players: players.to_vec(),
@@ -284,7 +294,7 @@ impl Results {
         let at = nearest(&self.epsilons, epsilon);
         let settings = choice[at].map_or(Vec::new(), |chosen| self.varied(chosen, at));
         let (epsilons, scenes) = (self.epsilons.clone(), self.scenes.clone());
-        Advice { epsilons, at, scenes, lines, choice, settings }
+        Advice { epsilons, at, scenes, lines, choice, settings, grown: self.grown }
     }
 
     /// How variants of the chosen player did beside it.
@@ -463,6 +473,13 @@ impl Advice {
             );
         }
         said.extend(repeated(standing));
+        if player.spends() && self.grown > 1.0 + NOTICEABLE {
+            said.push(format!(
+                "Fewer records play than are private. So ε was up to {} times as large in these \
+                 rehearsals, which keeps the noise in proportion to the number of records.",
+                compact((10.0 * self.grown).round() / 10.0)
+            ));
+        }
         said.extend(self.on_settings());
         said.extend(self.ends());
         if player.spends() {
@@ -647,6 +664,7 @@ mod tests {
             failed: BTreeMap::new(),
             variants: players.len(),
             players,
+            grown: 1.0,
         };
         for (scene, losses) in scenes.iter().enumerate() {
             for (player, losses) in losses.iter().enumerate() {
@@ -750,6 +768,16 @@ mod tests {
         found.add(Entry { scene: 0, player: 2, repetition: 1, epsilon: Some(0.5) }, 0.9 * 1.21);
         let spread = found.advice(0.5).lines[2].standings[0].unwrap().spread.unwrap();
         assert!((spread.ln() - 1.21_f64.ln() / 2.0_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_larger_epsilon_for_fewer_records_is_said() {
+        let scene = [[1.0; 2], [0.5; 2], [0.9; 2], [0.95; 2]];
+        let mut found = results(&[scene]);
+        let said = |found: &Results| found.advice(0.5).sentences().join(" ");
+        assert!(!said(&found).contains("times as large"), "{}", said(&found));
+        found.grown = 2.34;
+        assert!(said(&found).contains("So ε was up to 2.3 times as large"), "{}", said(&found));
     }
 
     #[test]

@@ -159,6 +159,7 @@ pub fn rehearsal(done: usize) -> rehearse::Progress {
         lines,
         choice: vec![Some(0), Some(2), Some(2), Some(2), Some(2)],
         settings: Vec::new(),
+        grown: 1.0,
     };
     rehearse::Progress { done, total: 126, advice }
 }
