@@ -41,6 +41,14 @@ impl Progress {
         Self { what: what.to_owned(), total, begun, manner, told: 0, drawn: false }
     }
 
+    /// There is more to do than was known.
+    pub fn grow_to(&mut self, total: usize) {
+        if total > self.total {
+            self.told = self.told * self.total / total;
+            self.total = total;
+        }
+    }
+
     pub fn tell(&mut self, done: usize) {
         self.tell_with(done, "");
     }

@@ -109,7 +109,9 @@ impl Rehearse {
         };
         let mut progress = None;
         let found = rehearse::rehearse(&job, &mut |state| {
-            progress.get_or_insert_with(|| Progress::new("trials", state.total)).tell(state.done);
+            let bar = progress.get_or_insert_with(|| Progress::new("trials", state.total));
+            bar.grow_to(state.total);
+            bar.tell(state.done);
         });
         if let Some(progress) = progress {
             progress.end();
@@ -187,20 +189,18 @@ fn as_text(found: &rehearse::Progress, plan: &PlanDefinition) -> String {
             .collect::<Vec<_>>()
             .concat();
         let last = match (&line.failed, line.standings.get(advice.at).copied().flatten()) {
-            (_, Some(found)) if line.player == Player::NoPrivacy => {
-                format!("  of {}", found.scenes)
-            }
+            (_, Some(_)) if line.player == Player::NoPrivacy => String::new(),
             (_, Some(found)) => format!("{:>3} of {}", found.best_in, found.scenes),
             (Some(why), None) => why.clone(),
             (None, None) => String::new(),
         };
-        lines.push(format!("  {title}{pad}{cells}  {last}"));
+        lines.push(format!("  {title}{pad}{cells}  {last}").trim_end().to_owned());
     }
     let factors = advice.epsilons.iter().map(|e| format!("{:>9} ", odds(*e)));
     let factors = factors.collect::<String>();
     let title = ODDS.chars().take(width).collect::<String>();
     let pad = " ".repeat(width - title.chars().count());
-    lines.push(format!("  {title}{pad}{factors}"));
+    lines.push(format!("  {title}{pad}{}", factors.trim_end()));
     lines.push("* to be used at this ε".to_owned());
     lines.push(String::new());
     let whole = found.done == found.total;

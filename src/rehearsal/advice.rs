@@ -373,8 +373,12 @@ impl Advice {
         let taken = self.to_take()?;
         let words = |it: &Variant| {
             let percent = 100.0 * (it.ratio - 1.0);
-            let word = if percent < 0.0 { "less" } else { "more" };
-            format!("{}: {:.0} % {word} error", it.player.in_a_sentence(), percent.abs())
+            let error = match percent {
+                x if x.abs() < 0.5 => "as much error".to_owned(),
+                x if x < 0.0 => format!("{:.0} % less error", -x),
+                x => format!("{x:.0} % more error"),
+            };
+            format!("{}: {error}", it.player.in_a_sentence())
         };
         Some(if taken == player {
             let all: Vec<String> = self.settings.iter().map(words).collect();
@@ -551,8 +555,13 @@ impl Advice {
         let other = "a linear model of the private data alone, without any privacy";
         let here = excess[self.at];
         if here < 1.0 - NOTICEABLE {
-            let more = 100.0 * (1.0 / here - 1.0);
-            return Some(format!("For comparison: {other}, had {more:.0} % more error than it."));
+            let times = 1.0 / here;
+            let had = if times < 2.0 {
+                format!("{:.0} % more error than it", 100.0 * (times - 1.0))
+            } else {
+                format!("{times:.1} times as much error")
+            };
+            return Some(format!("For comparison: {other}, had {had}."));
         }
         Some(match excess.iter().position(|excess| *excess <= CLOSE) {
             Some(0) => {
