@@ -11,12 +11,16 @@ use super::progress::Progress;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
 use crate::engine::Control;
-use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Way};
+use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
+use crate::engine::sweep::axes::{self, Axis};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Outcome;
-use crate::session::{Session, Workspace, dataset};
+use crate::session::{PlanDefinition, Session, Workspace, dataset};
+
+/// What a choice is made under, so candidates cannot differ in it.
+const SHARED: [&str; 3] = ["epsilon", "delta", "seed"];
 
 /// Let private records choose among several plans, and public data alone, for one price.
 ///
@@ -28,7 +32,8 @@ use crate::session::{Session, Workspace, dataset};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight choose session.ron
-  halflight choose session.ron --plans trees,line --epsilon 1 --json")]
+  halflight choose session.ron --plans trees,line --epsilon 1 --json
+  halflight choose session.ron --plans trees --over rounds=5,10 --dry-run")]
 pub struct Choose {
     /// Session file (.ron).
     session: PathBuf,
@@ -36,6 +41,11 @@ pub struct Choose {
     /// The candidates, by name; otherwise all plans for the private data of the first one.
     #[arg(long, value_delimiter = ',', value_name = "PLANS")]
     plans: Vec<String>,
+
+    /// Choose among variants of one plan: a setting of its method, or `method`, as
+    /// KEY=VALUE,VALUE,… or KEY=FIRST..LAST (both included). Several combine.
+    #[arg(long, value_name = "KEY=VALUES")]
+    over: Vec<String>,
 
     /// ε of all of it; otherwise that of the first plan.
     #[arg(long, value_name = "EPSILON")]
@@ -54,6 +64,10 @@ pub struct Choose {
     /// At most this many steps per second.
     #[arg(long, value_name = "STEPS")]
     pace: Option<f64>,
+
+    /// Say what it would cost and what it could tell apart; spend and write nothing.
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
 
     /// Print the result as JSON.
     #[arg(long)]
@@ -83,21 +97,41 @@ impl From<Trained> for Way {
 }
 
 impl Choose {
-    pub fn execute(&self) -> Result<()> {
-        let session = Session::open(&self.session)?;
-        let workspace = Workspace::of_session(&self.session)?;
+    /// The plans that are named, or those for the private data of the first one, or one of them
+    /// over a grid.
+    fn candidates(&self, session: &Session) -> Result<Vec<PlanDefinition>> {
         let plans = if self.plans.is_empty() {
-            let private = session.plans.first().map(|plan| plan.private.clone());
-            session
-                .plans
-                .iter()
-                .filter(|it| Some(&it.private) == private.as_ref())
-                .cloned()
-                .collect()
+            let first = session.plans.first();
+            let alike =
+                |plan: &&PlanDefinition| first.is_some_and(|first| first.private == plan.private);
+            session.plans.iter().filter(alike).cloned().collect()
         } else {
             let named = self.plans.iter().map(|name| session.plan(name).cloned());
             named.collect::<Result<Vec<_>>>()?
         };
+        if self.over.is_empty() {
+            return Ok(plans);
+        }
+        let [plan] = plans.as_slice() else {
+            return Err(Error::usage("--over varies one plan")
+                .cure("name it: --plans NAME --over KEY=VALUES"));
+        };
+        let axes = self.over.iter().map(|over| Axis::parse(over)).collect::<Result<Vec<_>>>()?;
+        if let Some(axis) = axes.iter().find(|axis| SHARED.contains(&axis.key.as_str())) {
+            return Err(Error::usage(format!(
+                "all candidates of a choice have the same {}",
+                axis.key
+            ))
+            .cure("choose over `method` or its settings; `halflight rehearse` compares ε"));
+        }
+        let variants = axes::variants(session, plan, &axes)?;
+        Ok(variants.into_iter().map(|variant| variant.plan).collect())
+    }
+
+    pub fn execute(&self) -> Result<()> {
+        let session = Session::open(&self.session)?;
+        let workspace = Workspace::of_session(&self.session)?;
+        let plans = self.candidates(&session)?;
         let Some(first) = plans.first() else {
             return Err(Error::usage("the session has no plan")
                 .cure("add some on the Plan screen: halflight SESSION.ron, then 3"));
@@ -128,6 +162,9 @@ impl Choose {
             workspace,
             control,
         };
+        if self.dry_run {
+            return print_line(&offered(&job.offer()?));
+        }
         let mut progress: Option<(String, Progress)> = None;
         // Which plans are trained, and how often, must not stand in a log.
         let mut in_secret = false;
@@ -174,6 +211,26 @@ impl Choose {
             None => Ok(()),
         }
     }
+}
+
+/// What a choice would cost, and what it could tell.
+fn offered(offer: &Offer) -> String {
+    let Target { epsilon, delta } = offer.target;
+    let mut lines = vec![
+        format!("candidates: {}", offer.candidates.join(", ")),
+        format!("it would reserve ε {epsilon} at δ {delta:e} for all of them together"),
+        format!("each training would get ε {}", round_up(offer.each, 3)),
+        format!("noise would hide differences of less than {}", offer.apart),
+    ];
+    if offer.trains_in_secret {
+        lines.push(
+            "plans would be drawn at random and trained, a secret number of times".to_owned(),
+        );
+    }
+    lines.extend(offer.warnings.iter().map(|note| format!("note: {note}")));
+    lines.extend(offer.refusal.as_ref().map(|why| format!("it would be refused: {why}")));
+    lines.push("nothing was spent".to_owned());
+    lines.join("\n")
 }
 
 fn as_text(chosen: &Chosen) -> String {

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{messages, print_json, print_line};
-use crate::engine::score::{Records, Told, score};
+use crate::engine::score::{self, Records, Told};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Loss, Pay};
 use crate::files;
@@ -17,24 +17,26 @@ use crate::session::{Session, Workspace};
 /// Release how good a model is on private records, for some ε.
 ///
 /// A plan with `evaluation` releases its score with the run, mostly at no cost. This is for a
-/// model that has none, or for other private records: with a session and --dataset, all records
-/// of that dataset score the model, and the ε is charged to their account.
+/// model that has none, or for other private records: those of a table with the columns of the
+/// private data, or of a dataset of a session. The ε is charged to their account.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   halflight score .halflight/runs/RUN --epsilon 0.2
   halflight score .halflight/runs/RUN --epsilon 0.5 --per-class --auc --json
+  halflight score .halflight/runs/RUN clinic.csv --epsilon 0.5
   halflight score .halflight/runs/RUN other.ron --dataset clinic --epsilon 0.5 -o score.json")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Score {
     /// Run directory, or with --dataset a model.ron.
     model: PathBuf,
 
-    /// Session (.ron) with the dataset; otherwise the records that the run held out score it.
-    #[arg(requires = "dataset")]
-    session: Option<PathBuf>,
+    /// A table of private records, read as those of the run; or a session (.ron) with --dataset.
+    /// Without it, the records that the run held out score it.
+    #[arg(value_name = "DATA")]
+    data: Option<PathBuf>,
 
     /// Private dataset of the session.
-    #[arg(long, value_name = "NAME", requires = "session")]
+    #[arg(long, value_name = "NAME", requires = "data")]
     dataset: Option<String>,
 
     /// What the score may cost.
@@ -74,19 +76,10 @@ impl Score {
                 .at(output.display().to_string())
                 .cure("choose another name, or move it away"));
         }
-        let path = match &self.session {
-            Some(path) => path.clone(),
-            None => self.model.join("run.ron"),
-        };
-        if self.session.is_none() && !path.exists() {
-            return Err(Error::usage("this is not a run directory")
-                .at(self.model.display().to_string())
-                .cure("name one below .halflight/runs, or add a session and --dataset"));
-        }
-        let session = Session::open(&path)?;
+        let (path, session, dataset) = self.records()?;
         let workspace = Workspace::of_session(&path)?;
         let records =
-            Records { session: &session, workspace: &workspace, dataset: self.dataset.as_deref() };
+            Records { session: &session, workspace: &workspace, dataset: dataset.as_deref() };
         let asked = Evaluation {
             pay: Pay::Epsilon(self.epsilon),
             per_class: self.per_class,
@@ -94,7 +87,7 @@ impl Score {
             loss: if self.squared { Loss::Squared } else { Loss::Absolute },
             largest_error: self.largest_error,
         };
-        let told = score(&self.model, &records, self.epsilon, asked)?;
+        let told = score::score(&self.model, &records, self.epsilon, asked)?;
         let value = self.as_json(&told)?;
         let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
         // It is paid for, so it is never only on the screen.
@@ -118,6 +111,31 @@ impl Score {
             told.guarantee.adjacency.words()
         ));
         lines.iter().try_for_each(|line| print_line(line))
+    }
+
+    /// Which records score it: the session file, what it says, and the dataset of it.
+    fn records(&self) -> Result<(PathBuf, Session, Option<String>)> {
+        let own = self.model.join("run.ron");
+        let is_session = |data: &PathBuf| data.extension().is_some_and(|it| it == "ron");
+        match (&self.data, &self.dataset) {
+            (Some(path), Some(name)) => {
+                Ok((path.clone(), Session::open(path)?, Some(name.clone())))
+            }
+            (Some(path), None) if is_session(path) => {
+                let known = Session::open(path)?.datasets;
+                let known: Vec<String> = known.into_iter().map(|it| it.name).collect();
+                Err(Error::usage("which dataset of the session scores the model is not said")
+                    .cure(format!("add --dataset with one of: {}", known.join(", "))))
+            }
+            _ if !own.exists() => Err(Error::usage("this is not a run directory")
+                .at(self.model.display().to_string())
+                .cure("name one below .halflight/runs, or add a session and --dataset")),
+            (Some(file), None) => {
+                let (session, name) = score::with_file(&self.model, file)?;
+                Ok((own, session, Some(name)))
+            }
+            (None, _) => Ok((own.clone(), Session::open(&own)?, None)),
+        }
     }
 
     /// For programs and to be handed on: what was released, and what holds for it.

@@ -137,7 +137,7 @@ fn other_names(private: &Loaded, publics: &[&Loaded]) -> Result<Option<String>> 
 }
 
 const NOTHING_HELD_OUT: &str = "no private record is held out, so nothing will say how good the \
-    model is on private records; `halflight score RUN --dataset NAME` scores it on others";
+    model is on private records; `halflight score RUN TABLE` scores it on others";
 
 /// Independent streams from one public seed.
 const PUBLIC_SPLIT: u64 = 0;

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::{Pay, Scoring};
 use crate::numeric::parallel;
 use crate::privacy::Watch;
-use crate::rehearsal::advice::{Advice, Entry, Line, Results};
+use crate::rehearsal::advice::{Advice, Entry, Results};
 use crate::rehearsal::{Declared, Player, Stage, Terms, player};
 use crate::session::notebook::{self, Key, Notebook};
 use crate::session::{Loaded, PlanDefinition, Session, Workspace};
@@ -76,26 +76,24 @@ impl RehearsalJob {
         }
     }
 
-    /// The session with the best so many methods in the plan's place, for private records to
-    /// choose among.
-    pub fn candidates(&self, advice: &Advice, count: usize) -> Result<Session> {
-        let standing = |line: &&Line| line.standings[advice.at].is_some();
-        let methods = advice.sorted().filter(standing).filter_map(|line| match &line.player {
-            Player::Method { id, settings } => Some((id, settings)),
-            _ => None,
-        });
-        let plans: Vec<PlanDefinition> = methods
-            .take(count)
-            .map(|(id, settings)| PlanDefinition {
-                name: format!("{}, {id}", self.plan.name),
-                method: id.clone(),
-                settings: settings.clone(),
-                ..self.plan.clone()
+    /// The session with the methods that are worth choosing among, at most so many, in the plan's
+    /// place.
+    pub fn candidates(&self, advice: &Advice, most: usize) -> Result<Session> {
+        let players = advice.worth_choosing(most).into_iter();
+        let plans: Vec<PlanDefinition> = players
+            .filter_map(|player| match player {
+                Player::Method { id, settings } => Some(PlanDefinition {
+                    name: format!("{}, {id}", self.plan.name),
+                    method: id,
+                    settings,
+                    ..self.plan.clone()
+                }),
+                _ => None,
             })
             .collect();
-        if plans.len() < 2 {
-            return Err(Error::refused("fewer than two methods could be rehearsed")
-                .cure("nothing is to be chosen: take the advised method"));
+        if plans.is_empty() {
+            return Err(Error::refused("no method could be rehearsed")
+                .cure("nothing is to be chosen: use public data alone"));
         }
         let mut session = self.session.clone();
         let place = session.plans.iter().position(|plan| plan.name == self.plan.name);

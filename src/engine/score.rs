@@ -5,7 +5,7 @@ use super::assembly::assemble;
 use super::order::Order;
 use super::prepared::PreparedStore;
 use super::public_alone::{is_comparable, public_alone};
-use crate::data::{Dataset, Role, Table};
+use crate::data::{Dataset, DatasetDefinition, Role, Source, Table};
 use crate::error::{Error, Result};
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Pay, Scored};
@@ -41,6 +41,38 @@ pub struct Records<'a> {
     /// All records of this private dataset; without it, those that the only plan of the session
     /// held out of training.
     pub dataset: Option<&'a str>,
+}
+
+/// The session of the run in `directory` with one more private dataset: this file, read as the
+/// run's own private data are. Which rows those were to have is not asked of it.
+pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
+    let mut session = Session::open(&directory.join("run.ron"))?;
+    let theirs = session.plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
+    let path = std::path::absolute(file).map_err(|error| Error::io("find", file, &error))?;
+    if !path.exists() {
+        return Err(Error::usage("there is no such file").at(file.display().to_string()));
+    }
+    let path = path.display().to_string();
+    let like = session.dataset(&theirs)?.clone();
+    let mut source = like.source.clone();
+    match &mut source {
+        Source::Delimited { file, .. }
+        | Source::Sparse { file, .. }
+        | Source::Arrays { file, .. } => *file = path,
+        _ => source = Source::File(path),
+    }
+    let name = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let definition = DatasetDefinition {
+        name: name.clone(),
+        source,
+        filter: None,
+        sample: None,
+        records: None,
+        ..like
+    };
+    session.datasets.retain(|known| known.name != name);
+    session.datasets.push(definition);
+    Ok((session, name))
 }
 
 /// Releases the score of the model in `directory`, a run directory or its `model.ron`, with
@@ -181,22 +213,25 @@ fn refuse_early_training(folder: &Path) -> Result<()> {
 fn refuse_training_records(private: &Loaded, folder: &Path, workspace: &Workspace) -> Result<()> {
     let Some(certificate) = Certificate::read(folder)? else { return Ok(()) };
     let Some(record) = &private.record else { return Ok(()) };
-    let book = workspace.book()?;
-    let Some(account) = book.find(record) else { return Ok(()) };
     let starts = certificate.start.iter().flat_map(|start| &start.runs);
-    let mut trained = starts.map(|run| &run.account).chain([&certificate.account]);
-    if !trained.any(|id| *id == account.id || account.former.contains(id)) {
-        return Ok(());
-    }
-    // One account holds whatever comes from the same files; the rows may be others.
-    if certificate.start.is_none() && has_other_rows(private, folder) == Some(true) {
+    let trained: Vec<_> = starts.map(|run| &run.account).chain([&certificate.account]).collect();
+    let same = workspace.book()?.find(record).is_some_and(|account| {
+        trained.iter().any(|id| **id == account.id || account.former.contains(id))
+    });
+    let refused = match has_other_rows(private, folder) {
+        Some(false) => true,
+        // One account holds whatever comes from the same files; the rows may be others.
+        Some(true) => same && certificate.start.is_some(),
+        None => same,
+    };
+    if !refused {
         return Ok(());
     }
     Err(Error::refused(format!(
         "the model was trained on records of '{}', so a score on all of them would flatter it",
         private.definition.name
     ))
-    .cure("score it on what its run held out: leave the session and --dataset away"))
+    .cure("score it on what its run held out: name the run directory alone"))
 }
 
 /// Whether no row is one of those that the run in `folder` had; `None` where that cannot be told.

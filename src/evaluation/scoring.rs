@@ -90,8 +90,9 @@ impl Scoring {
                 100.0 * half
             ))
             .cure(format!(
-                "raise `holdout` until {FEWEST} records or more are held out, or leave \
-                 `evaluation` out"
+                "raise `holdout` until {FEWEST} records or more are held out; or leave \
+                 `evaluation` out, and score the model on a table of other records: `halflight \
+                 score RUN TABLE`"
             )));
         }
         Ok(scoring)

@@ -26,7 +26,7 @@ const WORST: f64 = 100.0;
 const NEAR: f64 = 1.5;
 
 /// What is better by less is called as good.
-const NOTICEABLE: f64 = 0.02;
+pub(super) const NOTICEABLE: f64 = 0.02;
 
 /// What an ε of half or of twice the size has to say of one.
 const SAY: f64 = 0.5;
@@ -107,6 +107,9 @@ pub struct Line {
     pub standings: Vec<Option<Standing>>,
     /// Why it cannot be tried.
     pub failed: Option<String>,
+    /// For each ε the logarithm of the ratio in every scene, where it has played in all of them.
+    #[serde(default)]
+    pub logs: Vec<Vec<f64>>,
 }
 
 /// What to do at each ε.
@@ -254,6 +257,7 @@ impl Results {
                 player: of.clone(),
                 standings: Vec::new(),
                 failed: self.failed.get(&player).cloned(),
+                logs: Vec::new(),
             })
             .collect();
         let mut choice = Vec::new();
@@ -279,6 +283,8 @@ impl Results {
                 let spread = self.spread(player, k);
                 let standing = Standing::of(&logs, best_in);
                 line.standings.push(standing.map(|found| Standing { spread, ..found }));
+                let whole = logs.len() == self.scenes.len();
+                line.logs.push(if whole { logs } else { Vec::new() });
             }
             let able = (0..count).filter(|player| can_be_chosen(*player));
             let known = able.filter_map(|player| {

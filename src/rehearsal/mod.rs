@@ -14,12 +14,14 @@
 //! of [`crate::engine::rehearse`].
 
 pub mod advice;
+mod candidates;
 pub mod player;
 pub mod scene;
 mod split;
 pub mod stage;
 mod trial;
 
+pub use candidates::Prospect;
 pub use player::Player;
 pub use scene::Scene;
 pub use split::Split;

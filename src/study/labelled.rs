@@ -51,7 +51,7 @@ pub struct Case {
     pub(super) source: &'static str,
     pub(super) target: &'static str,
     pub(super) label: &'static str,
-    pub(super) task: Task,
+    pub task: Task,
     only: &'static [&'static str],
     except: &'static [&'static str],
     categories: &'static [&'static str],
@@ -61,7 +61,7 @@ pub struct Case {
     logarithm: bool,
     /// Private training records; half of the target where it is not said.
     pub(super) private_records: Option<usize>,
-    pub(super) delta: f64,
+    pub delta: f64,
     /// Defaults were chosen on it.
     pub chosen_on: bool,
 }
@@ -260,9 +260,9 @@ const fn method(
 
 /// A case with its records.
 pub struct Problem {
-    pub(super) case: &'static Case,
-    pub(super) definition: DatasetDefinition,
-    pub(super) source: data::Table,
+    pub case: &'static Case,
+    pub definition: DatasetDefinition,
+    pub source: data::Table,
     pub(super) target: data::Table,
 }
 
@@ -330,16 +330,22 @@ impl Problem {
 
     /// The same split under another preparation.
     pub(super) fn split_by(&self, preparation: Preparation, seed: u64) -> Result<Split> {
+        let (private, judges) = self.parts(seed);
+        Ok(Split {
+            public: preparation.apply(&self.source, "public", true)?.into(),
+            private: preparation.apply(&private, "private", true)?,
+            judges: preparation.apply_for_evaluation(&judges, "judges")?,
+            preparation,
+        })
+    }
+
+    /// The rows that play the private ones, and those that judge.
+    pub fn parts(&self, seed: u64) -> (data::Table, data::Table) {
         let mut rows: Vec<usize> = (0..self.target.rows()).collect();
         rows.shuffle(&mut ChaCha20Rng::seed_from_u64(seed));
         let count = self.case.private_records.unwrap_or(rows.len() / 2).min(rows.len());
-        Ok(Split {
-            public: preparation.apply(&self.source, "public", true)?.into(),
-            private: preparation.apply(&self.target.select(&rows[..count]), "private", true)?,
-            judges: preparation
-                .apply_for_evaluation(&self.target.select(&rows[count..]), "judges")?,
-            preparation,
-        })
+        let (private, judges) = rows.split_at(count);
+        (self.target.select(private), self.target.select(judges))
     }
 }
 

@@ -142,7 +142,7 @@ pub fn rehearsal(done: usize) -> rehearse::Progress {
     let line = |player: Player, ratios: [f64; 5], best_in: usize, from: usize| {
         let standings = ratios.into_iter().map(|ratio| standing(ratio, best_in));
         let standings = standings.map(|found| found.filter(|_| done >= from)).collect();
-        rehearsal::advice::Line { player, standings, failed: None }
+        rehearsal::advice::Line { player, standings, failed: None, logs: Vec::new() }
     };
     let method = Player::method;
     let lines = vec![

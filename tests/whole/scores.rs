@@ -510,3 +510,92 @@ fn what_cannot_be_chosen_is_refused_before_anything_is_spent() {
     std::fs::write(at.join("s.ron"), two + "plans: [])").unwrap();
     refused(&[], "has no plan");
 }
+
+/// Two files of hours, of winter and of spring, and a run on the first one.
+fn practice(at: &Path, holdout: &str) -> String {
+    for (name, season, sample) in [("ours", "1", 500), ("rest", "3", 500)] {
+        let whole = include_str!("../../assets/bikeshare/bikeshare.csv");
+        let mut lines = whole.lines();
+        let head = lines.next().unwrap();
+        let place = head.split(',').position(|name| name == "season").unwrap();
+        let rows = lines.filter(|line| line.split(',').nth(place) == Some(season));
+        let rows: Vec<&str> = [head].into_iter().chain(rows.take(sample)).collect();
+        std::fs::write(at.join(format!("{name}.csv")), rows.join("\n") + "\n").unwrap();
+    }
+    let dataset = |name: &str, role: &str| {
+        format!(
+            "(name: \"{name}\", role: {role}, source: file(\"{name}.csv\"), label: \"bikers\",
+              columns: only([\"hr\", \"temp\", \"hum\"]))"
+        )
+    };
+    let text = format!(
+        "(version: 1, datasets: [{}, {}], budgets: {{\"ours\": (epsilon: 9.0, delta: 1e-5)}},
+         plans: [(name: \"p\", method: \"target_only\", private: \"ours\", public: [\"rest\"],
+           target: (epsilon: 1.0, delta: 1e-5), holdout: {holdout})])",
+        dataset("ours", "private"),
+        dataset("rest", "public")
+    );
+    std::fs::write(at.join("s.ron"), text).unwrap();
+    let told = json(&halflight(at, &["run", "s.ron", "--json"]));
+    told["runs"][0]["directory"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_table_of_other_records_scores_a_model_that_trained_on_all_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let run = practice(at, "0.0");
+    let score = |file: &str| {
+        halflight(
+            at,
+            &["score", &run, file, "--epsilon", "0.5", "--largest-error", "300", "--json"],
+        )
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let ours = std::fs::read_to_string(at.join("ours.csv")).unwrap();
+    let whole = include_str!("../../assets/bikeshare/bikeshare.csv");
+    let lines: Vec<&str> = whole.lines().collect();
+    let table = |rows: &[&str]| [&lines[..1], rows].concat().join("\n") + "\n";
+    let winter: Vec<&str> = ours.lines().skip(1).collect();
+    let others = &lines[lines.len() - 300..];
+    // Some of the rows that it was trained on, among others in another file.
+    std::fs::write(at.join("mixed.csv"), table(&[&winter[..250], others].concat())).unwrap();
+    let refused = score("mixed.csv");
+    assert!(!refused.status.success() && said(&refused).contains("trained on records of 'mixed'"));
+    std::fs::write(at.join("bare.csv"), "hr,temp,hum\n1,0.3,0.4\n").unwrap();
+    let refused = score("bare.csv");
+    assert!(!refused.status.success() && said(&refused).contains("bikers"), "{}", said(&refused));
+    // No account without a budget.
+    std::fs::write(at.join("other.csv"), table(others)).unwrap();
+    let refused = said(&score("other.csv"));
+    assert!(refused.contains("ledger budget "), "{refused}");
+    let account = refused.split("ledger budget ").nth(1).and_then(|it| it.split(' ').next());
+    let budget = halflight(at, &["ledger", "budget", account.unwrap(), "1", "1e-5"]);
+    assert!(budget.status.success(), "{refused}");
+    let told = json(&score("other.csv"));
+    assert_eq!((&told["dataset"], &told["score"]["records"]), (&"other".into(), &300.into()));
+    let book = json(&halflight(at, &["ledger", "--json"]));
+    let accounts = book["accounts"].as_array().unwrap();
+    let own = accounts.iter().find(|it| it["account"] == told["account"]);
+    assert_eq!(own.unwrap()["runs"].as_array().unwrap().len(), 1, "{book:#}");
+    verified(at, ".halflight/ledger.jsonl");
+}
+
+#[test]
+fn variants_of_one_plan_are_candidates_and_a_dry_run_spends_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    bikes(at, &[("line", "profiled_cnvx_adap", "", ""), ("other", "target_only", "", "")]);
+    let choose = |over: &[&str]| {
+        let output = halflight(at, &[&["choose", "s.ron", "--dry-run"], over].concat());
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let said = choose(&["--plans", "line", "--over", "steps=10,20"]);
+    for wanted in ["line · steps=10, line · steps=20, public data alone", "nothing was spent"] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert!(choose(&["--over", "steps=10,20"]).contains("--over varies one plan"));
+    let said = choose(&["--plans", "line", "--over", "epsilon=1,2"]);
+    assert!(said.contains("have the same epsilon"), "{said}");
+    assert!(!at.join(".halflight/ledger.jsonl").exists());
+}

@@ -33,7 +33,7 @@ use super::preview::account_of;
 use super::public_alone::public_alone;
 use super::steps::catch;
 use super::steward::Steward;
-use super::{Control, overlap};
+use super::{Control, overlap, rehearse};
 use crate::adapt::{Companion, Run, Step};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -46,6 +46,7 @@ use crate::privacy::ledger::{Grant, Outcome, RunId};
 use crate::privacy::{
     Calibrated, Guarantee, NoiseSource, Private, Released, Spender, Target, Watch,
 };
+use crate::rehearsal::Player;
 use crate::session::certificate::{Certificate, Choice, Chosen as Winner, Facts, TakenAsPublic};
 use crate::session::{Loaded, PlanDefinition, RunDirectory, Session, Workspace};
 
@@ -174,6 +175,8 @@ struct Prepared {
     scoring: Scoring,
     /// What public data alone answer, where they are a candidate.
     alone: Option<Model>,
+    /// That rehearsals expect nothing of it.
+    idle: Option<String>,
 }
 
 /// What is known of a choice before it begins, in the words of [`Offer`].
@@ -196,7 +199,7 @@ impl Prepared {
 
     /// Each once, whichever candidates have it.
     fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = Vec::new();
+        let mut warnings: Vec<String> = self.idle.iter().cloned().collect();
         for note in self.candidates.iter().flat_map(|it| &it.assembly.warnings) {
             if !warnings.contains(note) {
                 warnings.push(note.clone());
@@ -305,7 +308,26 @@ impl ChoiceJob {
                 .cure("name further plans, or give the public data the private label"));
         }
         let (arranged, all) = self.arrange(&candidates, &scoring, models)?;
-        Ok(Prepared { candidates, arranged, all, scoring, alone })
+        let idle = self.idle();
+        Ok(Prepared { candidates, arranged, all, scoring, alone, idle })
+    }
+
+    /// Whether rehearsals of these plans expect that the choice brings nothing.
+    fn idle(&self) -> Option<String> {
+        let first = self.plans.first().filter(|_| self.plans.len() > 1)?;
+        let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
+        let advice = rehearse::known(first, &loaded, &self.workspace)?;
+        let player = |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings);
+        let players: Vec<Player> = self.plans.iter().map(player).collect();
+        let prospect = advice.prospect(&players, self.target.epsilon)?;
+        (!prospect.pays()).then(|| {
+            format!(
+                "in rehearsals the best of these plans had {:.2} times the error of public data \
+                 alone with the ε that a choice leaves to each, and one plan with all of it {:.2}: \
+                 the choice is not expected to pay",
+                prospect.choice, prospect.single
+            )
+        })
     }
 
     /// The way that was asked for, or that leaves each training more ε.
@@ -359,6 +381,20 @@ impl ChoiceJob {
     /// Makes the choice. Errors before the grant spend nothing; later ones end in a [`Chosen`]
     /// whose guarantee counts what was drawn.
     pub fn execute(&self, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
+        self.launch(NoiseSource::Secret, tell)
+    }
+
+    /// The same with noise from a seed, for studies on public data: what comes out is charged and
+    /// not private at all, and its certificate says so.
+    pub fn execute_insecurely(
+        &self,
+        noise_seed: u64,
+        tell: &mut dyn FnMut(ChoiceMoment),
+    ) -> Result<Chosen> {
+        self.launch(NoiseSource::Seeded(noise_seed), tell)
+    }
+
+    fn launch(&self, noise: NoiseSource, tell: &mut dyn FnMut(ChoiceMoment)) -> Result<Chosen> {
         let prepared = self.prepare()?;
         let private = job::private(&self.plans[0], &self.datasets)?;
         let mut ledger = self.workspace.ledger()?;
@@ -367,7 +403,7 @@ impl ChoiceJob {
         open_budget(&mut ledger, &account, budget)?;
         let run = new_run_id(METHOD);
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
-        let generator = NoiseSource::Secret.generator();
+        let generator = noise.generator();
         let granted = generator.and_then(|generator| {
             let mut standing = job::standing_of(&ledger.book()?, &account);
             ledger.grant(Grant {
@@ -377,7 +413,7 @@ impl ChoiceJob {
                 target: self.target,
                 events: prepared.all.events.clone(),
                 allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-                noise: NoiseSource::Secret,
+                noise,
                 unit: private.unit(),
             })?;
             standing.line = ledger.granted(&run);
@@ -431,6 +467,8 @@ impl ChoiceJob {
         let winner = decision.as_ref().map(|it| it.winner);
         let of_plan = decision.as_ref().map_or(0, |it| it.of_plan);
         let all_names = scene.names();
+        // Noise that somebody knows hides nothing, so nothing may be told.
+        let secret = noise.seed().is_none();
         let facts = Facts {
             run: run.clone(),
             account,
@@ -443,14 +481,14 @@ impl ChoiceJob {
             mechanisms,
             peeked: false,
             allow_large_delta: self.plans.iter().any(|plan| plan.allow_large_delta),
-            noise: NoiseSource::Secret,
+            noise,
             lineage: None,
             taken_as_public: TakenAsPublic::of_all(
                 kept.iter().map(|it| it.taken_as_public.clone()),
             ),
             standing,
             rehearsed: None,
-            told: decision.as_ref().map(|it| it.told.clone()),
+            told: decision.as_ref().filter(|_| secret).map(|it| it.told.clone()),
             // Whatever came of it, all candidates were to draw.
             chosen: Some(Choice {
                 chosen: chosen(winner, &all_names, &how),
@@ -463,7 +501,8 @@ impl ChoiceJob {
                 let of = &kept[of_plan];
                 let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
                 let rename = renamed_columns(&of.plan, &loaded);
-                directory.write_model(&it.model, &of.preparation, &rename, Some(&it.told))
+                let told = secret.then_some(&it.told);
+                directory.write_model(&it.model, &of.preparation, &rename, told)
             });
             let certificate = Certificate::of(Facts { model: model.transpose()?, ..facts })?;
             directory.write_certificate(&certificate)?;

@@ -1,5 +1,7 @@
 //! `halflight reproduce`: the papers' experiments on public data.
 
+mod choose;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -54,6 +56,8 @@ enum Which {
     Ranking(Ranking),
     /// Scores that may be told: how often their intervals hold the truth.
     Scores(Scores),
+    /// A private choice among rehearsed plans, against the default plan with the same ε.
+    Choose(choose::Choose),
     /// Classes on the principal directions of public records, over k, ε and public sets.
     Pillar(Classification),
     /// Classes by gradients in a public subspace, over its dimension, ε and public sets.
@@ -70,6 +74,7 @@ impl Reproduce {
             Which::Correction(study) => study.execute(),
             Which::Ranking(study) => study.execute(),
             Which::Scores(study) => study.execute(),
+            Which::Choose(study) => study.execute(),
             Which::Pillar(study) => study.execute(Subject::Pillar),
             Which::Gep(study) => study.execute(Subject::Gep),
         }

@@ -1,0 +1,478 @@
+//! `halflight reproduce choose`: whether a choice among plans beats the default plan.
+//!
+//! It does what a user does: `rehearse --best` on the public records, then `choose`, and beside it
+//! `run` of the default plan with the same ε. Part of the target plays the private records; what is
+//! left judges the models. All of it is the engine's own, ledger and files included; only the noise
+//! comes from seeds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+
+use super::{Findings, OnDatasets, conduct};
+use crate::cli::progress::Progress;
+use crate::cli::signals;
+use crate::data::preparation::PreparationSettings;
+use crate::data::write::{self, Format};
+use crate::data::{DatasetDefinition, Role, Source, Table as Rows, Task};
+use crate::engine::Control;
+use crate::engine::choice::{ChoiceJob, Way};
+use crate::engine::job::{self, Job};
+use crate::engine::prepared::PreparedStore;
+use crate::engine::rehearse::{self, RehearsalJob};
+use crate::error::{Error, Result};
+use crate::evaluation::Evaluation;
+use crate::files;
+use crate::numeric::parallel;
+use crate::privacy::ledger::Budget;
+use crate::privacy::{Target, Watch};
+use crate::rehearsal::Player;
+use crate::rehearsal::Prospect;
+use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
+use crate::study::labelled::{CASES, Case, FURTHER, HEART, Problem};
+use crate::study::{Cell, Content, Grid, Harvest, Place, Row, Table, Wanted};
+
+/// On which the issue wants the choice to win.
+const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];
+/// On so many of them.
+const WINS: usize = 5;
+
+/// Those with private labels whose trials take seconds.
+const METHODS: [&str; 9] = [
+    "public_shape",
+    "public_shape_classes",
+    "profiled_cnvx_adap",
+    "profiled_logistic",
+    "cnvx_adap",
+    "ncnvx_adap",
+    "target_only",
+    "target_only_logistic",
+    "pillar",
+];
+
+/// A private choice among the plans that rehearsals find worth it, against the default plan.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  halflight reproduce choose --only bikeshare --quick
+  halflight reproduce choose --data data --seeds 4")]
+pub(super) struct Choose {
+    /// Other shifts of the same datasets, which no rule was tuned on.
+    #[arg(long)]
+    further: bool,
+
+    /// At most so many candidates, as for `rehearse --best`.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    best: u8,
+
+    /// Take so many candidates even where rehearsals expect nothing of them.
+    #[arg(long)]
+    all: bool,
+
+    #[command(flatten)]
+    on: OnDatasets,
+}
+
+impl Choose {
+    pub fn execute(&self) -> Result<()> {
+        let cases: Vec<&'static Case> = if self.further {
+            FURTHER.iter().collect()
+        } else {
+            let wanted = CASES.iter().chain([&HEART]);
+            wanted.filter(|case| WANTED.contains(&case.name)).collect()
+        };
+        let (problems, missing) = self.on.problems(&cases)?;
+        let manner = &self.on.manner;
+        let interrupted = signals::on_first(|| {})?;
+        let study = Study {
+            problems,
+            epsilons: if manner.quick { vec![1.0] } else { vec![1.0, 2.0, 5.0] },
+            seeds: (0..manner.seeds()).collect(),
+            most: self.best.into(),
+            all: self.all,
+            known: Mutex::default(),
+        };
+        study.rehearse(&interrupted)?;
+        let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
+        let findings = Findings {
+            name: "choose",
+            header: study.header(&missing, &harvest),
+            tables: study.tables(&harvest),
+            figures: Vec::new(),
+        };
+        manner.publish(&findings, (harvest.done, harvest.tasks()), "splits")
+    }
+}
+
+struct Study {
+    problems: Vec<Problem>,
+    epsilons: Vec<f64>,
+    seeds: Vec<u64>,
+    most: usize,
+    all: bool,
+    /// What rehearsals say, by problem and ε.
+    known: Mutex<BTreeMap<(usize, usize), Rehearsed>>,
+}
+
+#[derive(Clone)]
+struct Rehearsed {
+    candidates: Vec<PlanDefinition>,
+    prospect: Option<Prospect>,
+}
+
+/// Errors on records that nobody saw, and who was chosen.
+struct Measured {
+    default: f64,
+    /// Of the advised plan alone, with all of the ε.
+    advised: f64,
+    chosen: f64,
+    winner: String,
+}
+
+impl Study {
+    /// Public records play the private ones: nothing of these is used but their number.
+    fn rehearse(&self, interrupted: &AtomicBool) -> Result<()> {
+        let total = self.problems.len() * self.epsilons.len();
+        let mut progress = Progress::new("rehearsals", total);
+        for (at, problem) in self.problems.iter().enumerate() {
+            let place = Scratch::new()?;
+            let scene = Scene::set(&place, problem, 0)?;
+            for (k, epsilon) in self.epsilons.iter().enumerate() {
+                if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+                    return Err(Error::interrupted("stopped by a signal among the rehearsals"));
+                }
+                let plan = default_plan(problem, *epsilon, 0);
+                let classes = problem.case.task == Task::Classification;
+                let fits = |id: &&&str| {
+                    crate::adapt::method(id)
+                        .is_ok_and(|it| (it.spec().task == Task::Classification) == classes)
+                };
+                let methods = METHODS.iter().filter(fits).map(|id| (*id).to_owned());
+                let job = RehearsalJob {
+                    session: scene.session(vec![plan.clone()]),
+                    plan,
+                    datasets: scene.datasets.clone(),
+                    workspace: scene.workspace.clone(),
+                    epsilons: [0.4, 0.7, 1.0].map(|share| share * epsilon).to_vec(),
+                    methods: methods.collect(),
+                    repetitions: None,
+                    part: rehearse::WHOLE,
+                    stop: Arc::new(AtomicBool::new(false)),
+                };
+                let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
+                let mut candidates = job.candidates(&advice, self.most)?.plans;
+                if self.all {
+                    let able = advice.sorted().filter_map(|line| match &line.player {
+                        Player::Method { id, settings } if line.failed.is_none() => {
+                            Some(PlanDefinition {
+                                name: id.clone(),
+                                method: id.clone(),
+                                settings: settings.clone(),
+                                ..job.plan.clone()
+                            })
+                        }
+                        _ => None,
+                    });
+                    let known: Vec<String> =
+                        candidates.iter().map(|plan| plan.method.clone()).collect();
+                    let more = able.filter(|plan| !known.contains(&plan.method));
+                    candidates.extend(more);
+                    candidates.truncate(self.most);
+                }
+                let players: Vec<Player> = candidates
+                    .iter()
+                    .map(|plan| Player::of_plan(&plan.method, &plan.settings))
+                    .collect();
+                let prospect = advice.prospect(&players, *epsilon);
+                let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.insert((at, k), Rehearsed { candidates, prospect });
+                progress.tell(at * self.epsilons.len() + k + 1);
+            }
+        }
+        progress.end();
+        Ok(())
+    }
+
+    fn rehearsed(&self, row: usize, column: usize) -> Option<Rehearsed> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&(row, column)).cloned()
+    }
+
+    fn grid(&self) -> Grid {
+        Grid {
+            rows: self.problems.iter().map(|problem| problem.case.name.to_owned()).collect(),
+            columns: self.epsilons.iter().map(|epsilon| format!("ε={epsilon}")).collect(),
+            seeds: self.seeds.clone(),
+        }
+    }
+
+    fn measure(&self, place: Place<'_>) -> Result<Option<Measured>> {
+        let problem = &self.problems[place.row];
+        let Some(Rehearsed { candidates, .. }) = self.rehearsed(place.row, place.column) else {
+            return Ok(None);
+        };
+        let (epsilon, split) = (self.epsilons[place.column], place.repetition);
+        let measure = || -> Result<Measured> {
+            // Noise that somebody knows leaves an account without a total, so each has its own.
+            let folders = [Scratch::new()?, Scratch::new()?, Scratch::new()?];
+            let run = |at: usize, plan: PlanDefinition, noise: u64| {
+                Scene::set(&folders[at], problem, split)?.run(plan, noise)
+            };
+            let scene = Scene::set(&folders[2], problem, split)?;
+            let default = default_plan(problem, epsilon, split);
+            let candidates: Vec<PlanDefinition> =
+                candidates.into_iter().map(|plan| PlanDefinition { seed: split, ..plan }).collect();
+            let seed = place.seed();
+            let of_default = run(0, default.clone(), seed)?;
+            let advised = candidates[0].clone();
+            let same = advised.method == default.method && advised.settings == default.settings;
+            let of_advised = if same { of_default } else { run(1, advised, seed ^ 1)? };
+            let job = ChoiceJob {
+                session: scene.session(candidates.clone()),
+                plans: candidates,
+                target: default.target,
+                way: Way::Auto,
+                datasets: scene.datasets.clone(),
+                workspace: scene.workspace.clone(),
+                control: Control::default(),
+            };
+            let chosen = job.execute_insecurely(seed ^ 2, &mut |_| {})?;
+            if let Some(trouble) = chosen.trouble {
+                return Err(trouble);
+            }
+            let winner = chosen.winner.and_then(|at| chosen.placed.get(at));
+            Ok(Measured {
+                default: of_default,
+                advised: of_advised,
+                chosen: scene.error(&chosen.directory)?,
+                winner: winner.map(|it| it.name.clone()).unwrap_or_default(),
+            })
+        };
+        parallel::alone(measure).map(Some)
+    }
+
+    fn tables(&self, harvest: &Harvest<Measured>) -> Vec<Table> {
+        let mut against = harvest.table(
+            "error of the chosen model over that of the default plan, with the same ε in all",
+            |it| Some(it.chosen / it.default),
+        );
+        for cell in against.rows.iter_mut().flat_map(|row| &mut row.cells) {
+            cell.wanted = Some(Wanted::AtMost(1.0));
+        }
+        vec![
+            against,
+            harvest.table(
+                "error of the advised plan alone, with all of the ε, over that of the default plan",
+                |it| Some(it.advised / it.default),
+            ),
+            harvest.table("error of the chosen model", |it| Some(it.chosen)),
+            harvest.table("error of the default plan", |it| Some(it.default)),
+            self.wins(harvest),
+        ]
+    }
+
+    /// Over all ε and splits of a dataset: the geometric mean of the ratio, by how much it is off by
+    /// chance (two standard errors), and how often the choice was better, as good and worse.
+    fn wins(&self, harvest: &Harvest<Measured>) -> Table {
+        let row = |(at, problem): (usize, &Problem)| {
+            let all = (0..self.epsilons.len()).flat_map(|k| harvest.of(at, k));
+            let ratios: Vec<f64> = all.map(|it| it.chosen / it.default).collect();
+            let logs = Cell::of(ratios.iter().map(|ratio| ratio.ln()).collect());
+            let mean = logs.mean().unwrap_or_default().exp();
+            let error = logs.deviation().unwrap_or(f64::INFINITY) / (ratios.len() as f64).sqrt();
+            let share =
+                |like: fn(&f64) -> bool| ratios.iter().filter(|ratio| like(ratio)).count() as f64;
+            let counted = [share(|x| *x < 1.0), share(|x| *x == 1.0), share(|x| *x > 1.0)];
+            let cell = |x: f64| Cell::of(if ratios.is_empty() { Vec::new() } else { vec![x] });
+            let cells = [mean, mean * 2.0 * error].into_iter().chain(counted).map(cell).collect();
+            Row { label: problem.case.name.to_owned(), cells }
+        };
+        Table {
+            title: "all ε and splits together".to_owned(),
+            content: Content::Measurements,
+            columns: ["ratio", "±", "better", "the same", "worse"].map(str::to_owned).to_vec(),
+            rows: self.problems.iter().enumerate().map(row).collect(),
+        }
+    }
+
+    fn header(&self, missing: &[&str], harvest: &Harvest<Measured>) -> Vec<String> {
+        let wins = self.wins(harvest);
+        let clearly = |row: &&Row| {
+            row.mean(0).zip(row.mean(1)).is_some_and(|(ratio, chance)| ratio + chance < 1.0)
+        };
+        let won = wins.rows.iter().filter(clearly);
+        let mut header = vec![
+            "The default plan (the corrected public model, with a fifth of the private records \
+             held out) against a choice with the same ε in all, among public data alone and the \
+             plans that rehearsals on public data find worth it. Errors are those that a score \
+             tells, on target records that nobody saw: mean absolute errors, or shares of wrong \
+             classes."
+                .to_owned(),
+            format!(
+                "The choice has less error, by more than chance explains, on {} of {} datasets (wanted: \
+                 {WINS} of {}). Where the default plan is the only candidate, the two differ by \
+                 chance alone.",
+                won.count(),
+                self.problems.len(),
+                WANTED.len()
+            ),
+        ];
+        for (at, problem) in self.problems.iter().enumerate() {
+            for (k, epsilon) in self.epsilons.iter().enumerate() {
+                let Some(Rehearsed { candidates, prospect }) = self.rehearsed(at, k) else {
+                    continue;
+                };
+                let player =
+                    |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings).id();
+                let names: Vec<String> = candidates.iter().map(player).collect();
+                let expected = prospect.map_or(String::new(), |prospect| {
+                    let pays = if prospect.pays() { "" } else { ", not expected to pay" };
+                    format!(
+                        "; rehearsed: {:.3}, the best plan alone {:.3}{pays}",
+                        prospect.choice, prospect.single
+                    )
+                });
+                let mut winners: BTreeMap<&str, usize> = BTreeMap::new();
+                for found in harvest.of(at, k) {
+                    let name = found.winner.rsplit(", ").next().unwrap_or_default();
+                    *winners.entry(name).or_default() += 1;
+                }
+                let winners: Vec<String> =
+                    winners.iter().map(|(name, count)| format!("{name} {count}")).collect();
+                header.push(format!(
+                    "{} ε {epsilon}: {}{expected}; chosen: {}",
+                    problem.case.name,
+                    names.join(" or "),
+                    winners.join(", ")
+                ));
+            }
+        }
+        if !missing.is_empty() {
+            header.push(format!("Not found, so left out: {}.", missing.join(", ")));
+        }
+        header
+    }
+}
+
+fn default_plan(problem: &Problem, epsilon: f64, seed: u64) -> PlanDefinition {
+    let classes = problem.case.task == Task::Classification;
+    PlanDefinition {
+        name: "default".to_owned(),
+        method: if classes { "public_shape_classes" } else { "public_shape" }.to_owned(),
+        private: OURS.to_owned(),
+        public: vec![THEIRS.to_owned()],
+        target: Target { epsilon, delta: problem.case.delta },
+        settings: BTreeMap::new(),
+        preparation: PreparationSettings::default(),
+        holdout: 0.2,
+        private_records: None,
+        public_records: None,
+        evaluation: Some(Evaluation::default()),
+        seed,
+        start: None,
+        start_is_public: false,
+        // The paper's δ for the wind data is above 1/n.
+        allow_large_delta: true,
+    }
+}
+
+const OURS: &str = "private";
+const THEIRS: &str = "public";
+
+/// One split as a user would have it: two files and a session.
+struct Scene {
+    workspace: Workspace,
+    definitions: Vec<DatasetDefinition>,
+    datasets: Vec<Arc<Loaded>>,
+    judges: Rows,
+}
+
+impl Scene {
+    fn set(folder: &Scratch, problem: &Problem, split: u64) -> Result<Self> {
+        let (private, judges) = problem.parts(split);
+        let workspace = Workspace::fresh(&folder.0);
+        let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
+            let path = folder.0.join(format!("{name}.csv"));
+            let columns: Vec<_> = rows.names.iter().cloned().zip(rows.columns.clone()).collect();
+            files::write_private(&path, &write::bytes(Format::Csv, &columns)?)?;
+            let source = Source::File(path.display().to_string());
+            let (name, definition) = (name.to_owned(), problem.definition.clone());
+            Ok(DatasetDefinition { name, role, source, ..definition })
+        };
+        let definitions = vec![
+            definition(OURS, Role::Private, &private)?,
+            definition(THEIRS, Role::Public, &problem.source)?,
+        ];
+        let load = |it| Ok(Arc::new(dataset::load(it, &workspace)?));
+        let datasets = definitions.iter().map(load).collect::<Result<_>>()?;
+        Ok(Self { workspace, definitions, datasets, judges })
+    }
+
+    fn session(&self, plans: Vec<PlanDefinition>) -> Session {
+        // Room for all of a run or a choice.
+        let epsilon = 10.0 * plans.iter().map(|plan| plan.target.epsilon).fold(0.0, f64::max);
+        let delta = 10.0 * plans.iter().map(|plan| plan.target.delta).fold(0.0, f64::max);
+        let budget = Budget { epsilon, delta, allow_large_delta: true };
+        let budgets = BTreeMap::from([(OURS.to_owned(), budget)]);
+        Session { datasets: self.definitions.clone(), budgets, plans, ..Session::default() }
+    }
+
+    /// The error of a run's model on the records that judge.
+    fn run(&self, plan: PlanDefinition, noise: u64) -> Result<f64> {
+        let job = Job {
+            session: self.session(vec![plan.clone()]),
+            plan,
+            datasets: self.datasets.clone(),
+            workspace: self.workspace.clone(),
+            watch: Watch::sealed(),
+            control: Control::default(),
+            prepared: PreparedStore::default(),
+        };
+        let summary = job::execute_insecurely(&job, noise, &mut |_| {})?;
+        match summary.trouble {
+            Some(trouble) => Err(trouble),
+            None => self.error(&summary.directory),
+        }
+    }
+
+    /// The share of wrong classes, or the mean absolute error.
+    fn error(&self, directory: &Path) -> Result<f64> {
+        let SavedModel { model, preparation, .. } = SavedModel::open(directory)?;
+        let judges = preparation.apply_for_evaluation(&self.judges, "judges")?;
+        let mismatch = || Error::failed("the model and the labels do not match");
+        let count = judges.len() as f64;
+        if let Some(classes) = &judges.classes {
+            let told = model.classes(&judges.features).ok_or_else(mismatch)?;
+            let wrong = told.iter().zip(&classes.of).filter(|(one, other)| one != other);
+            return Ok(wrong.count() as f64 / count);
+        }
+        let told = model.numbers(&judges.features).ok_or_else(mismatch)?;
+        let truth = judges.target.as_ref().ok_or_else(mismatch)?;
+        let error =
+            |(raw, truth): (&f64, &f64)| (preparation.label_from_prediction(*raw) - truth).abs();
+        Ok(told.iter().zip(truth).map(error).sum::<f64>() / count)
+    }
+}
+
+/// A folder that is gone with its owner.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("halflight-choose-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        files::create_private_folder(&path)
+            .map_err(|error| Error::io("create the folder", &path, &error))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is public data, and the system clears the place.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
