@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from xml.etree import ElementTree
 
 from support import ROOT, Case, study
@@ -87,10 +86,8 @@ class Sessions(Case):
         )
         process = self._python(code)
         process.stdout.readline()
-        begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1]
-        self.assertLess(time.monotonic() - begun, 5)
         self.assertIn("KeyboardInterrupt", said)
         [run] = halflight.Ledger(self.here).account("ours").runs
         self.assertEqual(run.state, "stopped")

@@ -327,7 +327,11 @@ impl Study {
                     |plan: &PlanDefinition| Player::of_plan(&plan.method, &plan.settings).id();
                 let names: Vec<String> = candidates.iter().map(player).collect();
                 let expected = prospect.map_or(String::new(), |prospect| {
-                    let pays = if prospect.pays() { "" } else { ", not expected to pay" };
+                    let pays = if prospect.pays() || candidates.len() == 1 {
+                        ""
+                    } else {
+                        ", not expected to pay"
+                    };
                     format!(
                         "; rehearsed: {:.3}, the best plan alone {:.3}{pays}",
                         prospect.choice, prospect.single
@@ -473,6 +477,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is public data, and the system clears the place.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = files::step::remove_folder(&self.0);
     }
 }
