@@ -11,7 +11,7 @@ use crossterm::event::{
 };
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
@@ -111,6 +111,9 @@ fn restore() {
             stdout(),
             DisableBracketedPaste,
             DisableMouseCapture,
+            // After its window has grown, tmux would leave rows of this screen among the lines
+            // above the prompt, and they may show private numbers.
+            Clear(ClearType::All),
             LeaveAlternateScreen,
             crossterm::cursor::Show
         );

@@ -195,6 +195,10 @@ impl Screen {
             ("\x1b[?2004h", "\x1b[?2004l", "bracketed paste"),
             ("\x1b[?25l", "\x1b[?25h", "cursor"),
         ];
+        let left = raw.rfind("\x1b[?1049l").unwrap_or_default();
+        if !raw[..left].ends_with("\x1b[2J") {
+            return Some("the alternate screen was not cleared".to_owned());
+        }
         switches.into_iter().find_map(|(on, off, what)| {
             let (on, off) = (raw.rfind(on), raw.rfind(off));
             if on.is_none() {
