@@ -45,6 +45,15 @@ impl Screen for PlanScreen {
     }
 
     fn next_step(&self, context: &Context) -> Option<String> {
+        let rehearsal = &context.rehearsal;
+        if rehearsal.shown && context.shown_plan().is_some_and(|plan| rehearsal.fits(plan)) {
+            let words = if rehearsal.work.is_some() {
+                "wait for all rehearsals, or R stops them; r shows what the plan costs"
+            } else {
+                "t takes the advised method; l launches the plan as it is"
+            };
+            return Some(words.to_owned());
+        }
         match context.plan.preview.as_ref()?.as_ref().ok()? {
             preview if preview.budget.is_none() => Some(
                 "l asks for a budget and launches; r rehearses on public data, free".to_owned(),
