@@ -4,7 +4,8 @@
 //! run: only ratios to public data alone carry over. So a player is judged by the logarithm of
 //! its ratio in each scene, in this way:
 //!
-//! - Errors change slowly with ε and noise does not, so neighbouring ε have a say ([`SAY`]).
+//! - Errors change slowly with ε and noise does not, so neighbouring ε have a say ([`SAY`]), but
+//!   never for a method that loses to public data alone at this very ε.
 //! - The mean over scenes counts, and [`CAUTION`] times the worst scene beside it: one scene in
 //!   which public data alone are hopeless must not decide for all others.
 //! - Who loses next to nothing to public data alone is preferred to them ([`INSURANCE`]): private
@@ -293,7 +294,9 @@ impl Results {
                     let spends = self.players[player].spends();
                     self.score(player, k) + if spends { 0.0 } else { INSURANCE }
                 };
-                (standing.scenes == most).then(|| (player, score()))
+                // Whatever neighbours say, nobody pays for a clear loss at this very ε.
+                let loses = self.players[player].spends() && standing.ratio > 1.0 + NOTICEABLE;
+                (standing.scenes == most && !loses).then(|| (player, score()))
             });
             choice.push(known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(p, _)| p));
         }
@@ -772,6 +775,12 @@ mod tests {
     fn an_epsilon_of_which_its_neighbours_say_otherwise_is_not_believed() {
         let scene = [[1.0; 2], [0.5; 2], [0.8; 2], [0.79, 1.3]];
         assert_eq!(results(&[scene, scene]).advice(0.5).choice, [Some(2), Some(2)]);
+    }
+
+    #[test]
+    fn a_clear_loss_at_an_epsilon_is_not_advised_whatever_its_neighbours_say() {
+        let scene = [[1.0; 2], [0.5; 2], [1.1, 0.3], [1.5; 2]];
+        assert_eq!(results(&[scene, scene]).advice(0.5).choice, [Some(0), Some(2)]);
     }
 
     #[test]

@@ -217,6 +217,37 @@ mod tests {
     }
 
     #[test]
+    fn a_score_that_is_paid_for_leaves_less_to_train_with() {
+        use crate::data::{DatasetDefinition, Role, Source};
+        use crate::evaluation::{Evaluation, Pay};
+        let (public, private) = data(7);
+        let mut definition =
+            DatasetDefinition::new("ours", Role::Private, Source::File("ours.csv".into()));
+        definition.label = Some("y".into());
+        let scale = |method: &str, pay: Option<Pay>| {
+            let asked = |pay| Evaluation { pay, largest_error: Some(1.0), ..Evaluation::default() };
+            let scoring =
+                pay.map(|pay| Scoring::of(asked(pay), &definition, 100, 0, true).unwrap());
+            let trial = Trial {
+                paid: scoring.as_ref(),
+                ..Trial::new(method, &public, &private, Noise::For(TARGET), 1)
+            };
+            let calibrated = trial.calibrate().unwrap();
+            assert!(calibrated.guarantee.epsilon <= TARGET.epsilon);
+            calibrated.events()[0].mechanism.noise.scale
+        };
+        // Selections cover nothing, so what the score takes is missing.
+        let whole = scale("frank_wolfe", None);
+        for pay in [Pay::Share(0.5), Pay::Epsilon(2.0)] {
+            let rest = scale("frank_wolfe", Some(pay));
+            assert!(rest > 1.1 * whole && rest < 4.0 * whole, "{pay:?}: {rest} {whole}");
+        }
+        // Noise on a gradient of all records covers a score with Gaussian noise.
+        let covered = scale("profiled_cnvx_adap", Some(Pay::Share(0.5)));
+        assert_eq!(covered, scale("profiled_cnvx_adap", None));
+    }
+
+    #[test]
     fn without_noise_the_seed_does_not_matter_and_nothing_is_guaranteed() {
         let one = rehearse("moment_release", Noise::None(TARGET), 1);
         let other = rehearse("moment_release", Noise::None(TARGET), 2);
