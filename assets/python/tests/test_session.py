@@ -79,8 +79,10 @@ class Sessions(Case):
 
     def test_ctrl_c_ends_a_run_after_its_step_and_settles_it(self):
         study(self.here)
+        # Whoever starts these tests in the background may have Ctrl-C ignored.
         code = (
-            "import halflight, sys\n"
+            "import halflight, signal, sys\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "session = halflight.Session.load('session.ron')\n"
             "session.run(pace=5, progress=lambda step: print(step.step, flush=True))\n"
         )
