@@ -23,7 +23,7 @@ use crate::session::{Session, Workspace};
 #[command(after_help = "Examples:
   halflight score .halflight/runs/RUN --epsilon 0.2
   halflight score .halflight/runs/RUN --epsilon 0.5 --per-class --auc --json
-  halflight score .halflight/runs/RUN clinic.csv --epsilon 0.5
+  halflight score .halflight/runs/RUN clinic.csv --epsilon 0.5 --largest-error 100
   halflight score .halflight/runs/RUN other.ron --dataset clinic --epsilon 0.5 -o score.json")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Score {

@@ -50,7 +50,9 @@ pub fn with_file(directory: &Path, file: &Path) -> Result<(Session, String)> {
     let theirs = session.plans.first().map(|plan| plan.private.clone()).unwrap_or_default();
     let path = std::path::absolute(file).map_err(|error| Error::io("find", file, &error))?;
     if !path.exists() {
-        return Err(Error::usage("there is no such file").at(file.display().to_string()));
+        return Err(Error::usage("there is no such file")
+            .at(file.display().to_string())
+            .cure("give the path of a table of private records"));
     }
     let path = path.display().to_string();
     let like = session.dataset(&theirs)?.clone();

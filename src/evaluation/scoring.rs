@@ -38,8 +38,8 @@ pub(crate) struct Scene<'a> {
 }
 
 impl Scoring {
-    /// Of `rows` held-out rows of the private dataset with so many classes, or numbers. `comparable`: the public records have the
-    /// same label.
+    /// Of `rows` held-out rows of the private dataset with so many classes, or numbers.
+    /// `comparable`: the public records have the same label.
     pub fn of(
         asked: Evaluation,
         private: &DatasetDefinition,

@@ -35,9 +35,9 @@ use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dat
 use crate::study::labelled::{CASES, Case, FURTHER, HEART, Problem};
 use crate::study::{Cell, Content, Grid, Harvest, Place, Row, Table, Wanted};
 
-/// On which the issue wants the choice to win.
+/// The datasets on which a choice ought to win.
 const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german", "heart"];
-/// On so many of them.
+/// On at least so many of them.
 const WINS: usize = 5;
 
 /// Those with private labels whose trials take seconds.
@@ -67,10 +67,6 @@ pub(super) struct Choose {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     best: u8,
 
-    /// Take so many candidates even where rehearsals expect nothing of them.
-    #[arg(long)]
-    all: bool,
-
     #[command(flatten)]
     on: OnDatasets,
 }
@@ -91,7 +87,6 @@ impl Choose {
             epsilons: if manner.quick { vec![1.0] } else { vec![1.0, 2.0, 5.0] },
             seeds: (0..manner.seeds()).collect(),
             most: self.best.into(),
-            all: self.all,
             known: Mutex::default(),
         };
         study.rehearse(&interrupted)?;
@@ -111,7 +106,6 @@ struct Study {
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
     most: usize,
-    all: bool,
     /// What rehearsals say, by problem and ε.
     known: Mutex<BTreeMap<(usize, usize), Rehearsed>>,
 }
@@ -162,25 +156,7 @@ impl Study {
                     stop: Arc::new(AtomicBool::new(false)),
                 };
                 let advice = rehearse::rehearse(&job, &mut |_| {})?.advice;
-                let mut candidates = job.candidates(&advice, self.most)?.plans;
-                if self.all {
-                    let able = advice.sorted().filter_map(|line| match &line.player {
-                        Player::Method { id, settings } if line.failed.is_none() => {
-                            Some(PlanDefinition {
-                                name: id.clone(),
-                                method: id.clone(),
-                                settings: settings.clone(),
-                                ..job.plan.clone()
-                            })
-                        }
-                        _ => None,
-                    });
-                    let known: Vec<String> =
-                        candidates.iter().map(|plan| plan.method.clone()).collect();
-                    let more = able.filter(|plan| !known.contains(&plan.method));
-                    candidates.extend(more);
-                    candidates.truncate(self.most);
-                }
+                let candidates = job.candidates(&advice, self.most)?.plans;
                 let players: Vec<Player> = candidates
                     .iter()
                     .map(|plan| Player::of_plan(&plan.method, &plan.settings))

@@ -322,9 +322,9 @@ impl ChoiceJob {
         let prospect = advice.prospect(&players, self.target.epsilon)?;
         (!prospect.pays()).then(|| {
             format!(
-                "in rehearsals the best of these plans had {:.2} times the error of public data \
-                 alone with the ε that a choice leaves to each, and one plan with all of it {:.2}: \
-                 the choice is not expected to pay",
+                "the choice is not expected to pay: in rehearsals the best of these plans had {:.2} \
+                 times the error of public data alone with the ε that a choice leaves to each plan, \
+                 and one plan with all of the ε had {:.2} times that error",
                 prospect.choice, prospect.single
             )
         })
