@@ -1,6 +1,6 @@
 //! An audit as one page: no script, nothing from the net.
 
-use std::fmt::Write;
+use maud::{DOCTYPE, PreEscaped, html};
 
 use super::Audited;
 
@@ -11,46 +11,64 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.bad{font-weight:bo
 
 pub fn page(audits: &[Audited]) -> String {
     let wrong = audits.iter().filter(|audited| !audited.findings.is_empty()).count();
-    let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>halflight audit</title>\
-         <style>{STYLE}</style><h1>Audit</h1><p>halflight {}. Public data played the private \
-         part. {}</p><table><tr><th>subject<th>release<th class=n>largest change / announced\
-         <th class=n>ε shown, many runs<th class=n>ε shown, one run<th class=n>ε claimed</tr>",
-        env!("CARGO_PKG_VERSION"),
-        match wrong {
-            0 => "Nothing exceeds what is claimed.".to_owned(),
-            wrong => format!("<span class=bad>{wrong} of {} exceed a claim.</span>", audits.len()),
-        },
-    );
-    for audited in audits {
-        let (many, one) = audited.shown.map_or_else(Default::default, |shown| {
-            (format!("{:.3}", shown.many_runs), format!("{:.3}", shown.one_run))
-        });
-        for (index, moved) in audited.releases.iter().enumerate() {
-            let first = |text: &str| if index == 0 { escaped(text) } else { String::new() };
-            let _ = write!(
-                out,
-                "<tr><td>{}<td>{}<td class=n>{:.4}<td class=n>{}<td class=n>{}<td class=n>{}</tr>",
-                first(&audited.subject),
-                escaped(&moved.release),
-                moved.largest,
-                first(&many),
-                first(&one),
-                first(&format!("{:.3} at δ = {}", audited.claimed, audited.delta)),
-            );
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { "halflight audit" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { "Audit" }
+                p {
+                    "halflight " (env!("CARGO_PKG_VERSION"))
+                    ". Public data played the private part. "
+                    @if wrong == 0 {
+                        "Nothing exceeds what is claimed."
+                    } @else {
+                        span.bad { (wrong) " of " (audits.len()) " exceed a claim." }
+                    }
+                }
+                table {
+                    tr {
+                        th { "subject" }
+                        th { "release" }
+                        th.n { "largest change / announced" }
+                        th.n { "ε shown, many runs" }
+                        th.n { "ε shown, one run" }
+                        th.n { "ε claimed" }
+                    }
+                    @for audited in audits {
+                        @for (index, moved) in audited.releases.iter().enumerate() {
+                            // What is the same for all releases stands in the first line.
+                            @let shown = audited.shown.filter(|_| index == 0);
+                            tr {
+                                td { @if index == 0 { (audited.subject) } }
+                                td { (moved.release) }
+                                td.n { (format!("{:.4}", moved.largest)) }
+                                td.n {
+                                    @if let Some(it) = shown { (format!("{:.3}", it.many_runs)) }
+                                }
+                                td.n {
+                                    @if let Some(it) = shown { (format!("{:.3}", it.one_run)) }
+                                }
+                                td.n {
+                                    @if index == 0 {
+                                        (format!("{:.3}", audited.claimed)) " at δ = "
+                                        (audited.delta)
+                                    }
+                                }
+                            }
+                        }
+                        @for finding in &audited.findings {
+                            tr { td { (audited.subject) } td.bad colspan="5" { (finding) } }
+                        }
+                    }
+                }
+            }
         }
-        for finding in &audited.findings {
-            let _ = write!(
-                out,
-                "<tr><td>{}<td colspan=5 class=bad>{}</tr>",
-                escaped(&audited.subject),
-                escaped(finding)
-            );
-        }
-    }
-    out + "</table></html>\n"
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+        "\n"
+    };
+    page.into_string()
 }

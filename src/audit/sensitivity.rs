@@ -13,6 +13,7 @@ use super::neighbours::{NULL, others, variants};
 use super::subject::{Played, Subject};
 use crate::error::Result;
 use crate::numeric::Matrix;
+use crate::numeric::eigen::eigenvalues;
 use crate::privacy::Adjacency;
 use crate::privacy::accountant::{Event, Query, QueryKind, Rule};
 use crate::privacy::tape::{Draw, History};
@@ -119,7 +120,7 @@ fn change(event: &Event, one: &[f64], other: &[f64]) -> f64 {
         QueryKind::Direction => {
             let side = size as usize;
             let matrix = Matrix::from_iterator(side, side, differences());
-            spread(matrix.symmetric_eigenvalues().as_slice())
+            eigenvalues(&matrix).map_or(f64::NAN, |values| spread(values.as_slice()))
         }
         QueryKind::Pure | QueryKind::Repeated(_) => f64::NAN,
     };

@@ -16,7 +16,8 @@ use crate::engine::ranking::{Findings, Manner, RankingJob, RankingMoment, Rankin
 use crate::error::{Error, Result};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::privacy::{Guarantee, Target, Watch};
-use crate::rank::comparison::{Comparison, Line, Mean, Place, Summary};
+use crate::rank::comparison::Comparison;
+use crate::rank::line::{Line, Mean, MeanScores, Place};
 use crate::rank::{Disclosed, ReleasedError, ReleasedLine, Selector};
 use crate::session::{Session, Workspace, dataset};
 
@@ -243,7 +244,7 @@ pub fn table(comparison: &Comparison) -> String {
             "its model ↓"
         ),
     ];
-    let reference = |name: &str, summary: &Summary| {
+    let reference = |name: &str, summary: &MeanScores| {
         format!(
             "  {:>4} {name:<22} {} {}",
             "",
@@ -406,7 +407,7 @@ fn mean_json(mean: Mean) -> Value {
     json!({ "mean": mean.mean, "deviation": mean.deviation })
 }
 
-fn summary_json(summary: &Summary) -> Value {
+fn summary_json(summary: &MeanScores) -> Value {
     json!({
         "energy": mean_json(summary.energy), "distance": mean_json(summary.distance),
         "angles": summary.angles,

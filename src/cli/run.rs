@@ -13,7 +13,7 @@ use super::{messages, print_json, print_line, signals};
 use crate::data::Role;
 use crate::data::persons::protected_words;
 use crate::engine::resume::{self, Resumable};
-use crate::engine::{Control, Job, Moment, PreparedStore, Summary, job};
+use crate::engine::{Control, Job, Moment, PreparedStore, Summary, launch};
 use crate::error::{Error, Result};
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::{Outcome, RunId};
@@ -201,8 +201,8 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         let mut tell = |moment: Moment| steps.hear(&moment);
         let summary = match (&options.resume, options.insecure_noise_seed) {
             (Some(run), _) => resume::resume(&job, run, &mut tell),
-            (None, Some(seed)) => job::execute_insecurely(&job, seed, &mut tell),
-            (None, None) => job::execute(&job, &mut tell),
+            (None, Some(seed)) => launch::execute_insecurely(&job, seed, &mut tell),
+            (None, None) => launch::execute(&job, &mut tell),
         };
         steps.end();
         let summary = summary?;

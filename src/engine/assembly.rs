@@ -7,7 +7,7 @@ use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::leaking;
-use crate::data::persons::{self, WithoutUnit, share_a_person};
+use crate::data::persons::{self, WithoutUnit};
 use crate::data::preparation::{
     FeatureScaling, LabelRange, PreparationSettings, class_names, classes_of, declared_classes,
 };
@@ -68,46 +68,6 @@ impl std::fmt::Debug for Assembly {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Assembly").field("prepared", &self.prepared).finish_non_exhaustive()
     }
-}
-
-/// A row that stands on both sides would be used without any protection.
-pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
-    if let Some(unit) = &private.definition.unit {
-        refuse_shared_persons(private, publics, unit)?;
-    }
-    private.private()?.try_map(|rows| {
-        let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
-        if !rows.provenance().any(|record| taken.contains(&record)) {
-            return Ok(());
-        }
-        // Which row it is would tell about that person.
-        Err(Error::refused(format!(
-            "a row of {} is private in '{name}' and stands among the public rows too",
-            rows.origin
-        ))
-        .cure("change the row filters so that no row is on both sides"))
-    })?;
-    Ok(())
-}
-
-/// Somebody whose records are partly public is not protected.
-fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> Result<()> {
-    let name = &private.definition.name;
-    private.private()?.try_map(|rows| {
-        let shared = publics.iter().any(|public| share_a_person(rows, public, unit) == Some(true));
-        if !shared {
-            return Ok(());
-        }
-        Err(Error::refused(format!(
-            "somebody in '{name}' has records among the public rows too ({} is the same)",
-            unit.words()
-        ))
-        .cure(
-            "change the row filters so that nobody is on both sides; where the public rows use \
-             the same names for other people, rename their column",
-        ))
-    })?;
-    Ok(())
 }
 
 /// Said where nobody can tell whether somebody stands on both sides.
@@ -378,7 +338,7 @@ impl<'a> Parts<'a> {
             definition.task = private.definition.task;
         }
         let tables = publics.iter().map(|loaded| loaded.public()).collect::<Result<Vec<_>>>()?;
-        refuse_overlap(private, &tables, &plan.private)?;
+        overlap::refuse_overlap(private, &tables, &plan.private)?;
         publics
             .iter()
             .try_for_each(|public| overlap::between(private, public, None).map(|_| ()))?;

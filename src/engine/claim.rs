@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::job::open_budget;
+use super::launch::open_budget;
 use crate::error::{Error, Result};
 use crate::privacy::Ledger;
 use crate::privacy::accountant::Guarantee;

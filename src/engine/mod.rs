@@ -8,8 +8,10 @@
 //! | [`prepared`] | records that were prepared once, for previews and runs |
 //! | `predict` | what a run's model says about the rows of a file |
 //! | [`preview`] | what a plan would cost |
-//! | [`job`] | one run from grant to certificate, on the calling thread |
+//! | [`job`] | a run to be made, what it tells, and what it came to |
+//! | [`launch`] | the start of a run, on the calling thread |
 //! | [`rehearse`] | public data in the private role, for the methods that a plan could take |
+//! | `course` | an opened run, from its first step to its settlement |
 //! | `steps` | the steps of a run, written down one by one |
 //! | [`detach`] | a run that its interface left goes on by itself |
 //! | [`ending`] | settles the runs of a process that cannot wait for their steps |
@@ -25,7 +27,7 @@
 //! | `pictured` | a run on built-in data with seeded noise, for pictures |
 //! | [`lookup`] | what an interface looks at before it decides: directories, first rows, what still fits |
 //!
-//! `cli` calls [`job::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
+//! `cli` calls [`launch::execute`] and [`resume::resume`] itself; `tui` talks to a [`desk::Desk`].
 
 pub mod assembly;
 mod cautions;
@@ -34,11 +36,13 @@ pub mod claim;
 mod comparisons;
 pub mod control;
 pub mod count;
+mod course;
 pub mod desk;
 pub mod detach;
 pub mod ending;
 pub mod job;
 pub mod judge;
+pub mod launch;
 pub mod lookup;
 #[cfg(test)]
 mod null_records;

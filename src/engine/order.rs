@@ -1,6 +1,6 @@
 //! A release that is no run: granted, drawn and settled at once.
 
-use super::job::{new_run_id, open_budget};
+use super::launch::{new_run_id, open_budget};
 use crate::error::Result;
 use crate::privacy::accountant::Composition;
 use crate::privacy::ledger::{AccountId, Budget, Grant, Outcome, RunId};

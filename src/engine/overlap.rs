@@ -4,8 +4,11 @@
 //! What is refused is refused for every view: nothing else keeps the promise that was made to
 //! these people. How many rows it is about is exact, so it is told under an open watch alone.
 
-use super::assembly::refuse_overlap;
+use std::collections::HashSet;
+
 use crate::data::overlap::{Overlap, SHARED};
+use crate::data::persons::share_a_person;
+use crate::data::{Table, Unit};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Book};
 use crate::privacy::{Secret, Watch};
@@ -22,6 +25,46 @@ pub(super) fn refuse_private_rows(
     let tables = publics.iter().map(|public| public.public()).collect::<Result<Vec<_>>>()?;
     refuse_overlap(private, &tables, &private.definition.name)?;
     check(private, publics, workspace, watch)
+}
+
+/// A row that stands on both sides would be used without any protection.
+pub(super) fn refuse_overlap(private: &Loaded, publics: &[&Table], name: &str) -> Result<()> {
+    if let Some(unit) = &private.definition.unit {
+        refuse_shared_persons(private, publics, unit)?;
+    }
+    private.private()?.try_map(|rows| {
+        let taken: HashSet<_> = publics.iter().flat_map(|public| public.provenance()).collect();
+        if !rows.provenance().any(|record| taken.contains(&record)) {
+            return Ok(());
+        }
+        // Which row it is would tell about that person.
+        Err(Error::refused(format!(
+            "a row of {} is private in '{name}' and stands among the public rows too",
+            rows.origin
+        ))
+        .cure("change the row filters so that no row is on both sides"))
+    })?;
+    Ok(())
+}
+
+/// Somebody whose records are partly public is not protected.
+fn refuse_shared_persons(private: &Loaded, publics: &[&Table], unit: &Unit) -> Result<()> {
+    let name = &private.definition.name;
+    private.private()?.try_map(|rows| {
+        let shared = publics.iter().any(|public| share_a_person(rows, public, unit) == Some(true));
+        if !shared {
+            return Ok(());
+        }
+        Err(Error::refused(format!(
+            "somebody in '{name}' has records among the public rows too ({} is the same)",
+            unit.words()
+        ))
+        .cure(
+            "change the row filters so that nobody is on both sides; where the public rows use \
+             the same names for other people, rename their column",
+        ))
+    })?;
+    Ok(())
 }
 
 /// Refuses public data that hold rows of an account of this workspace, or of `private`.

@@ -15,9 +15,9 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::assembly::{refuse_overlap, shared_classes};
+use super::assembly::shared_classes;
 use super::control::Control;
-use super::job::{new_run_id, open_budget};
+use super::launch::{new_run_id, open_budget};
 use super::overlap;
 use super::prepared::{PreparedStore, RankingRecords, RankingSource};
 use super::steps::panic_message;
@@ -136,7 +136,8 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let publics = definition.public_names(&job.session).into_iter();
     // Who has rows of the private dataset itself is left out below, with the reason.
     let apart = |public: &&Loaded| {
-        let rows = public.public().and_then(|rows| refuse_overlap(private, &[rows], &name));
+        let rows =
+            public.public().and_then(|rows| overlap::refuse_overlap(private, &[rows], &name));
         rows.is_ok() && overlap::between(private, public, None).is_ok()
     };
     let publics = publics.filter_map(|name| find(&job.datasets, name).ok().map(Arc::as_ref));
@@ -419,7 +420,7 @@ fn prepared(
         let first = resizing.map(|resizing| resizing.of(other.select(&[0])));
         Compatibility::between(table, first.as_ref().unwrap_or(other))
             .check_for(|name| needed.contains(name))?;
-        refuse_overlap(private, &[other], &private.definition.name)?;
+        overlap::refuse_overlap(private, &[other], &private.definition.name)?;
         overlap::between(private, public, None)?;
         Ok((other, resizing))
     });

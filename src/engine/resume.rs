@@ -7,7 +7,9 @@
 
 use std::path::Path;
 
-use super::job::{self, Job, Moment, Opening, Summary};
+use super::course::{self, Opening};
+use super::job::{Job, Moment, Summary};
+use super::launch;
 use super::{choice, count, score};
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{RunId, RunRecord, RunState};
@@ -117,7 +119,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
     let (directory, recorded) = RunDirectory::reopen(&path)?;
     let transcript = Transcript::reopen(&path.join(TRANSCRIPT), run)?;
     let account = unfinished.grant.account.clone();
-    let mut standing = job::standing_of(&ledger.book()?, &account);
+    let mut standing = launch::standing_of(&ledger.book()?, &account);
     standing.line = ledger.granted(run);
     let generator = NoiseSource::Secret.generator()?;
     let mut notes = vec![format!("resumed: {} steps were taken before", recorded.steps())];
@@ -143,7 +145,7 @@ pub fn resume(job: &Job, run: &RunId, tell: &mut dyn FnMut(Moment)) -> Result<Su
         noise: NoiseSource::Secret,
         standing,
     };
-    Ok(job::perform(job, assembly, opening, tell)?.summary)
+    Ok(course::perform(job, assembly, opening, tell)?.summary)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::eigen::eigen;
+use super::eigen::{eigen, eigenvalues};
 use super::{Matrix, Vector};
 
 /// The largest absolute eigenvalue; not a number if an entry is none.
@@ -12,7 +12,9 @@ pub fn spectral_norm(matrix: &Matrix) -> f64 {
     if !matrix.iter().all(|entry| entry.is_finite()) {
         return f64::NAN;
     }
-    largest_by_lanczos(matrix).unwrap_or_else(|| matrix.symmetric_eigenvalues().amax())
+    largest_by_lanczos(matrix)
+        .or_else(|| eigenvalues(matrix).map(|values| values.amax()))
+        .unwrap_or(f64::NAN)
 }
 
 /// Up to this size all eigenvalues take a few milliseconds.

@@ -14,8 +14,9 @@
 use std::sync::Arc;
 
 use super::candidates::{Candidate, Lineup};
-use super::comparison::Mean;
+use super::line::Alongside;
 use super::public_models::PublicModel;
+use super::records::LOOKED_AT;
 use super::settings::RankingSettings;
 use crate::adapt::baselines::reference::{DEFAULT_RIDGE, source_only};
 use crate::adapt::labelled::labelled_discrepancy::{Risk, discrepancy};
@@ -25,29 +26,6 @@ use crate::numeric::symmetric::{spectral_norm, weighted_outer_sum};
 use crate::numeric::{Matrix, Vector};
 use crate::privacy::{CuratorOnly, Private, Watch};
 
-/// Records of a large candidate that are looked at, and private records that models answer for.
-pub(super) const MOST: usize = 20_000;
-
-/// Other measures of one candidate; each is absent where it makes no sense.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Alongside {
-    pub unlabelled: Option<f64>,
-    pub labelled: Option<f64>,
-    /// How wrong the candidate's own model is about each private record, and how wrong the same
-    /// answer for all is.
-    pub losses: Option<(Vec<f64>, Vec<f64>)>,
-}
-
-impl Alongside {
-    /// The error of the candidate's own model: the mean over the private records, and how far
-    /// such a mean is off by chance.
-    pub fn error(&self) -> Option<Mean> {
-        let (losses, _) = self.losses.as_ref()?;
-        let Mean { mean, deviation } = Mean::of(losses);
-        Some(Mean { mean, deviation: deviation / (losses.len() as f64).sqrt() })
-    }
-}
-
 /// `None` under a sealed watch.
 pub fn of(
     candidate: &Candidate,
@@ -56,7 +34,7 @@ pub fn of(
     private: &Private<Arc<Dataset>>,
     watch: &Watch,
 ) -> Option<CuratorOnly<Alongside>> {
-    let some = candidate.data.as_ref().ok().and_then(|it| it.some(MOST, settings.seed).ok());
+    let some = candidate.data.as_ref().ok().and_then(|it| it.some(LOOKED_AT, settings.seed).ok());
     let Some(data) = some.as_deref() else {
         return private.curator(watch, |_| Alongside::default());
     };
@@ -70,7 +48,7 @@ pub fn of(
         ),
         labelled: labelled(private, data, source.as_ref(), settings.radius),
         losses: own.as_ref().zip(constant.as_ref()).and_then(|(own, constant)| {
-            let private = private.thinned(0, MOST);
+            let private = private.thinned(0, LOOKED_AT);
             Some((own.losses(&private)?, constant.losses(&private)?))
         }),
     })

@@ -12,11 +12,10 @@ use rand::rngs::ChaCha20Rng;
 use rand::seq::index;
 use rand_distr::{Distribution, StandardNormal, Uniform};
 
-use super::blind_spots;
-use super::records::Supply;
+use super::line::listed;
+use super::records::{LOOKED_AT, Supply};
 use super::settings::{RankingSettings, directions};
 use super::subspace::{MOST_AT_ONCE, Subspace};
-use super::verdict;
 use crate::data::Bounds;
 use crate::error::{Error, Result};
 use crate::model::{Architecture, Classifier, Gradients, Labels};
@@ -122,7 +121,7 @@ impl Lineup {
         let (directions, why) = directions(settings.directions, classes, most);
         remarks.extend(why);
         remarks.push(format!("model: {}", architecture.words()));
-        let looked_at = blind_spots::MOST;
+        let looked_at = LOOKED_AT;
         let mut supplies = candidates.iter().filter_map(|candidate| candidate.data.as_ref().ok());
         let mut of_data = Vec::new();
         if supplies.any(|supply| supply.is_more_than(looked_at)) {
@@ -200,7 +199,7 @@ impl Lineup {
             format!(
                 "the directions next to number k = {} are about as strong ({}), so the order by distance may be chance there; the order by energy does not depend on it",
                 self.directions,
-                verdict::listed(&close)
+                listed(&close)
             )
         });
         let narrow = self.candidates.iter().zip(&self.ranks);
@@ -209,7 +208,7 @@ impl Lineup {
             .map(|(candidate, _)| candidate.name.as_str())
             .collect();
         let narrow = (!narrow.is_empty()).then(|| {
-            let all = verdict::listed(&narrow);
+            let all = listed(&narrow);
             let span = if narrow.len() == 1 { "spans" } else { "span" };
             format!(
                 "{all} {span} fewer than k = {} directions: look for records or features that are all the same",

@@ -6,85 +6,22 @@
 //! cannot be told apart from the best. Errors of the candidates' own models are compared in the
 //! same way, record by record.
 
-use serde::{Deserialize, Serialize};
-
-use super::blind_spots::Alongside;
 use super::candidates::Lineup;
-use super::ranking::Repeat;
+use super::line::{Alongside, Line, Mean, MeanScores, Paired, Place};
 use super::records::Supply;
+use super::repeat::Repeat;
 use super::settings::Order;
 use super::subspace::Score;
 use super::verdict;
-use crate::numeric::student::two_sided;
-
-/// Of every interval.
-const CONFIDENCE: f64 = 0.95;
-/// More repeats than this are not worth proposing.
-const MOST_REPEATS: usize = 1000;
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Mean {
-    pub mean: f64,
-    /// Standard deviation over the repeats.
-    pub deviation: f64,
-}
-
-/// A mean difference and half the width of its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Paired {
-    pub mean: f64,
-    pub half_width: f64,
-    deviation: f64,
-    repeats: usize,
-}
-
-/// Means over the repeats of one dataset.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    pub distance: Mean,
-    pub energy: Mean,
-    /// Mean principal angles in radians, smallest first.
-    pub angles: Vec<f64>,
-}
-
-/// Where a candidate stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    Best,
-    /// Cannot be told apart from the best; so many more repeats would, if a number is known.
-    Tied(Option<usize>),
-    Behind,
-    Broken,
-}
-
-/// One candidate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    pub name: String,
-    pub records: usize,
-    pub place: Place,
-    /// `None` of a broken one.
-    pub summary: Option<Summary>,
-    /// By how much it is behind the best in the score that orders.
-    pub behind: Option<Paired>,
-    /// Cannot be told apart from other private records.
-    pub as_floor: bool,
-    /// Is not better than noise; by error: than the same answer for all.
-    pub as_noise: bool,
-    pub alongside: Option<Alongside>,
-    pub verdict: String,
-    /// Why it is broken.
-    pub trouble: Option<String>,
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The best first, broken ones last.
     pub lines: Vec<Line>,
     /// Other private records: as good as data can be at this m.
-    pub floor: Summary,
+    pub floor: MeanScores,
     /// Noise.
-    pub ceiling: Summary,
+    pub ceiling: MeanScores,
     /// By energy where not all candidates have an error.
     pub order: Order,
     pub repeats: usize,
@@ -94,64 +31,6 @@ pub struct Comparison {
     pub directions: usize,
     pub verdict: String,
     pub remarks: Vec<String>,
-}
-
-impl Mean {
-    pub fn of(values: &[f64]) -> Self {
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self { mean, deviation: (squares / (count - 1.0).max(1.0)).sqrt() }
-    }
-}
-
-impl Paired {
-    /// Of the differences `ours` − `theirs`.
-    pub fn of(ours: &[f64], theirs: &[f64]) -> Self {
-        let differences: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();
-        let Mean { mean, deviation } = Mean::of(&differences);
-        let repeats = differences.len();
-        Self { mean, half_width: half_width(deviation, repeats), deviation, repeats }
-    }
-
-    /// The interval is above 0.
-    pub fn is_clear(&self) -> bool {
-        self.mean > self.half_width
-    }
-
-    /// How many more repeats would clear it, if mean and deviation stay what they are.
-    pub fn more_repeats(&self) -> Option<usize> {
-        if self.mean <= 0.0 {
-            return None;
-        }
-        (self.repeats + 1..=MOST_REPEATS)
-            .find(|repeats| half_width(self.deviation, *repeats) < self.mean)
-            .map(|repeats| repeats - self.repeats)
-    }
-}
-
-fn half_width(deviation: f64, repeats: usize) -> f64 {
-    match repeats {
-        0 | 1 => f64::INFINITY,
-        _ => two_sided(CONFIDENCE, repeats - 1) * deviation / (repeats as f64).sqrt(),
-    }
-}
-
-impl Summary {
-    fn of(scores: &[&Score]) -> Self {
-        let of = |number: fn(&Score) -> f64| {
-            Mean::of(&scores.iter().map(|score| number(score)).collect::<Vec<_>>())
-        };
-        let directions = scores.iter().map(|score| score.angles.len()).min().unwrap_or(0);
-        let angle = |index: usize| {
-            scores.iter().map(|score| score.angles[index]).sum::<f64>() / scores.len() as f64
-        };
-        Self {
-            distance: of(|score| score.distance),
-            energy: of(|score| score.energy),
-            angles: (0..directions).map(angle).collect(),
-        }
-    }
 }
 
 /// The larger the better.
@@ -187,7 +66,7 @@ impl Comparison {
         let goods = |scores: &[Score]| -> Vec<f64> {
             scores.iter().map(|score| goodness(order, score)).collect()
         };
-        let summary = |scores: &[Score]| Summary::of(&scores.iter().collect::<Vec<_>>());
+        let summary = |scores: &[Score]| MeanScores::of(&scores.iter().collect::<Vec<_>>());
         let floor = column(&|repeat| Some(&repeat.floor)).unwrap_or_default();
         let ceiling = column(&|repeat| Some(&repeat.ceiling)).unwrap_or_default();
         let columns: Vec<Option<Vec<Score>>> = (0..lineup.candidates().len())
@@ -271,35 +150,5 @@ impl Comparison {
                 .chain(by_energy)
                 .collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_are_those_of_paired_differences() {
-        // The common up and down cancels; scipy.stats.ttest_rel gives this interval.
-        let a = [1.0, 5.0, 3.0, 9.0];
-        let b = [0.9, 4.7, 2.8, 8.6];
-        let paired = Paired::of(&a, &b);
-        assert!((paired.mean - 0.25).abs() < 1e-12);
-        assert!((paired.half_width - 0.205_426).abs() < 1e-6, "{}", paired.half_width);
-        assert!(paired.is_clear());
-        assert!(!Paired::of(&b, &a).is_clear());
-    }
-
-    #[test]
-    fn so_many_more_repeats_are_proposed_as_the_deviation_asks_for() {
-        let a = [0.3, -0.2, 0.4, -0.1, 0.2];
-        let paired = Paired::of(&a, &[0.0; 5]);
-        assert!(!paired.is_clear());
-        let more = paired.more_repeats().unwrap();
-        assert!(half_width(paired.deviation, 5 + more) < paired.mean);
-        assert!(half_width(paired.deviation, 4 + more) >= paired.mean);
-        // A difference of nothing is never cleared.
-        assert_eq!(Paired::of(&[1.0, -1.0], &[0.0, 0.0]).more_repeats(), None);
-        assert_eq!(Paired::of(&[1e-6, 2.0, -2.0], &[0.0; 3]).more_repeats(), None);
     }
 }

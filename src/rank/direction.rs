@@ -25,11 +25,10 @@
 use std::sync::Arc;
 
 use super::candidates::{Lineup, Round};
-use super::comparison::Mean;
 use super::frame::Frame;
+use super::line::Mean;
 use super::ranking::RankStep;
-use super::release::ReleasedLine;
-use super::{Disclosed, PrivateRanking};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Vector};

@@ -22,10 +22,11 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::candidates::{Candidate, Lineup};
-use super::comparison::Mean;
+use super::line::Mean;
 use super::public_models::PublicModel;
 use super::ranking::RankStep;
-use super::{Disclosed, PrivateRanking, blind_spots};
+use super::records::LOOKED_AT;
+use super::released::{Disclosed, PrivateRanking, ReleasedError};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::projection::shrink_factor;
@@ -43,46 +44,6 @@ const MOST_SCORED: usize = 2000;
 const COPIES: usize = 4000;
 /// Private records whose losses are held at once.
 const BLOCK: usize = 4096;
-
-/// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReleasedError {
-    pub name: String,
-    /// The mean error of its model on the private records, with the standard deviation of the
-    /// noise; `None` of a candidate that was left out.
-    pub error: Option<Mean>,
-    /// By how much it is behind the first, with the deviation of that.
-    pub behind: Option<Mean>,
-    /// How likely it is to be the best on these private records.
-    pub first: Option<f64>,
-    /// The error of its model on the records of the other candidates: public.
-    pub elsewhere: Option<f64>,
-}
-
-impl ReleasedError {
-    /// How sure its place is.
-    pub fn words(&self) -> String {
-        match (self.first, self.behind) {
-            (None, _) => "left out".to_owned(),
-            (Some(first), None) => format!("{} likely to be best", percent(first)),
-            (Some(first), Some(behind)) => format!(
-                "{} likely; {:.4} ± {:.4} behind",
-                percent(first),
-                behind.mean,
-                behind.deviation,
-            ),
-        }
-    }
-}
-
-/// What simulation cannot tell from nothing or all is not told as such.
-fn percent(share: f64) -> String {
-    match share {
-        share if share < 0.005 => "under 1 %".to_owned(),
-        share if share > 0.995 => "over 99 %".to_owned(),
-        share => format!("{:.0} %", 100.0 * share),
-    }
-}
 
 /// What is public about the vectors; of the candidates that have a model.
 #[derive(Debug, Clone)]
@@ -217,7 +178,7 @@ const OTHERWISE: &str = "rank by gradients, which need no labels: --mechanism pe
 
 /// Two halves of a candidate's records, by turns.
 fn halves_of(candidate: &Candidate, seed: u64) -> Result<(Dataset, Dataset)> {
-    let data = candidate.data.as_ref().map_err(Clone::clone)?.some(blind_spots::MOST, seed)?;
+    let data = candidate.data.as_ref().map_err(Clone::clone)?.some(LOOKED_AT, seed)?;
     let half = |first: usize| data.select(&(first..data.len()).step_by(2).collect::<Vec<_>>());
     Ok((half(0), half(1).thinned(0, MOST_SCORED)))
 }
@@ -322,7 +283,7 @@ impl PrivateRanking for PrivateErrors {
         let words = if let Some(candidate) = self.lineup.candidates().get(self.done) {
             let (classes, seed) = (self.lineup.classes(), self.seed);
             let taught = candidate.data.as_ref().ok().and_then(|supply| {
-                let all = supply.some(blind_spots::MOST, seed).ok()?;
+                let all = supply.some(LOOKED_AT, seed).ok()?;
                 let (half, _) = halves_of(candidate, seed).ok()?;
                 let of = |data: &Dataset| PublicModel::of(data, classes, seed).ok();
                 of(&all).zip(of(&half))

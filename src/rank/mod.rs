@@ -24,12 +24,14 @@
 //! | [`settings`] | the user's choices: model, k, batch, repeats |
 //! | [`subspace`] | the leading span of a batch of gradients; distance and energy |
 //! | [`candidates`], [`records`] | the candidates, and the public half of a repeat |
-//! | [`ranking`] | repeats one by one, for the curator |
-//! | [`comparison`] | many repeats made into a table: means, paired intervals, ties |
+//! | [`ranking`], `repeat` | repeats one by one, for the curator |
+//! | [`line`](mod@line) | what is said of one candidate: means, paired intervals, ties |
+//! | [`comparison`] | many repeats made into a table |
 //! | [`verdict`] | what the table says, in words |
 //! | [`blind_spots`] | what the gradients are blind to: discrepancies, the public model's score |
 //! | [`public_models`] | the model of one candidate alone, and how wrong it is |
 //! | [`frame`] | the directions of all candidates together, and the private moment in them |
+//! | `released` | what all private rankings have in common |
 //! | [`errors`], [`selection`], [`release`], [`direction`] | the errors of all candidates' models, the best candidate, the whole table, or one direction, under differential privacy |
 //!
 //! A layer beside `adapt`, of which it uses the discrepancies and the ridge solution; uses
@@ -41,70 +43,28 @@ pub mod comparison;
 pub mod direction;
 pub mod errors;
 mod frame;
+pub mod line;
 mod public_models;
 pub mod ranking;
 pub mod records;
 pub mod release;
+mod released;
+mod repeat;
 pub mod selection;
 pub mod settings;
 pub mod subspace;
 pub mod verdict;
 
-use crate::error::Result;
-use crate::privacy::{PlannedRelease, Released, Spender};
-
 pub use candidates::{Candidate, Lineup};
-pub use comparison::{Comparison, Line};
+pub use comparison::Comparison;
 pub use direction::PrivateDirection;
-pub use errors::{PrivateErrors, ReleasedError};
+pub use errors::PrivateErrors;
+pub use line::Line;
 pub use ranking::{RankStep, Ranking};
 pub use records::Supply;
-pub use release::{PrivateTable, ReleasedLine};
+pub use release::PrivateTable;
+pub use released::{Disclosed, PrivateRanking, ReleasedError, ReleasedLine};
+pub use repeat::Repeat;
 pub use selection::{PrivateSelection, Selector};
 pub use settings::{Order, ProbeModel, RankingSettings};
 pub use subspace::{Lead, Subspace};
-
-/// A ranking that keeps everything to itself until its one release at the end.
-pub trait PrivateRanking {
-    /// Its name in the ledger.
-    fn method(&self) -> &'static str;
-
-    fn lineup(&self) -> &Lineup;
-
-    /// What the user should know of it.
-    fn remarks(&self) -> Vec<String> {
-        self.lineup().remarks()
-    }
-
-    /// How many steps there are.
-    fn repeats(&self) -> usize;
-
-    /// What it will release, before private data are touched.
-    fn plan(&self) -> Result<PlannedRelease>;
-
-    /// What the public data say of the result to come, with a noise of this scale; an error
-    /// where there can be none.
-    fn outlook(&mut self, _scale: f64) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    /// One repeat: nothing leaves the private data.
-    fn step(&mut self) -> Result<RankStep>;
-
-    /// Draws, after the last step.
-    fn finish(self: Box<Self>, spender: &mut Spender) -> Result<Disclosed>;
-}
-
-/// What a private ranking tells the world.
-#[derive(Debug, Clone)]
-pub enum Disclosed {
-    /// Name of the best candidate.
-    Winner(Released<String>),
-    /// The best energy first.
-    Table(Released<Vec<ReleasedLine>>),
-    /// How wrong every candidate's own model is, the least first.
-    Errors(Released<Vec<ReleasedError>>),
-    /// What every candidate's span holds of one direction, the most first: as energy the
-    /// squared cosine of their angle, as distance its sine.
-    Direction(Released<Vec<ReleasedLine>>),
-}

@@ -14,6 +14,9 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::numeric::Matrix;
 
+/// Records of a large candidate that are looked at, and private records that models answer for.
+pub(super) const LOOKED_AT: usize = 20_000;
+
 /// Prepares the records with these numbers.
 type Draw = dyn Fn(&[usize]) -> Result<Dataset> + Send + Sync;
 

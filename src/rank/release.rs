@@ -19,10 +19,10 @@ use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::candidates::{Lineup, Round};
-use super::comparison::Mean;
 use super::frame::Frame;
+use super::line::Mean;
 use super::ranking::RankStep;
-use super::{Disclosed, PrivateRanking};
+use super::released::{Disclosed, PrivateRanking, ReleasedLine};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
@@ -36,15 +36,6 @@ use crate::privacy::{
 const MOMENTS: &str = "moments";
 /// Noisy copies by which the spread of distances is found.
 const COPIES: usize = 12;
-
-/// One candidate of the released table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReleasedLine {
-    pub name: String,
-    /// `None` of a broken candidate. The deviations are what the noise alone makes of them.
-    pub energy: Option<Mean>,
-    pub distance: Option<Mean>,
-}
 
 /// The public part of a private table; made before anything is drawn.
 pub struct PrivateTable {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::candidates::{Lineup, Round};
 use super::ranking::RankStep;
-use super::{Disclosed, PrivateRanking};
+use super::released::{Disclosed, PrivateRanking};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::numeric::rounding::summation_error;

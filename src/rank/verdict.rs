@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::comparison::{Line, Place};
-use super::ranking::Repeat;
+use super::line::{Line, Place, listed};
+use super::repeat::Repeat;
 use super::settings::Order;
 
 /// What a useless candidate is no better than.
@@ -101,16 +101,6 @@ pub(super) fn by_energy(lines: &[Line]) -> Option<String> {
             most.name
         )
     })
-}
-
-/// A few names; of many the first and how many more there are.
-pub(super) fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [first @ .., last] if names.len() <= 5 => format!("{} and {last}", first.join(", ")),
-        _ => format!("{} and {} more", names[..4].join(", "), names.len() - 4),
-    }
 }
 
 fn are(count: usize) -> &'static str {

@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::privacy::ledger::{AccountId, RunId};
 use crate::privacy::{CuratorOnly, Guarantee, Private, Watch};
-use crate::rank::blind_spots::Alongside;
-use crate::rank::comparison::{Comparison, Mean, Place, Summary};
+use crate::rank::comparison::Comparison;
+use crate::rank::line::{Alongside, Mean, MeanScores, Place};
 use crate::rank::{Disclosed, Order, ReleasedError, ReleasedLine};
 
 const FOLDER: &str = "rankings";
@@ -97,7 +97,7 @@ impl RecordedTable {
             error: line.alongside.as_ref().and_then(Alongside::error),
             verdict: line.verdict.clone(),
         });
-        let reference = |summary: &Summary| Some((summary.energy, summary.distance));
+        let reference = |summary: &MeanScores| Some((summary.energy, summary.distance));
         Self {
             order: comparison.order,
             lines: lines.collect(),

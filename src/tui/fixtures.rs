@@ -44,8 +44,8 @@ use crate::privacy::ledger::{
     RunRecord, RunState, Standing,
 };
 use crate::privacy::{CuratorOnly, NoiseSource, Private, Target, Watch};
-use crate::rank::blind_spots::Alongside;
-use crate::rank::comparison::{Comparison, Line, Mean, Paired, Place};
+use crate::rank::comparison::Comparison;
+use crate::rank::line::{Alongside, Line, Mean, MeanScores, Paired, Place};
 use crate::rank::{ReleasedError, ReleasedLine};
 use crate::rehearsal::advice::Advice;
 use crate::rehearsal::{self, Player};
@@ -355,10 +355,10 @@ fn has_chosen() -> App {
     app
 }
 
-fn scores(energy: f64, distance: f64) -> crate::rank::comparison::Summary {
+fn scores(energy: f64, distance: f64) -> MeanScores {
     let mean = |mean: f64| Mean { mean, deviation: 0.04 * mean };
     let angles = (0..6).map(|i| distance * (0.6 + 0.15 * f64::from(i))).collect();
-    crate::rank::comparison::Summary { energy: mean(energy), distance: mean(distance), angles }
+    MeanScores { energy: mean(energy), distance: mean(distance), angles }
 }
 
 /// A ranking of made-up numbers.

@@ -41,6 +41,7 @@
 //! μ it is 2/d: a weak smoothing cannot single out a direction, and no record can make it.
 
 use crate::error::{Error, Result};
+use crate::numeric::eigen::eigenvalues;
 use crate::numeric::rounding::summation_error;
 use crate::numeric::symmetric::{eigen, quadratic_forms};
 use crate::numeric::{Matrix, Vector};
@@ -84,10 +85,7 @@ impl Smoothed {
 
 /// F̃ alone.
 pub fn smoothed_value(matrix: &Matrix, temperature: f64) -> f64 {
-    if !matrix.iter().all(|entry| entry.is_finite()) {
-        return f64::NAN;
-    }
-    let values = matrix.symmetric_eigenvalues();
+    let Some(values) = eigenvalues(matrix) else { return f64::NAN };
     let norm = values.amax();
     let sum: f64 = values
         .iter()

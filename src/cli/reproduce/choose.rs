@@ -20,7 +20,8 @@ use crate::data::write::{self, Format};
 use crate::data::{DatasetDefinition, Role, Source, Table as Rows, Task};
 use crate::engine::Control;
 use crate::engine::choice::{ChoiceJob, Way};
-use crate::engine::job::{self, Job};
+use crate::engine::job::Job;
+use crate::engine::launch;
 use crate::engine::prepared::PreparedStore;
 use crate::engine::rehearse::{self, RehearsalJob};
 use crate::error::{Error, Result};
@@ -409,7 +410,7 @@ impl Scene {
             control: Control::default(),
             prepared: PreparedStore::default(),
         };
-        let summary = job::execute_insecurely(&job, noise, &mut |_| {})?;
+        let summary = launch::execute_insecurely(&job, noise, &mut |_| {})?;
         match summary.trouble {
             Some(trouble) => Err(trouble),
             None => self.error(&summary.directory),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::parser::{belongs_to_word, place};
 use crate::data::missing::lacks_value;
 use crate::data::names;
 use crate::data::table::{Cell, Column, Table, finite};
@@ -218,6 +217,16 @@ impl Comparison {
         let quote = if plain { "" } else { "`" };
         format!("write {quote}{name}{quote} {} {value}", self.operator.symbol())
     }
+}
+
+/// A position in a filter, for messages.
+pub(super) fn place(at: usize) -> String {
+    format!("filter, character {at}")
+}
+
+/// Letters of names that need no quotes.
+pub(super) fn belongs_to_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
 }
 
 impl Operator {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::condition::{Comparison, Condition, Name, Operator, Value};
+use super::condition::{Comparison, Condition, Name, Operator, Value, belongs_to_word, place};
 use crate::error::{Error, Result};
 
 /// Deeper nesting is refused rather than risking the stack.
@@ -19,11 +19,6 @@ pub(super) fn parse(text: &str) -> Result<Condition> {
         (at, found) => Err(expected("'and', 'or' or the end", found.as_ref(), at)
             .cure("join comparisons with 'and' or 'or'")),
     }
-}
-
-/// A position in a filter, for messages.
-pub(super) fn place(at: usize) -> String {
-    format!("filter, character {at}")
 }
 
 fn expected(what: &str, found: Option<&Token>, at: usize) -> Error {
@@ -68,11 +63,6 @@ impl fmt::Display for Token {
             Self::Comma => f.write_str("','"),
         }
     }
-}
-
-/// Letters of names that need no quotes.
-pub(super) fn belongs_to_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '.'
 }
 
 /// Reads characters and counts them.

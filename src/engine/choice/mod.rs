@@ -27,7 +27,9 @@ use std::sync::Arc;
 use self::all::AllTrained;
 use self::repeats::Repeating;
 use super::assembly::{Assembly, assemble};
-use super::job::{self, Ending, new_run_id, open_budget, renamed_columns, was_perhaps_granted};
+use super::course::Ending;
+use super::job::{self, renamed_columns};
+use super::launch::{self, new_run_id, open_budget, was_perhaps_granted};
 use super::prepared::PreparedStore;
 use super::preview::account_of;
 use super::public_alone::public_alone;
@@ -405,7 +407,7 @@ impl ChoiceJob {
         let directory = RunDirectory::of_plans(&self.workspace, &run, &self.session, &self.plans)?;
         let generator = noise.generator();
         let granted = generator.and_then(|generator| {
-            let mut standing = job::standing_of(&ledger.book()?, &account);
+            let mut standing = launch::standing_of(&ledger.book()?, &account);
             ledger.grant(Grant {
                 run: run.clone(),
                 account: account.clone(),

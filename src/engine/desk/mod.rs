@@ -22,7 +22,8 @@ pub use messages::{Dividers, JobId, News, RankNews, RehearsalNews, Report, Reque
 
 use super::choice::{ChoiceJob, Way};
 use super::control::Control;
-use super::job::{self, Job, Moment, Summary};
+use super::job::{Job, Moment, Summary};
+use super::launch;
 use super::lookup::{self, Digest, Life, Rows};
 use super::overlap;
 use super::predict;
@@ -667,7 +668,7 @@ impl Clerk {
         let (workspace, prepared) = (self.workspace.clone(), self.prepared.clone());
         self.carry_out(id, move |tell| {
             let job = Job { session, plan, datasets, workspace, watch, control, prepared };
-            job::execute(&job, tell)
+            launch::execute(&job, tell)
         });
     }
 

@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::assembly::propose;
 use super::control::Control;
-use super::job::{self, Ended, Job, Moment, Opening, Summary, new_run_id};
+use super::course::{self, Ended, Opening};
+use super::job::{self, Job, Moment, Summary};
+use super::launch::{self, new_run_id};
 use super::overlap;
 use super::prepared::PreparedStore;
 use crate::adapt::Plan;
@@ -121,7 +123,7 @@ impl Order<'_> {
         }
         let mut ledger = self.workspace.ledger()?;
         let account = self.private()?.register(&mut ledger)?;
-        job::open_budget(&mut ledger, &account, self.session.budgets.get(&self.base.private))?;
+        launch::open_budget(&mut ledger, &account, self.session.budgets.get(&self.base.private))?;
         let book = ledger.book()?;
         let account =
             book.account(&account).ok_or_else(|| Error::failed("the ledger lost an account"))?;
@@ -240,7 +242,7 @@ pub fn carry_out(
         noise: NoiseSource::Secret,
         standing,
     };
-    let Ended { mut summary, used } = job::perform(&job, assembly, opening, tell)?;
+    let Ended { mut summary, used } = course::perform(&job, assembly, opening, tell)?;
     let written = task.write_result(&TaskResult {
         outcome: summary.outcome,
         used,

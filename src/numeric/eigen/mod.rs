@@ -45,6 +45,19 @@ pub fn eigen(matrix: &Matrix) -> Option<(Vector, Matrix)> {
     decompose(matrix, scale, threads, PATIENCE).or_else(|| Some(slowly(matrix)))
 }
 
+/// The eigenvalues alone, unsorted; as [`eigen`] finds them.
+pub fn eigenvalues(matrix: &Matrix) -> Option<Vector> {
+    let scale = scale(matrix.as_slice())?;
+    if matrix.is_empty() {
+        return Some(Vector::zeros(0));
+    }
+    let (_, mut tridiagonal) = reduced(matrix, scale);
+    Some(match tridiagonal.diagonalise(PATIENCE) {
+        Some(_) => Vector::from_vec(tridiagonal.diagonal) / scale,
+        None => slowly(matrix).0,
+    })
+}
+
 /// For a matrix on which the sweeps do not converge. None is known.
 fn slowly(matrix: &Matrix) -> (Vector, Matrix) {
     let decomposition = matrix.clone().symmetric_eigen();
@@ -62,11 +75,7 @@ fn decompose(
     if dimension == 0 {
         return Some((Vector::zeros(0), Matrix::zeros(0, 0)));
     }
-    let mut reflectors = lower_blocks(matrix, scale);
-    let mut tridiagonal =
-        Tridiagonal { diagonal: vec![0.0; dimension], squares: vec![0.0; dimension - 1] };
-    four_lanes().dispatch(Reduce { matrix: &mut reflectors, tridiagonal: &mut tridiagonal });
-
+    let (reflectors, mut tridiagonal) = reduced(matrix, scale);
     let mut rotations = None;
     let mut basis = vec![0.0; reflectors.len()];
     let columns = basis.chunks_exact_mut(reflectors.len() / dimension.div_ceil(BLOCK));
@@ -78,6 +87,16 @@ fn decompose(
 
     let vectors = rotated(&basis, dimension, &rotations?, threads);
     Some((Vector::from_vec(tridiagonal.diagonal) / scale, vectors))
+}
+
+/// The reflections, and the tridiagonal matrix that they leave of scale·matrix.
+fn reduced(matrix: &Matrix, scale: f64) -> (Vec<f64>, Tridiagonal) {
+    let dimension = matrix.nrows();
+    let mut reflectors = lower_blocks(matrix, scale);
+    let mut tridiagonal =
+        Tridiagonal { diagonal: vec![0.0; dimension], squares: vec![0.0; dimension - 1] };
+    four_lanes().dispatch(Reduce { matrix: &mut reflectors, tridiagonal: &mut tridiagonal });
+    (reflectors, tridiagonal)
 }
 
 /// The power of two that brings the largest entry near one, so that squares are numbers.
@@ -139,6 +158,7 @@ mod tests {
     #[track_caller]
     fn assert_decomposed(matrix: &Matrix) {
         let (values, vectors) = eigen(matrix).unwrap();
+        assert_eq!(eigenvalues(matrix).unwrap(), values);
         let dimension = matrix.nrows();
         let unit = TOLERANCE * f64::EPSILON * dimension as f64;
         let gram = vectors.tr_mul(&vectors) - Matrix::identity(dimension, dimension);

@@ -1,6 +1,6 @@
 //! The page of a report, section by section.
 
-use std::fmt::Write;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::MOST_CURVES;
 use super::{Report, Reported, Together, rankings};
@@ -9,9 +9,9 @@ use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::words;
 use crate::plot::Figure;
 use crate::plot::number::{compact, five_digits};
-use crate::plot::svg::escaped;
 use crate::privacy::Event;
 use crate::privacy::accountant::{QueryKind, Rule, round_up};
+use crate::session::Certificate;
 use crate::session::archive::{epsilon, last};
 use crate::session::plan_field::{differences, fields};
 use crate::verdict::Standing;
@@ -25,67 +25,69 @@ const RELEASED: &str = "Released numbers only. Nothing in this report was comput
                         data without noise, and all noise is in the ledger.";
 const CURATORS: &str = "For the curator only. Numbers marked ◆ were computed from private data \
                         without noise. No guarantee covers this report: do not pass it on.";
+const UNCERTIFIED: &str = "This run has no certificate: it is still at work, or its process died. \
+                           What it had reserved counts as spent.";
 
 pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -> String {
     let title = title(report);
-    let (stamp, class) =
-        if report.is_curators() { (CURATORS, "curator") } else { (RELEASED, "released") };
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\" class=\"{class}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"halflight {VERSION}\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <title>{}{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        if report.is_curators() { "◆ CURATOR ONLY · " } else { "" },
-        escaped(&title)
-    );
-    if report.is_curators() {
-        out.push_str("<div class=\"banner\">◆ Curator only · do not pass on ◆</div>\n");
-    }
-    let _ = write!(
-        out,
-        "<header>\n<p class=\"kicker\">Privacy report</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n\
-         <p class=\"stamp\">{stamp}</p>\n</header>\n<main>\n",
-        escaped(&title),
-        lead(report)
-    );
-    let promise = ("The guarantee in words", guarantee(report));
-    let seen = ("What was seen on the way", plots(report, figures));
-    // Of one run the reader asks what it promises, of several first how they compare.
-    let told = score(report);
-    let two = if let [only] = report.runs.as_slice() {
-        out.push_str(&tiles(report, only));
-        if !told.is_empty() {
-            section(&mut out, "How good the model is", &told);
+    let curators = report.is_curators();
+    let (stamp, class) = if curators { (CURATORS, "curator") } else { (RELEASED, "released") };
+    let promise = section("The guarantee in words", &guarantee(report));
+    let seen = section("What was seen on the way", &plots(report, figures));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" class=(class) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "halflight " (VERSION) };
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { @if curators { "◆ CURATOR ONLY · " } (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @if curators { div.banner { "◆ Curator only · do not pass on ◆" } }
+                header {
+                    p.kicker { "Privacy report" }
+                    h1 { (title) }
+                    p.lead { (lead(report)) }
+                    p.stamp { (stamp) }
+                }
+                main {
+                    // Of one run the reader asks what it promises, of several first how they
+                    // compare.
+                    @if let [only] = report.runs.as_slice() {
+                        (tiles(report, only))
+                        (section("How good the model is", &score(report)))
+                        (promise)
+                        (seen)
+                    } @else {
+                        (section("Runs", &html! { (runs_table(report)) (sums(together)) }))
+                        (section("How good the models are", &score(report)))
+                        (seen)
+                        (promise)
+                    }
+                    (section("How the public data were ranked", &rankings::html(report)))
+                    (section("How it was made", &settings(report)))
+                    (section("Data", &datasets(report)))
+                    (section("Noise that was drawn", &mechanisms(report)))
+                    (section("How to repeat it", &repeat(report)))
+                }
+                footer { "Made by halflight " (VERSION) " on " (report.made) "." }
+            }
         }
-        [promise, seen]
-    } else {
-        section(&mut out, "Runs", &(runs_table(report) + &sums(together)));
-        if !told.is_empty() {
-            section(&mut out, "How good the models are", &told);
-        }
-        [seen, promise]
+        "\n"
     };
-    for (title, content) in two.iter().filter(|(_, content)| !content.is_empty()) {
-        section(&mut out, title, content);
-    }
-    if !report.rankings.is_empty() {
-        section(&mut out, "How the public data were ranked", &rankings::html(report));
-    }
-    section(&mut out, "How it was made", &settings(report));
-    section(&mut out, "Data", &datasets(report));
-    section(&mut out, "Noise that was drawn", &mechanisms(report));
-    section(&mut out, "How to repeat it", &repeat(report));
-    let _ = write!(
-        out,
-        "</main>\n<footer>Made by halflight {VERSION} on {}.</footer>\n</body>\n</html>\n",
-        escaped(&report.made)
-    );
-    out
+    page.into_string()
 }
 
-fn section(out: &mut String, title: &str, content: &str) {
-    let _ = write!(out, "<section>\n<h2>{title}</h2>\n{content}</section>\n");
+/// Nothing where it would be empty.
+fn section(title: &str, content: &Markup) -> Markup {
+    html! {
+        @if !content.0.is_empty() {
+            section { h2 { (title) } (content) }
+        }
+    }
 }
 
 fn title(report: &Report) -> String {
@@ -129,13 +131,13 @@ fn lead(report: &Report) -> String {
         "A model{what} for the private data {}, adapted from the public data {} by {}.",
         quoted(&[&plan.private]),
         quoted(&public),
-        escaped(adapt::name_of(&plan.method))
+        adapt::name_of(&plan.method)
     )
 }
 
 /// Names of people's choosing, in quotation marks.
 pub(super) fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("“{}”", escaped(name))).collect::<Vec<_>>().join(", ")
+    names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
 }
 
 /// ε as it may be shown: never too small.
@@ -151,70 +153,72 @@ fn error(reported: &Reported, series: Series, report: &Report) -> Option<String>
 }
 
 /// The numbers that a reader looks for first.
-fn tiles(report: &Report, only: &Reported) -> String {
-    let mut tiles = Vec::new();
-    let mut tile = |value: String, name: &str, class: &str| {
-        tiles.push(format!(
-            "<div class=\"tile {class}\"><b>{value}</b><span>{}</span></div>\n",
-            escaped(name)
-        ));
+fn tiles(report: &Report, only: &Reported) -> Markup {
+    let tile = |value: Markup, name: &str, class: &str| {
+        html! { div.tile.(class) { b { (value) } span { (name) } } }
     };
-    tile(format!("<i>ε</i> {}", shown_epsilon(only)), "privacy loss, rounded up", "main");
-    if let Some(certificate) = &only.certificate {
-        if let Some(guarantee) = &certificate.guarantee {
-            tile(format!("<i>δ</i> {:e}", guarantee.delta), "chance that ε says nothing", "main");
-            tile(guarantee.adjacency.words().to_owned(), "neighbouring data", "word");
+    let word = |word: &str| html! { (word) };
+    let errors = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch));
+    html! {
+        section.tiles {
+            (tile(html! { i { "ε" } " " (shown_epsilon(only)) }, "privacy loss, rounded up", "main"))
+            @if let Some(certificate) = &only.certificate {
+                @if let Some(guarantee) = &certificate.guarantee {
+                    @let delta = html! { i { "δ" } (format!(" {:e}", guarantee.delta)) };
+                    (tile(delta, "chance that ε says nothing", "main"))
+                    (tile(word(guarantee.adjacency.words()), "neighbouring data", "word"))
+                }
+                @let records = match certificate.person {
+                    None => "private training records",
+                    Some(_) => "private persons in training",
+                };
+                (tile(word(&grouped(certificate.records)), records, ""))
+            }
+            @if let Some(error) = error(only, Series::PublicError, report) {
+                (tile(word(&error), "error on public records held out", ""))
+            }
+            @if let Some(error) = error(only, Series::PrivateError, report) {
+                (tile(html! { (error) " ◆" }, "error on private records held out", "exact"))
+            }
+            (tile(word(&only.run.outcome), &steps(only), "word"))
         }
-        let what = match certificate.person {
-            None => "private training records",
-            Some(_) => "private persons in training",
-        };
-        tile(grouped(certificate.records), what, "");
+        @if let Some(errors) = errors {
+            p.exact { (errors.verdict(Standing::Exact).text()) }
+        }
+        // What the curator wrote about the run, and why it failed.
+        @if report.is_curators() {
+            @if !only.run.tag.is_empty() { p.exact { "Remark: " (only.run.tag) " ◆" } }
+            @if let Some(trouble) = &only.run.trouble { p.exact { "Trouble: " (trouble) " ◆" } }
+        }
     }
-    if let Some(error) = error(only, Series::PublicError, report) {
-        tile(error, "error on public records held out", "");
-    }
-    if let Some(error) = error(only, Series::PrivateError, report) {
-        tile(format!("{error} ◆"), "error on private records held out", "exact");
-    }
-    tile(escaped(&only.run.outcome), &steps(only), "word");
-    let mut out = format!("<section class=\"tiles\">\n{}</section>\n", tiles.concat());
-    if let Some(errors) = only.run.errors.as_ref().and_then(|it| it.reveal(&report.watch)) {
-        let verdict = errors.verdict(Standing::Exact);
-        let _ = writeln!(out, "<p class=\"exact\">{}</p>", escaped(&verdict.text()));
-    }
-    if report.is_curators() {
-        out.push_str(&remarks(only));
-    }
-    out
 }
 
 /// The released scores.
-fn score(report: &Report) -> String {
-    let mut out = String::new();
-    for reported in &report.runs {
-        let Some(scored) = reported.certificate.as_ref().and_then(|it| it.score.as_ref()) else {
-            continue;
-        };
-        let whose = if report.runs.len() > 1 {
-            format!("Run {}, on {}", reported.letter, scored.note())
-        } else {
-            format!("On {}", scored.note())
-        };
-        let _ = writeln!(out, "<p>{}.</p>", escaped(&whose));
-        if let Some(verdict) = scored.verdict() {
-            let _ = writeln!(out, "<p><b>The model is {}.</b></p>", escaped(&verdict));
+fn score(report: &Report) -> Markup {
+    let several = report.runs.len() > 1;
+    let scores: Vec<_> = report
+        .runs
+        .iter()
+        .filter_map(|reported| {
+            let certificate = reported.certificate.as_ref()?;
+            Some((&reported.letter, certificate.score.as_ref()?, &certificate.chosen))
+        })
+        .collect();
+    html! {
+        @for (letter, scored, chosen) in &scores {
+            p {
+                @if several { "Run " (letter) ", on " } @else { "On " }
+                (scored.note()) "."
+            }
+            @if let Some(verdict) = scored.verdict() {
+                p { b { "The model is " (verdict) "." } }
+            }
+            @if let Some(chosen) = chosen { p { (chosen.sentence) } }
+            @let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
+            (table(&["", "95 % interval in brackets"], &rows.collect::<Vec<_>>()))
         }
-        if let Some(chosen) = reported.certificate.as_ref().and_then(|it| it.chosen.as_ref()) {
-            let _ = writeln!(out, "<p>{}</p>", escaped(&chosen.sentence));
-        }
-        let rows = scored.rows().into_iter().map(|(name, value)| vec![name, value]);
-        out.push_str(&table(&["", "95 % interval in brackets"], &rows.collect::<Vec<_>>()));
+        @if !scores.is_empty() { p.note { (words::RELEASED) } }
     }
-    if !out.is_empty() {
-        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(words::RELEASED));
-    }
-    out
 }
 
 fn steps(reported: &Reported) -> String {
@@ -225,19 +229,7 @@ fn steps(reported: &Reported) -> String {
     }
 }
 
-/// What the curator wrote about a run, and why it failed.
-fn remarks(reported: &Reported) -> String {
-    let mut out = String::new();
-    if !reported.run.tag.is_empty() {
-        let _ = writeln!(out, "<p class=\"exact\">Remark: {} ◆</p>", escaped(&reported.run.tag));
-    }
-    if let Some(trouble) = &reported.run.trouble {
-        let _ = writeln!(out, "<p class=\"exact\">Trouble: {} ◆</p>", escaped(trouble));
-    }
-    out
-}
-
-fn runs_table(report: &Report) -> String {
+fn runs_table(report: &Report) -> Markup {
     let mut header =
         vec!["", "plan", "method", "ε", "δ", "private records", "public error", "outcome"];
     let tagged = report.runs.iter().any(|reported| !reported.run.tag.is_empty());
@@ -273,35 +265,25 @@ fn runs_table(report: &Report) -> String {
 }
 
 /// Runs on the same private data compose.
-fn sums(together: &[Together]) -> String {
-    let mut out = String::new();
-    for sum in together {
-        let guarantee = &sum.guarantee;
-        let _ = writeln!(
-            out,
-            "<p class=\"note\">Runs {} used the same private data (account {}): together they \
-             cost <b>ε = {}, δ = {:e}</b> ({}), also if later ones were chosen after seeing \
-             earlier ones. Other runs on these data add to that; the ledger has the whole sum.</p>",
-            escaped(&sum.runs.join(", ")),
-            escaped(&sum.account.0),
-            round_up(guarantee.epsilon, 4),
-            guarantee.delta,
-            guarantee.adjacency.words(),
-        );
+fn sums(together: &[Together]) -> Markup {
+    html! {
+        @for Together { runs, account, guarantee } in together {
+            p.note {
+                "Runs " (runs.join(", ")) " used the same private data (account " (account.0)
+                "): together they cost "
+                b {
+                    "ε = " (round_up(guarantee.epsilon, 4))
+                    ", δ = " (format!("{:e}", guarantee.delta))
+                }
+                " (" (guarantee.adjacency.words()) "), also if later ones were chosen after \
+                 seeing earlier ones. Other runs on these data add to that; the ledger has the \
+                 whole sum."
+            }
+        }
     }
-    out
 }
 
-fn guarantee(report: &Report) -> String {
-    let mut out = String::new();
-    for (words, letters) in statements(report) {
-        let runs: Vec<String> = letters
-            .iter()
-            .filter(|letter| !letter.is_empty())
-            .map(|letter| format!("<b class=\"letter\">{letter}</b> "))
-            .collect();
-        let _ = writeln!(out, "<blockquote>{}{words}</blockquote>", runs.concat());
-    }
+fn guarantee(report: &Report) -> Markup {
     let lists = [
         ("covered", "It covers", said(report, |it| it.covered.iter().map(AsRef::as_ref).collect())),
         (
@@ -325,41 +307,48 @@ fn guarantee(report: &Report) -> String {
             said(report, |it| it.rehearsed.iter().map(String::as_str).collect()),
         ),
     ];
-    out.push_str("<div class=\"columns\">\n");
-    for (class, title, sentences) in lists {
-        if sentences.is_empty() {
-            continue;
+    html! {
+        @for (sentences, letters) in statements(report) {
+            blockquote {
+                @for letter in letters.iter().filter(|letter| !letter.is_empty()) {
+                    b.letter { (letter) } " "
+                }
+                @for sentence in sentences { p { (sentence) } }
+            }
         }
-        let _ = writeln!(out, "<div class=\"{class}\"><h3>{title}</h3><ul>");
-        for (sentence, letters) in sentences {
-            let _ = writeln!(out, "<li>{}{letters}</li>", escaped(&sentence));
+        div.columns {
+            @for (class, title, sentences) in lists.iter().filter(|(_, _, it)| !it.is_empty()) {
+                div class=(class) {
+                    h3 { (title) }
+                    ul {
+                        @for (sentence, letters) in sentences {
+                            li {
+                                (sentence)
+                                @if let Some(letters) = letters { " " b.letter { (letters) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</ul></div>\n");
     }
-    out.push_str("</div>\n");
-    out
 }
 
 /// What the runs promise, each promise once with the letters of the runs that make it.
-fn statements(report: &Report) -> Vec<(String, Vec<&str>)> {
-    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+fn statements(report: &Report) -> Vec<(Vec<&str>, Vec<&str>)> {
+    let mut all: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for reported in &report.runs {
-        let words = match &reported.certificate {
-            Some(certificate) => {
-                let sentences = std::iter::once(&certificate.statement)
-                    .chain(&certificate.also)
-                    .chain([&certificate.reading]);
-                let words: Vec<String> =
-                    sentences.map(|sentence| format!("<p>{}</p>", escaped(sentence))).collect();
-                words.concat()
-            }
-            None => "<p>This run has no certificate: it is still at work, or its process died. \
-                     What it had reserved counts as spent.</p>"
-                .to_owned(),
+        let sentences: Vec<&str> = match &reported.certificate {
+            Some(certificate) => std::iter::once(&certificate.statement)
+                .chain(&certificate.also)
+                .chain([&certificate.reading])
+                .map(String::as_str)
+                .collect(),
+            None => vec![UNCERTIFIED],
         };
-        match all.iter_mut().find(|(known, _)| *known == words) {
+        match all.iter_mut().find(|(known, _)| *known == sentences) {
             Some((_, letters)) => letters.push(&reported.letter),
-            None => all.push((words, vec![&reported.letter])),
+            None => all.push((sentences, vec![&reported.letter])),
         }
     }
     all
@@ -369,8 +358,8 @@ fn statements(report: &Report) -> Vec<(String, Vec<&str>)> {
 /// where not all do.
 fn said(
     report: &Report,
-    sentences: impl Fn(&crate::session::Certificate) -> Vec<&str>,
-) -> Vec<(String, String)> {
+    sentences: impl Fn(&Certificate) -> Vec<&str>,
+) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     let certified = || report.runs.iter().filter(|reported| reported.certificate.is_some());
     for reported in certified() {
@@ -383,71 +372,65 @@ fn said(
     }
     let count = certified().count();
     let marked = all.into_iter().map(|(sentence, letters)| {
-        let some = letters.len() < count;
-        let mark = some.then(|| format!(" <b class=\"letter\">{}</b>", letters.join(", ")));
-        (sentence, mark.unwrap_or_default())
+        let letters = (letters.len() < count).then(|| letters.join(", "));
+        (sentence, letters)
     });
     marked.collect()
 }
 
-fn plots(report: &Report, figures: &[Figure]) -> String {
-    let mut out = String::new();
+fn plots(report: &Report, figures: &[Figure]) -> Markup {
     if figures.is_empty() {
-        return out;
+        return html! {};
     }
-    if report.runs.len() > MOST_CURVES {
-        let _ = writeln!(
-            out,
-            "<p class=\"note\">Curves are those of the first {MOST_CURVES} runs; utility is that \
-             of all.</p>"
-        );
+    html! {
+        @if report.runs.len() > MOST_CURVES {
+            p.note {
+                "Curves are those of the first " (MOST_CURVES) " runs; utility is that of all."
+            }
+        }
+        div.plots {
+            @for figure in figures { figure { (PreEscaped(figure.svg())) } }
+        }
+        p.note {
+            "Errors on public records cost no privacy, so they are shown. The model is made for \
+             the private ones: where the two kinds differ, this error may well grow while the \
+             model gets better."
+        }
     }
-    out.push_str("<div class=\"plots\">\n");
-    for figure in figures {
-        let _ = writeln!(out, "<figure>\n{}</figure>", figure.svg());
-    }
-    out.push_str(
-        "</div>\n<p class=\"note\">Errors on public records cost no privacy, so they are shown. \
-         The model is made for the private ones: where the two kinds differ, this error may well \
-         grow while the model gets better.</p>\n",
-    );
-    out
 }
 
 /// What differs, then what all plans share.
-fn settings(report: &Report) -> String {
+fn settings(report: &Report) -> Markup {
     let plans: Vec<_> = report.runs.iter().map(|reported| reported.run.plan.as_ref()).collect();
     let different = differences(&plans);
-    let mut out = String::new();
-    if report.runs.len() > 1 {
-        let letters = report.runs.iter().map(|reported| reported.letter.as_str());
-        let header: Vec<&str> = std::iter::once("").chain(letters).collect();
-        let rows = different
-            .iter()
-            .map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
-        let rows: Vec<Vec<String>> = rows.collect();
-        if rows.is_empty() {
-            out.push_str("<p>The plans are the same; only the noise differs.</p>\n");
-        } else {
-            out.push_str("<h3>What differs</h3>\n");
-            out.push_str(&table(&header, &rows));
+    let several = report.runs.len() > 1;
+    let letters = report.runs.iter().map(|reported| reported.letter.as_str());
+    let header: Vec<&str> = std::iter::once("").chain(letters).collect();
+    let rows = different
+        .iter()
+        .map(|(name, values)| [std::slice::from_ref(name), values.as_slice()].concat());
+    let rows: Vec<Vec<String>> = rows.collect();
+    html! {
+        @if several && rows.is_empty() {
+            p { "The plans are the same; only the noise differs." }
+        } @else if several {
+            h3 { "What differs" }
+            (table(&header, &rows))
         }
-        out.push_str("<h3>What is the same</h3>\n");
+        @if several { h3 { "What is the same" } }
+        @if let Some(plan) = plans.iter().flatten().next() {
+            @let shared = |name: &str| different.iter().all(|(other, _)| other != name);
+            dl {
+                @for field in fields(plan).into_iter().filter(|field| shared(field.name())) {
+                    div { dt { (field.name()) } dd { (field.shown(plan)) } }
+                }
+            }
+        }
     }
-    let Some(plan) = plans.iter().flatten().next() else { return out };
-    let shared = fields(plan)
-        .into_iter()
-        .filter(|field| different.iter().all(|(name, _)| name != field.name()));
-    out.push_str("<dl>\n");
-    for field in shared {
-        let (name, value) = (escaped(field.name()), escaped(&field.shown(plan)));
-        let _ = writeln!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
-    }
-    out + "</dl>\n"
 }
 
 /// Every dataset once. Paths stay at home: only the names of files are told.
-fn datasets(report: &Report) -> String {
+fn datasets(report: &Report) -> Markup {
     let mut known: Vec<&DatasetDefinition> = Vec::new();
     for session in report.runs.iter().filter_map(|reported| reported.session.as_ref()) {
         for dataset in &session.datasets {
@@ -458,7 +441,7 @@ fn datasets(report: &Report) -> String {
         }
     }
     if known.is_empty() {
-        return "<p>The sessions of these runs cannot be read.</p>\n".to_owned();
+        return html! { p { "The sessions of these runs cannot be read." } };
     }
     let rows: Vec<_> = known.iter().map(|dataset| description(dataset)).collect();
     table(&["dataset", "standing", "from", "rows", "label", "features", "gaps"], &rows)
@@ -519,7 +502,7 @@ fn file_name(path: &str) -> String {
     std::path::Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn mechanisms(report: &Report) -> String {
+fn mechanisms(report: &Report) -> Markup {
     let several = report.runs.len() > 1;
     let mut header =
         vec!["what was released", "mechanism", "size", "sensitivity", "noise", "draws"];
@@ -538,7 +521,7 @@ fn mechanisms(report: &Report) -> String {
         }
     }
     if rows.is_empty() {
-        return "<p>None: nothing was released.</p>\n".to_owned();
+        return html! { p { "None: nothing was released." } };
     }
     let mut accountants: Vec<String> = Vec::new();
     for reported in &report.runs {
@@ -549,8 +532,10 @@ fn mechanisms(report: &Report) -> String {
             accountants.push(line);
         }
     }
-    table(&header, &rows)
-        + &format!("<p class=\"note\">Accounted by {}.</p>\n", escaped(&accountants.join(" · ")))
+    html! {
+        (table(&header, &rows))
+        p.note { "Accounted by " (accountants.join(" · ")) "." }
+    }
 }
 
 fn mechanism(event: &Event) -> Vec<String> {
@@ -579,42 +564,36 @@ fn mechanism(event: &Event) -> Vec<String> {
     ]
 }
 
-fn repeat(report: &Report) -> String {
-    let mut commands = String::new();
+fn repeat(report: &Report) -> Markup {
     let several = report.runs.len() > 1;
-    let say = |out: &mut String, comment: &str, command: &str| {
-        let _ =
-            writeln!(out, "<span># {}</span>\nhalflight {}", escaped(comment), escaped(command));
-    };
+    let mut commands: Vec<(String, String)> = Vec::new();
     for reported in &report.runs {
         let directory = format!(".halflight/runs/{}", reported.run.id.0);
         let of = if several { format!("{}: ", reported.letter) } else { String::new() };
         let choice = reported.certificate.as_ref().filter(|it| it.chosen.is_some());
         let again = "fresh noise, and its ε is spent again";
-        match choice {
-            Some(it) => say(
-                &mut commands,
-                &format!("{of}the same choice once more: {again}"),
-                &format!(
+        commands.push(match choice {
+            Some(it) => (
+                format!("{of}the same choice once more: {again}"),
+                format!(
                     "choose {directory}/run.ron --epsilon {} --delta {:e}",
                     it.target.epsilon, it.target.delta
                 ),
             ),
-            None => say(
-                &mut commands,
-                &format!("{of}the same plan once more: {again}"),
-                &format!("run {directory}/run.ron"),
+            None => (
+                format!("{of}the same plan once more: {again}"),
+                format!("run {directory}/run.ron"),
             ),
-        }
+        });
         if !several {
-            say(
-                &mut commands,
-                "what its model says about new rows",
-                &format!("predict {directory} new.csv -o predictions.csv"),
-            );
+            commands.push((
+                "what its model says about new rows".to_owned(),
+                format!("predict {directory} new.csv -o predictions.csv"),
+            ));
         }
     }
-    say(&mut commands, "everything that was spent on these private data", "ledger");
+    let everything = "everything that was spent on these private data";
+    commands.push((everything.to_owned(), "ledger".to_owned()));
     let mut versions: Vec<String> = report
         .runs
         .iter()
@@ -642,35 +621,45 @@ fn repeat(report: &Report) -> String {
     } else {
         &["run", "begun (UTC)", "while it worked"]
     };
-    format!(
-        "<pre>{commands}</pre>\n{}<p class=\"note\">The runs were made with halflight {}. Data, \
-         settings and the public seed are in each run's <code>run.ron</code>; private noise comes \
-         from the operating system and cannot be drawn again.</p>\n",
-        table(header, &runs),
-        escaped(&versions.join(", "))
-    )
+    html! {
+        pre {
+            @for (comment, command) in &commands {
+                span { "# " (comment) } "\nhalflight " (command) "\n"
+            }
+        }
+        (table(header, &runs))
+        p.note {
+            "The runs were made with halflight " (versions.join(", ")) ". Data, settings and the \
+             public seed are in each run's "
+            code { "run.ron" }
+            "; private noise comes from the operating system and cannot be drawn again."
+        }
+    }
 }
 
-/// Cells are escaped here and nowhere else.
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from("<div class=\"scroll\"><table>\n");
-    let cells = header.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escaped(cell)));
-    let _ = writeln!(out, "<thead><tr>{}</tr></thead>", cells.collect::<String>());
-    out.push_str("<tbody>\n");
-    for row in rows {
-        out.push_str("<tr>");
-        for (at, cell) in row.iter().enumerate() {
-            let (cell, numeric) = (escaped(cell), is_number(cell));
-            let _ = match (at, numeric) {
-                (0, _) => write!(out, "<th scope=\"row\">{cell}</th>"),
-                (_, true) => write!(out, "<td class=\"number\">{cell}</td>"),
-                (_, false) => write!(out, "<td>{cell}</td>"),
-            };
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { @for cell in header { th scope="col" { (cell) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (at, cell) in row.iter().enumerate() {
+                                @if at == 0 {
+                                    th scope="row" { (cell) }
+                                } @else if is_number(cell) {
+                                    td.number { (cell) }
+                                } @else {
+                                    td { (cell) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n");
-    out
 }
 
 fn is_number(cell: &str) -> bool {
@@ -710,7 +699,8 @@ mod tests {
 
     #[test]
     fn cells_are_escaped_and_numbers_are_set_apart() {
-        let table = table(&["a<b"], &[vec!["<i>".into(), "1.5".into(), "x & y".into()]]);
+        let rows = [vec!["<i>".into(), "1.5".into(), "x & y".into()]];
+        let table = table(&["a<b"], &rows).into_string();
         assert!(table.contains("<th scope=\"col\">a&lt;b</th>"), "{table}");
         assert!(table.contains("<th scope=\"row\">&lt;i&gt;</th><td class=\"number\">1.5</td>"));
         assert!(table.contains("<td>x &amp; y</td>"), "{table}");

@@ -1,16 +1,16 @@
 //! What rankings said of the public data: bars with whiskers, a table, and what it cost.
 
-use std::fmt::Write;
 use std::path::Path;
+
+use maud::{Markup, PreEscaped, html};
 
 use super::page::{quoted, table};
 use super::{Report, Reported};
 use crate::plot::number::five_digits;
-use crate::plot::svg::escaped;
 use crate::plot::{Figure, Mark, Panel, Point, Series, Side};
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::Order;
-use crate::rank::comparison::Mean;
+use crate::rank::line::Mean;
 use crate::session::ranking_record::{
     self, ArchivedFindings, ArchivedRanking, RecordedLine, RecordedTable, ReleasedRanking,
 };
@@ -47,48 +47,43 @@ fn workspace_of(run: &Path) -> Option<std::path::PathBuf> {
     (runs.file_name()? == "runs").then(|| runs.parent())?.map(Path::to_path_buf)
 }
 
-pub(super) fn html(report: &Report) -> String {
-    report.rankings.iter().map(|ranking| one(ranking, report)).collect()
+pub(super) fn html(report: &Report) -> Markup {
+    html! { @for ranking in &report.rankings { (one(ranking, report)) } }
 }
 
-fn one(ranking: &ArchivedRanking, report: &Report) -> String {
+fn one(ranking: &ArchivedRanking, report: &Report) -> Markup {
     let private = quoted(&[&ranking.private]);
     match &ranking.findings {
-        ArchivedFindings::Exact(table) => {
-            let mut out = format!(
-                "<p>On {} UTC the public data were ranked by exact numbers of {private}. No \
-                                        guarantee covers a choice of data by such a ranking.</p>\n",
-                ranking.time
-            );
-            if let Some(table) = table.reveal(&report.watch) {
-                out.push_str(&shown(table, " ◆"));
+        ArchivedFindings::Exact(table) => html! {
+            p {
+                "On " (ranking.time) " UTC the public data were ranked by exact numbers of "
+                (private) ". No guarantee covers a choice of data by such a ranking."
             }
-            out
-        }
-        ArchivedFindings::Released(ReleasedRanking { guarantee, winner, table }) => {
-            let what = match winner {
-                Some(winner) => {
-                    format!("{} was selected privately for {private}", quoted(&[winner]))
+            @if let Some(table) = table.reveal(&report.watch) { (shown(table, " ◆")) }
+        },
+        ArchivedFindings::Released(ReleasedRanking { guarantee, winner, table }) => html! {
+            p {
+                "On " (ranking.time) " UTC "
+                @match winner {
+                    Some(winner) => {
+                        (quoted(&[winner])) " was selected privately for " (private)
+                    }
+                    None => { "the public data were ranked privately for " (private) }
                 }
-                None => format!("the public data were ranked privately for {private}"),
-            };
-            let mut out = format!(
-                "<p>On {} UTC {what}, at <b>ε = {}, δ = {}</b> ({}), which adds to what runs \
-                 cost.</p>\n",
-                ranking.time,
-                round_up(guarantee.epsilon, 4),
-                delta_words(guarantee.delta),
-                guarantee.adjacency.words(),
-            );
-            out.extend(table.as_ref().map(|table| shown(table, "")));
-            out
-        }
+                ", at "
+                b {
+                    "ε = " (round_up(guarantee.epsilon, 4))
+                    ", δ = " (delta_words(guarantee.delta))
+                }
+                " (" (guarantee.adjacency.words()) "), which adds to what runs cost."
+            }
+            @if let Some(table) = table { (shown(table, "")) }
+        },
     }
 }
 
 /// The plot and the table below it.
-fn shown(found: &RecordedTable, standing: &str) -> String {
-    let mut out = format!("<figure>\n{}</figure>\n", figure(found, standing).svg());
+fn shown(found: &RecordedTable, standing: &str) -> Markup {
     let number = |mean: Option<Mean>| {
         mean.map_or_else(
             || "–".to_owned(),
@@ -105,6 +100,7 @@ fn shown(found: &RecordedTable, standing: &str) -> String {
         let scores = scores.iter().map(|score| number(score(line)));
         [place, line.name.clone()].into_iter().chain(scores).chain([verdict]).collect()
     });
+    let rows: Vec<Vec<String>> = rows.collect();
     let names = orders.iter().map(|order| format!("{}{standing}", order.words()));
     let header: Vec<String> = ["", "public data"]
         .map(str::to_owned)
@@ -113,11 +109,11 @@ fn shown(found: &RecordedTable, standing: &str) -> String {
         .chain(["in words".to_owned()])
         .collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    out.push_str(&table(&header, &rows.collect::<Vec<Vec<String>>>()));
-    if !found.verdict.is_empty() {
-        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(&found.verdict));
+    html! {
+        figure { (PreEscaped(figure(found, standing).svg())) }
+        (table(&header, &rows))
+        @if !found.verdict.is_empty() { p.note { (found.verdict) } }
     }
-    out
 }
 
 fn score_of(order: Order) -> fn(&RecordedLine) -> Option<Mean> {

@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::numeric::Vector;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::{Private, Spender, Target};
-use crate::rank::ranking::Repeat;
+use crate::rank::Repeat;
 use crate::rank::{
     Candidate, Lineup, PrivateDirection, PrivateRanking, PrivateSelection, ProbeModel,
     RankingSettings, Selector,

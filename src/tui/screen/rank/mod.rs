@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use super::{Keys, Screen, explained, moved_in};
 use crate::glossary::Explained;
 use crate::privacy::Watch;
-use crate::rank::comparison::Mean;
+use crate::rank::line::Mean;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::sheet::Sheet;

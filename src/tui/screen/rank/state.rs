@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::privacy::Watch;
-use crate::rank::comparison::{Line, Mean};
+use crate::rank::line::{Line, Mean};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::{Found, LiveRanking};
 use crate::tui::tab::Pane;

@@ -7,7 +7,8 @@ use super::state::{CANDIDATES, Column, RankScreen, Row};
 use crate::privacy::Guarantee;
 use crate::privacy::accountant::{delta_words, round_up};
 use crate::rank::Order;
-use crate::rank::comparison::{Comparison, Mean, Summary};
+use crate::rank::comparison::Comparison;
+use crate::rank::line::{Mean, MeanScores};
 use crate::tui::canvas::{Canvas, fitting, sort_mark, wrapped_lines};
 use crate::tui::context::Context;
 use crate::tui::live_ranking::Found;
@@ -392,7 +393,7 @@ fn spectrum(
     comparison: &Comparison,
 ) {
     let (theme, glyphs) = (canvas.theme, canvas.glyphs);
-    let points = |summary: &Summary| -> Vec<Point> {
+    let points = |summary: &MeanScores| -> Vec<Point> {
         let degrees = summary.angles.iter().enumerate();
         degrees.map(|(index, angle)| ((index + 1) as f64, angle.to_degrees())).collect()
     };

@@ -1,0 +1,320 @@
+//! An opened run from its first step to its settlement: it draws, it is certified, it is settled.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::assembly::Assembly;
+use super::cautions;
+use super::comparisons::Comparisons;
+use super::job::{Job, Moment, Summary, private, renamed_columns};
+use super::judge::{Judge, Scores};
+use super::steps::{Steps, catch};
+use super::steward::Steward;
+use crate::data::Preparation;
+use crate::error::{Error, Result};
+use crate::evaluation::Scored;
+use crate::evaluation::scoring::Scene;
+use crate::model::Model;
+use crate::privacy::accountant::Composition;
+use crate::privacy::ledger::{AccountId, Outcome, RunId};
+use crate::privacy::{Event, Guarantee, NoiseSource, Released, Spender};
+use crate::session::certificate::{self, Certificate, Facts, TakenAsPublic};
+use crate::session::resumption::{self, Recorded};
+use crate::session::{Lineage, Loaded, RunDirectory, signature};
+
+/// A run that may draw, and where it writes.
+pub(super) struct Opening {
+    pub run: RunId,
+    pub account: AccountId,
+    pub spender: Spender,
+    pub directory: RunDirectory,
+    /// Steps that an earlier program took and wrote down, of a run that is resumed.
+    pub recorded: Option<Recorded>,
+    /// Exact numbers were computed before.
+    pub peeked: bool,
+    pub notes: Vec<String>,
+    /// Of rows that stand elsewhere too, for the curator.
+    pub known: Vec<String>,
+    pub noise: NoiseSource,
+    /// How the account stood when the run was granted.
+    pub standing: certificate::Standing,
+}
+
+/// How a run went, and how often it drew each event.
+pub(super) struct Ended {
+    pub summary: Summary,
+    pub used: Vec<u64>,
+}
+
+/// Takes the steps of an opened run, writes its files and settles it.
+pub(super) fn perform(
+    job: &Job,
+    assembly: Assembly,
+    opening: Opening,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Ended> {
+    announce(job, &assembly, &opening, tell);
+    let mut drawn = Drawn::by(job, assembly, opening, tell)?;
+    let with_start = drawn.certify();
+    Ok(drawn.settle(with_start))
+}
+
+fn announce(job: &Job, assembly: &Assembly, opening: &Opening, tell: &mut dyn FnMut(Moment)) {
+    let warnings = assembly.warnings.iter().chain(&opening.notes).cloned();
+    tell(Moment::Granted {
+        run: opening.run.clone(),
+        steps: assembly.prepared.plan().steps,
+        warnings: warnings.chain(job.forewarned()).collect(),
+        cautions: cautions::of(
+            &assembly.private,
+            private(&job.plan, &job.datasets).and_then(Loaded::private).ok(),
+            &opening.known,
+            &job.watch,
+        ),
+    });
+}
+
+/// A run that draws no more.
+struct Drawn<'a> {
+    job: &'a Job,
+    opening: Opening,
+    method: &'static str,
+    /// The columns that say whose record a row is, where persons are protected.
+    unit: Option<String>,
+    private_records: usize,
+    public_records: usize,
+    preparation: Preparation,
+    lineage: Option<Lineage>,
+    taken_as_public: TakenAsPublic,
+    model: Option<Released<Model>>,
+    told: Option<Scored>,
+    scores: Scores,
+    taken: u64,
+    worked: Duration,
+    mechanisms: Vec<Event>,
+    guarantee: Guarantee,
+    peeked: bool,
+    ending: Ending,
+}
+
+impl<'a> Drawn<'a> {
+    /// Takes the steps, and releases the score of the model that they led to.
+    fn by(
+        job: &'a Job,
+        assembly: Assembly,
+        mut opening: Opening,
+        tell: &mut dyn FnMut(Moment),
+    ) -> Result<Self> {
+        opening.spender = opening.spender.watched(&job.watch, opening.peeked)?;
+        let Assembly { preparation, problem, prepared, calibrated, private, .. } = assembly;
+        let holdout = assembly.private_holdout;
+        let judge = Judge {
+            preparation: &preparation,
+            public: &assembly.public_holdout,
+            private: holdout.as_ref(),
+            watch: &job.watch,
+        };
+        let compare = || Comparisons::begin(&judge, &problem, &job.plan.method, &private);
+        let mut comparisons = None;
+        let mut hear = |moment: Moment| {
+            if matches!(moment, Moment::Stepped(_)) {
+                comparisons.get_or_insert_with(compare);
+            }
+            tell(moment);
+        };
+        let steward = Steward::of(opening.directory.path(), &job.control);
+        let recorded = opening.recorded.take();
+        let mut steps = Steps::new(
+            &job.control,
+            &judge,
+            &calibrated,
+            recorded,
+            &mut opening.directory,
+            &mut hear,
+        );
+        let start = || prepared.start(private.share(), &calibrated);
+        let (model, mut ended) = steps.take(start, &mut opening.spender);
+        drop(steward);
+        let Steps { taken, worked, mut resumable, .. } = steps;
+
+        let comparisons = comparisons.unwrap_or_else(compare);
+        let alone = comparisons.public(&job.control);
+        // What a run that ended early did not draw covers no score; with noise that is no secret
+        // there is nothing that may be told.
+        let scoring = assembly.scoring.filter(|_| opening.noise.is_secret());
+        let mut told = None;
+        if let (Some(scoring), Some(scored), Some(model), Ok(Outcome::Finished)) =
+            (&scoring, &assembly.private_scored, &model, &ended)
+        {
+            let label = |raw: f64| preparation.label_from_prediction(raw);
+            let scene = Scene {
+                public_alone: alone.as_ref(),
+                public_holdout: Some(&assembly.public_holdout),
+                classes: &problem.shape.classes,
+                label: &label,
+            };
+            match catch(|| scoring.draw(scored, model.get(), &scene, &mut opening.spender)) {
+                Ok(score) => told = Some(score.into_inner()),
+                Err(error) => {
+                    resumable |= opening.spender.is_broken();
+                    ended = Err(error);
+                }
+            }
+        }
+
+        let mechanisms = opening.spender.drawn();
+        let guarantee =
+            Composition::of_run(&mechanisms, &calibrated.events, job.plan.target.delta)?;
+        let baselines = comparisons.private(&job.control, alone);
+        let scores = judge.scores(model.as_ref(), &baselines);
+        Ok(Self {
+            method: assembly.method.spec().name,
+            unit: super::job::private(&job.plan, &job.datasets)?.unit(),
+            private_records: problem.shape.private_records,
+            public_records: problem.shape.public_records,
+            lineage: assembly.lineage,
+            taken_as_public: assembly.taken_as_public,
+            peeked: opening.peeked || job.watch.has_peeked(),
+            ending: Ending::new(ended, resumable),
+            job,
+            opening,
+            preparation,
+            model,
+            told,
+            scores,
+            taken,
+            worked,
+            mechanisms,
+            guarantee,
+        })
+    }
+
+    /// Writes the files of a run that is over: the guarantee of its model, where that is another
+    /// than the run's own.
+    fn certify(&mut self) -> Option<Guarantee> {
+        let (plan, opening) = (&self.job.plan, &mut self.opening);
+        let mut facts = Facts {
+            run: opening.run.clone(),
+            account: opening.account.clone(),
+            method: plan.method.clone(),
+            outcome: self.ending.outcome,
+            records: self.private_records,
+            unit: self.unit.clone(),
+            target: plan.target,
+            guarantee: self.guarantee.clone(),
+            mechanisms: std::mem::take(&mut self.mechanisms),
+            peeked: self.peeked,
+            allow_large_delta: plan.allow_large_delta,
+            noise: opening.noise,
+            lineage: self.lineage.take(),
+            taken_as_public: std::mem::take(&mut self.taken_as_public),
+            standing: opening.standing.clone(),
+            rehearsed: self.job.expected(),
+            told: self.told.clone(),
+            model: None,
+            chosen: None,
+        };
+        let directory = &mut opening.directory;
+        self.ending.certify(|| {
+            let model = self.model.as_ref().map(|model| {
+                let rename = renamed_columns(plan, &self.job.loaded());
+                directory.write_model(model, &self.preparation, &rename, self.told.as_ref())
+            });
+            facts.model = model.transpose()?;
+            let certificate = Certificate::of(facts)?;
+            directory.record_errors(self.taken, self.scores.exact(&self.job.watch))?;
+            directory.write_certificate(&certificate)?;
+            directory.leave_report()?;
+            Ok(certificate.of_this_run.and(certificate.guarantee))
+        })
+    }
+
+    fn settle(self, with_start: Option<Guarantee>) -> Ended {
+        let (opening, mut ending) = (self.opening, self.ending);
+        let used = opening.spender.counts().to_vec();
+        let directory = opening.directory.path().to_path_buf();
+        ending.settle(opening.spender, self.peeked, &directory);
+        let summary = Summary {
+            run: opening.run,
+            directory,
+            plan: self.job.plan.name.clone(),
+            method: self.method,
+            unit: self.unit,
+            private_records: self.private_records,
+            public_records: self.public_records,
+            outcome: ending.outcome,
+            target: self.job.plan.target,
+            guarantee: self.guarantee,
+            with_start,
+            scores: self.scores,
+            told: self.told,
+            steps: self.taken,
+            worked: self.worked,
+            peeked: self.peeked,
+            trouble: ending.trouble,
+        };
+        Ended { summary, used }
+    }
+}
+
+/// How a run ends, before and after its files are written.
+pub(super) struct Ending {
+    pub outcome: Outcome,
+    pub trouble: Option<Error>,
+    /// It is not settled: another program can go on with it.
+    resumable: bool,
+}
+
+impl Ending {
+    pub fn new(ended: Result<Outcome>, resumable: bool) -> Self {
+        let (outcome, trouble) = match ended {
+            Ok(outcome) => (outcome, None),
+            Err(error) => (Outcome::Failed, Some(error)),
+        };
+        Self { outcome, trouble, resumable }
+    }
+
+    /// Writes what a settled run leaves behind; a run without it stays open.
+    pub fn certify<T>(&mut self, write: impl FnOnce() -> Result<Option<T>>) -> Option<T> {
+        if self.resumable {
+            return None;
+        }
+        write().unwrap_or_else(|error| {
+            self.resumable = true;
+            self.trouble.get_or_insert(error);
+            None
+        })
+    }
+
+    /// Tells the ledger what was drawn, unless the run is to go on.
+    pub fn settle(&mut self, spender: Spender, peeked: bool, directory: &Path) {
+        if self.resumable {
+            self.outcome = Outcome::Failed;
+            if !spender.is_carried() {
+                self.trouble = self.trouble.take().map(|error| to_be_resumed(&error, directory));
+            }
+        } else if let Err(error) = spender.settle(self.outcome, peeked) {
+            self.outcome = Outcome::Failed;
+            self.trouble.get_or_insert(error);
+        } else {
+            resumption::forget(directory);
+            if let Err(error) = signature::sign(directory) {
+                // The run is whole; only its signature is missing.
+                self.trouble.get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// The run stays open in the ledger: what it drew is in its transcript.
+pub(super) fn to_be_resumed(error: &Error, directory: &Path) -> Error {
+    let cure = error.cure_text().map_or_else(String::new, |cure| format!("{cure}; then "));
+    let told = Error::new(error.kind(), error.what()).cure(format!(
+        "{cure}`halflight run --resume {}` goes on where it ended",
+        directory.display()
+    ));
+    match error.place() {
+        Some(place) => told.at(place),
+        None => told,
+    }
+}

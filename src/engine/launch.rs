@@ -1,0 +1,143 @@
+//! The start of a run: everything until it may draw.
+
+use std::path::Path;
+
+use super::assembly::Assembly;
+use super::course::{Opening, perform, to_be_resumed};
+use super::job::{Job, Moment, Summary, private};
+use crate::error::{Error, Result};
+use crate::privacy::ledger::{AccountId, Book, Budget, Grant, RunId};
+use crate::privacy::{Ledger, NoiseSource, Spender};
+use crate::session::certificate;
+use crate::session::{RunDirectory, Workspace, leftovers};
+
+/// Runs `job` to its end. Errors before the grant spend nothing; everything
+/// later ends in a [`Summary`] whose guarantee counts what was drawn.
+pub fn execute(job: &Job, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+    launch(job, NoiseSource::Secret, tell)
+}
+
+/// The same with noise from a seed, to find faults with: what comes out is charged and
+/// not private at all, and its certificate says so.
+pub fn execute_insecurely(
+    job: &Job,
+    noise_seed: u64,
+    tell: &mut dyn FnMut(Moment),
+) -> Result<Summary> {
+    launch(job, NoiseSource::Seeded(noise_seed), tell)
+}
+
+fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result<Summary> {
+    job.session.check_plan(&job.plan)?;
+    let known = job.check_rows()?;
+    let assembly = job.assemble()?;
+    let mut ledger = job.workspace.ledger()?;
+    let account = private(&job.plan, &job.datasets)?.register(&mut ledger)?;
+    open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
+    if assembly.scoring.is_some() {
+        refuse_known_records(&assembly, &ledger.book()?, &account)?;
+    }
+    leftovers::remove(&job.workspace, &ledger.book()?);
+    job.control.check()?;
+    let run = new_run_id(&job.plan.method);
+    let directory = RunDirectory::create(&job.workspace, &run, &job.session, &job.plan)?;
+    let grant = Grant {
+        run: run.clone(),
+        account: account.clone(),
+        method: job.plan.method.clone(),
+        target: job.plan.target,
+        events: assembly.calibrated.events.clone(),
+        allow_large_delta: job.plan.allow_large_delta,
+        noise,
+        unit: private(&job.plan, &job.datasets)?.unit(),
+    };
+    let ready = job.prepare(&directory, &run, noise).and_then(|transcript| {
+        let generator = noise.generator()?;
+        let mut standing = standing_of(&ledger.book()?, &account);
+        ledger.grant(grant)?;
+        standing.line = ledger.granted(&run);
+        Ok((transcript, generator, standing))
+    });
+    let (transcript, generator, standing) = ready.map_err(|error| {
+        let granted = was_perhaps_granted(&job.workspace, &run, directory.path());
+        if granted { to_be_resumed(&error, directory.path()) } else { error }
+    })?;
+    let notes = ledger.notice().map(str::to_owned).into_iter().collect();
+    let spender = Spender::new(ledger, run.clone(), &assembly.calibrated, generator)?;
+    let opening = Opening {
+        run,
+        account,
+        spender: spender.keeping(transcript),
+        directory,
+        recorded: None,
+        peeked: false,
+        notes,
+        known,
+        noise,
+        standing,
+    };
+    Ok(perform(job, assembly, opening, tell)?.summary)
+}
+
+/// Records that the starting model has learned from say nothing about how good it is.
+fn refuse_known_records(assembly: &Assembly, book: &Book, account: &AccountId) -> Result<()> {
+    let former = book.account(account).map(|it| it.former.clone()).unwrap_or_default();
+    let starts = assembly.lineage.iter().flat_map(|lineage| &lineage.runs);
+    let mut own = starts.filter(|run| run.account == *account || former.contains(&run.account));
+    let Some(run) = own.next() else { return Ok(()) };
+    Err(Error::refused(format!(
+        "the starting model learned from the same private data in run {}, so no record is held \
+         out of its training for certain",
+        run.run.0
+    ))
+    .cure("leave `evaluation` out, and score the model on other private data: `halflight score`"))
+}
+
+/// How an account stands in the ledger now.
+pub(super) fn standing_of(book: &Book, account: &AccountId) -> certificate::Standing {
+    book.account(account).map(certificate::Standing::of).unwrap_or_default()
+}
+
+/// Whether the ledger has a run whose start failed, a full disk being one cause: then it counts, and
+/// its directory stays. Otherwise nothing was spent and nothing will be, so no empty run is left.
+pub(super) fn was_perhaps_granted(workspace: &Workspace, run: &RunId, directory: &Path) -> bool {
+    let granted = workspace.book().map_or(true, |book| book.run(run).is_some());
+    if !granted {
+        let _ = crate::files::step::remove_folder(directory);
+    }
+    granted
+}
+
+/// Opens an account with the session's budget where the ledger has none.
+pub fn open_budget(ledger: &mut Ledger, account: &AccountId, wish: Option<&Budget>) -> Result<()> {
+    let Some(budget) = wish else { return Ok(()) };
+    let book = ledger.book()?;
+    let known = book.accounts.iter().find(|known| known.id == *account);
+    if known.is_some_and(|known| known.budget.is_none()) {
+        ledger.set_budget(account, *budget)?;
+    }
+    Ok(())
+}
+
+/// Sortable by time, unique on this machine.
+pub(super) fn new_run_id(method: &str) -> RunId {
+    use std::sync::atomic::{AtomicU16, Ordering};
+    static COUNTER: AtomicU16 = AtomicU16::new(0);
+    let now = crate::clock::now();
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let time = now.strftime("%Y%m%d-%H%M%S");
+    let unique = (now.subsec_nanosecond() as u32 >> 14) & 0xffff;
+    RunId(format!("{time}-{method}-{:04x}{unique:04x}{count:02x}", std::process::id() & 0xffff))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_names_differ_within_the_same_moment() {
+        let names: std::collections::BTreeSet<_> =
+            (0..100).map(|_| new_run_id("moment_release").0).collect();
+        assert_eq!(names.len(), 100);
+    }
+}

@@ -1,0 +1,184 @@
+//! What is said of one candidate, and the means that it rests on.
+
+use serde::{Deserialize, Serialize};
+
+use super::subspace::Score;
+use crate::numeric::student::two_sided;
+
+/// Of every interval.
+const CONFIDENCE: f64 = 0.95;
+/// More repeats than this are not worth proposing.
+const MOST_REPEATS: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Mean {
+    pub mean: f64,
+    /// Standard deviation over the repeats.
+    pub deviation: f64,
+}
+
+/// A mean difference and half the width of its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Paired {
+    pub mean: f64,
+    pub half_width: f64,
+    deviation: f64,
+    repeats: usize,
+}
+
+/// Means over the repeats of one dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeanScores {
+    pub distance: Mean,
+    pub energy: Mean,
+    /// Mean principal angles in radians, smallest first.
+    pub angles: Vec<f64>,
+}
+
+/// Where a candidate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Best,
+    /// Cannot be told apart from the best; so many more repeats would, if a number is known.
+    Tied(Option<usize>),
+    Behind,
+    Broken,
+}
+
+/// One candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    pub name: String,
+    pub records: usize,
+    pub place: Place,
+    /// `None` of a broken one.
+    pub summary: Option<MeanScores>,
+    /// By how much it is behind the best in the score that orders.
+    pub behind: Option<Paired>,
+    /// Cannot be told apart from other private records.
+    pub as_floor: bool,
+    /// Is not better than noise; by error: than the same answer for all.
+    pub as_noise: bool,
+    pub alongside: Option<Alongside>,
+    pub verdict: String,
+    /// Why it is broken.
+    pub trouble: Option<String>,
+}
+
+/// Other measures of one candidate; each is absent where it makes no sense.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Alongside {
+    pub unlabelled: Option<f64>,
+    pub labelled: Option<f64>,
+    /// How wrong the candidate's own model is about each private record, and how wrong the same
+    /// answer for all is.
+    pub losses: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Mean {
+    pub fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { mean, deviation: (squares / (count - 1.0).max(1.0)).sqrt() }
+    }
+}
+
+impl Paired {
+    /// Of the differences `ours` − `theirs`.
+    pub fn of(ours: &[f64], theirs: &[f64]) -> Self {
+        let differences: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a - b).collect();
+        let Mean { mean, deviation } = Mean::of(&differences);
+        let repeats = differences.len();
+        Self { mean, half_width: half_width(deviation, repeats), deviation, repeats }
+    }
+
+    /// The interval is above 0.
+    pub fn is_clear(&self) -> bool {
+        self.mean > self.half_width
+    }
+
+    /// How many more repeats would clear it, if mean and deviation stay what they are.
+    pub fn more_repeats(&self) -> Option<usize> {
+        if self.mean <= 0.0 {
+            return None;
+        }
+        (self.repeats + 1..=MOST_REPEATS)
+            .find(|repeats| half_width(self.deviation, *repeats) < self.mean)
+            .map(|repeats| repeats - self.repeats)
+    }
+}
+
+fn half_width(deviation: f64, repeats: usize) -> f64 {
+    match repeats {
+        0 | 1 => f64::INFINITY,
+        _ => two_sided(CONFIDENCE, repeats - 1) * deviation / (repeats as f64).sqrt(),
+    }
+}
+
+impl MeanScores {
+    pub(super) fn of(scores: &[&Score]) -> Self {
+        let of = |number: fn(&Score) -> f64| {
+            Mean::of(&scores.iter().map(|score| number(score)).collect::<Vec<_>>())
+        };
+        let directions = scores.iter().map(|score| score.angles.len()).min().unwrap_or(0);
+        let angle = |index: usize| {
+            scores.iter().map(|score| score.angles[index]).sum::<f64>() / scores.len() as f64
+        };
+        Self {
+            distance: of(|score| score.distance),
+            energy: of(|score| score.energy),
+            angles: (0..directions).map(angle).collect(),
+        }
+    }
+}
+
+impl Alongside {
+    /// The error of the candidate's own model: the mean over the private records, and how far
+    /// such a mean is off by chance.
+    pub fn error(&self) -> Option<Mean> {
+        let (losses, _) = self.losses.as_ref()?;
+        let Mean { mean, deviation } = Mean::of(losses);
+        Some(Mean { mean, deviation: deviation / (losses.len() as f64).sqrt() })
+    }
+}
+
+/// A few names; of many the first and how many more there are.
+pub(super) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] if names.len() <= 5 => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", names[..4].join(", "), names.len() - 4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_paired_differences() {
+        // The common up and down cancels; scipy.stats.ttest_rel gives this interval.
+        let a = [1.0, 5.0, 3.0, 9.0];
+        let b = [0.9, 4.7, 2.8, 8.6];
+        let paired = Paired::of(&a, &b);
+        assert!((paired.mean - 0.25).abs() < 1e-12);
+        assert!((paired.half_width - 0.205_426).abs() < 1e-6, "{}", paired.half_width);
+        assert!(paired.is_clear());
+        assert!(!Paired::of(&b, &a).is_clear());
+    }
+
+    #[test]
+    fn so_many_more_repeats_are_proposed_as_the_deviation_asks_for() {
+        let a = [0.3, -0.2, 0.4, -0.1, 0.2];
+        let paired = Paired::of(&a, &[0.0; 5]);
+        assert!(!paired.is_clear());
+        let more = paired.more_repeats().unwrap();
+        assert!(half_width(paired.deviation, 5 + more) < paired.mean);
+        assert!(half_width(paired.deviation, 4 + more) >= paired.mean);
+        // A difference of nothing is never cleared.
+        assert_eq!(Paired::of(&[1.0, -1.0], &[0.0, 0.0]).more_repeats(), None);
+        assert_eq!(Paired::of(&[1e-6, 2.0, -2.0], &[0.0; 3]).more_repeats(), None);
+    }
+}

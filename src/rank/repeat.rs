@@ -1,0 +1,45 @@
+//! One repeat: the scores of every candidate beside one draw of private records.
+
+use super::candidates::Round;
+use super::subspace::{Score, Subspace, lead_and_span};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+
+/// The scores of one repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repeat {
+    /// In the order of the candidates; `None` of a broken one.
+    pub scores: Vec<Option<Score>>,
+    /// Of other private records: as good as data can be at this m.
+    pub floor: Score,
+    /// Of noise.
+    pub ceiling: Score,
+    /// Directions that the private gradients span, up to k.
+    pub rank: usize,
+    /// All private records that were drawn are the same one.
+    pub alike: bool,
+}
+
+impl Repeat {
+    /// The private half of a repeat: exact.
+    pub(crate) fn of(round: &Round, data: &Dataset, batch: usize) -> Result<Self> {
+        let chosen = round.conditions.private_batch(data.len(), 2 * batch);
+        let (first, second) = chosen.split_at(chosen.len() / 2);
+        let gradients =
+            |chosen: &[usize]| round.conditions.gradients(&data.features.select_columns(chosen));
+        let (private, other) = (gradients(first)?, gradients(second)?);
+        let within = |error: Error| error.within("private data");
+        let (lead, floor) = lead_and_span(&private, &other, round.directions);
+        let (lead, floor) = (lead.map_err(within)?, floor.map_err(within)?);
+        let score = |candidate: &Subspace| lead.score(candidate);
+        Ok(Self {
+            scores: round.spans.iter().map(|span| span.as_ref().map(score)).collect(),
+            floor: score(&floor),
+            ceiling: score(&round.noise),
+            rank: lead.rank(),
+            alike: first
+                .windows(2)
+                .all(|pair| data.features.column(pair[0]) == data.features.column(pair[1])),
+        })
+    }
+}
