@@ -21,6 +21,7 @@ pub type Start = Box<dyn FnOnce(Private<Bounded>, &Calibrated) -> Result<Box<dyn
 
 /// An adaptation method. Only `spec` and `plan` must be written.
 pub trait Method: Sync {
+    /// What it is called, what it needs and what can be set.
     fn spec(&self) -> &'static Spec;
 
     /// Every release that a run will make, and how it starts. Private data are out of reach
@@ -214,10 +215,13 @@ impl dyn Run {
 pub struct Step {
     /// Counts from 1.
     pub index: u64,
+    /// Steps of the whole run.
     pub total: u64,
     /// What the method was doing, such as `release` or `descend`.
     pub phase: &'static str,
+    /// What was measured after it.
     pub measures: Vec<Measure>,
+    /// It was the last one.
     pub done: bool,
 }
 

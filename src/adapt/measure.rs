@@ -5,7 +5,9 @@ use crate::privacy::{CuratorOnly, Released};
 /// A number of a step, with its standing.
 #[derive(Debug, Clone)]
 pub struct Measure {
+    /// What was measured.
     pub series: Series,
+    /// The number, and who may see it.
     pub value: Standing,
 }
 
@@ -75,6 +77,7 @@ pub enum Series {
 }
 
 impl Series {
+    /// Its name in plain words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Objective => "objective",
@@ -110,6 +113,7 @@ impl Series {
 }
 
 impl Measure {
+    /// A number that may be told.
     pub fn released(series: Series, value: Released<f64>) -> Self {
         Self { series, value: Standing::Released(value) }
     }
@@ -119,6 +123,7 @@ impl Measure {
         Self { series, value: Standing::Public(value) }
     }
 
+    /// An exact number about private records.
     pub fn curator(series: Series, value: CuratorOnly<f64>) -> Self {
         Self { series, value: Standing::Curator(value) }
     }
@@ -139,9 +144,12 @@ pub(super) fn effective_sample_of(sum: f64, squares: f64) -> f64 {
 /// Only this crate says that a number is public; nobody can say that one was released.
 #[derive(Debug, Clone)]
 pub enum Standing {
+    /// Computed from public records.
     #[non_exhaustive]
     Public(f64),
+    /// Computed from what was released about private records.
     Released(Released<f64>),
+    /// Computed from private records without noise.
     Curator(CuratorOnly<f64>),
 }
 

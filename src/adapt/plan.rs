@@ -10,6 +10,7 @@ pub const GRADIENT: &str = "gradient";
 /// Calibration, cost preview, ledger and accountant all read this object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
+    /// What will be drawn.
     pub releases: Vec<PlannedRelease>,
     /// Steps that the run will take.
     pub steps: u64,
@@ -58,6 +59,7 @@ impl Explained {
 }
 
 impl Plan {
+    /// The noise by which all releases together keep to `target`.
     pub fn calibrate(&self, target: Target) -> Result<Calibrated> {
         calibrate(&self.releases, target)
     }

@@ -23,9 +23,13 @@ pub struct ProblemShape {
     pub private_records: usize,
     /// How many records each of them has at most: 1 where records are protected.
     pub most_records: usize,
+    /// Public training records.
     pub public_records: usize,
+    /// Features of a record.
     pub dimension: usize,
+    /// What no record exceeds.
     pub bounds: Bounds,
+    /// Private records have labels.
     pub private_labels: bool,
     /// Names of the classes of the private records, declared or public; none in a regression.
     pub classes: Vec<String>,
@@ -36,6 +40,7 @@ pub struct ProblemShape {
 /// A model of an earlier run: released, or public.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartingModel {
+    /// The network with its first weights.
     pub model: Classifier,
     /// Names of the classes that it tells apart.
     pub classes: Vec<String>,
@@ -45,7 +50,9 @@ pub struct StartingModel {
 /// one, and may have classes of its own if not.
 #[derive(Debug, Clone)]
 pub struct Problem {
+    /// All that is public about the sizes.
     pub shape: ProblemShape,
+    /// The public training records.
     pub public: PublicRecords,
     /// Seeds everything random that is not noise.
     pub seed: u64,

@@ -12,7 +12,7 @@ use crate::privacy::{
 };
 
 settings! {
-    pub struct OneStepSettings {
+    struct OneStepSettings {
         rate: f64 = Setting {
             name: "rate",
             unit: "",

@@ -22,49 +22,72 @@ pub struct Spec {
     pub paper: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// What it predicts.
     pub task: Task,
     /// The private records must carry the label.
     pub needs_private_labels: bool,
     /// The public records must carry the same label. Where they need not, they may have none,
     /// or classes of their own.
     pub needs_public_labels: bool,
+    /// What can be set.
     pub fields: &'static [Field],
     /// Numbers that a rehearsal tries for the settings that matter most, beside the defaults.
     pub tries: &'static [(&'static str, &'static [f64])],
 }
 
+/// One hyperparameter.
 #[derive(Debug)]
 pub struct Field {
+    /// Its name in session files.
     pub key: &'static str,
+    /// What forms call it.
     pub name: &'static str,
     /// Empty where the number has none.
     pub unit: &'static str,
+    /// What it does, in a sentence or two.
     pub help: &'static str,
+    /// What values it may have.
     pub kind: FieldKind,
 }
 
+/// What values it may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FieldKind {
+    /// Any number of a range.
     Real {
+        /// The least value.
         min: f64,
+        /// The largest value.
         max: f64,
+        /// Where nobody gives one.
         default: f64,
     },
+    /// A whole number of a range.
     Whole {
+        /// The least value.
         min: u64,
+        /// The largest value.
         max: u64,
+        /// Where nobody gives one.
         default: u64,
     },
     /// A number above zero, or 0, the default: then the method chooses it by the plan.
     Automatic {
+        /// Whole numbers only.
         whole: bool,
+        /// The largest value.
         max: f64,
     },
+    /// One of a few words.
     Choice {
+        /// All of them.
         options: &'static [&'static str],
+        /// Where nobody gives one.
         default: &'static str,
     },
+    /// Yes or no.
     Flag {
+        /// Where nobody gives one.
         default: bool,
     },
 }
@@ -73,8 +96,11 @@ pub enum FieldKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
+    /// Yes or no.
     Flag(bool),
+    /// A number, whole or not.
     Number(f64),
+    /// One of the words of a choice.
     Text(String),
 }
 
@@ -89,6 +115,7 @@ impl std::fmt::Display for Value {
 }
 
 impl FieldKind {
+    /// What stands for a key that nobody gave.
     pub fn default_value(self) -> Value {
         match self {
             Self::Real { default, .. } => Value::Number(default),
@@ -161,6 +188,7 @@ impl FieldKind {
 }
 
 impl Spec {
+    /// The hyperparameter with this key.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.key == key)
     }
@@ -192,6 +220,7 @@ impl Spec {
 pub struct Settings(BTreeMap<&'static str, Value>);
 
 impl Settings {
+    /// All keys with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(key, value)| (*key, value))
     }
@@ -214,9 +243,13 @@ impl Settings {
 /// is what the method gets.
 #[derive(Debug)]
 pub struct Setting<T> {
+    /// What forms call it.
     pub name: &'static str,
+    /// Empty where the number has none.
     pub unit: &'static str,
+    /// What it does, in a sentence or two.
     pub help: &'static str,
+    /// What values it may have.
     pub kind: Kind<T>,
 }
 
@@ -238,10 +271,12 @@ fn number(value: &Value) -> Option<f64> {
     if let Value::Number(number) = value { Some(*number) } else { None }
 }
 
+/// Any number of a range.
 pub const fn real(min: f64, max: f64, default: f64) -> Kind<f64> {
     Kind { field: FieldKind::Real { min, max, default }, read: number }
 }
 
+/// A whole number of a range.
 pub const fn whole(min: u64, max: u64, default: u64) -> Kind<u64> {
     let read = |value: &Value| number(value).map(|number| number as u64);
     Kind { field: FieldKind::Whole { min, max, default }, read }
@@ -253,11 +288,13 @@ pub const fn automatic(max: f64) -> Kind<Option<f64>> {
     Kind { field: FieldKind::Automatic { whole: false, max }, read }
 }
 
+/// The same for whole numbers.
 pub const fn automatic_whole(max: f64) -> Kind<Option<u64>> {
     let read = |value: &Value| number(value).map(|number| (number > 0.0).then_some(number as u64));
     Kind { field: FieldKind::Automatic { whole: true, max }, read }
 }
 
+/// Yes or no.
 pub const fn flag(default: bool) -> Kind<bool> {
     let read = |value: &Value| if let Value::Flag(flag) = value { Some(*flag) } else { None };
     Kind { field: FieldKind::Flag { default }, read }
@@ -308,9 +345,12 @@ macro_rules! settings {
         impl $name {
             $(const $key: $crate::adapt::spec::Setting<$kind> = $setting;)*
 
+            /// All of them, as the method's spec lists them.
             pub const FIELDS: &'static [$crate::adapt::spec::Field] =
                 &[$(Self::$key.field(stringify!($key))),*];
 
+            /// Reads checked settings.
+            #[allow(dead_code)] // of two with the same members, one reads both
             pub fn of(settings: &$crate::adapt::spec::Settings) -> $crate::error::Result<Self> {
                 Ok(Self { $($key: settings.read(stringify!($key), &Self::$key)?),* })
             }

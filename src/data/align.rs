@@ -14,34 +14,46 @@ use crate::error::{Error, Result};
 /// the second has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compatibility {
+    /// Where the first table came from.
     pub first: String,
+    /// Where the second one came from.
     pub second: String,
+    /// All columns of both, those of the first in their order.
     pub columns: Vec<AlignedColumn>,
 }
 
+/// One column, as both tables have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlignedColumn {
+    /// Its name in the first table, or in the only one that has it.
     pub name: String,
     /// What the column holds in the first table, such as "numbers".
     pub in_first: Option<String>,
     pub in_second: Option<String>,
+    /// Whether they fit.
     pub verdict: Verdict,
     /// A name of the other table that may mean the same.
     pub perhaps: Option<String>,
 }
 
+/// Whether two columns can be used as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Both tables have it, with the same kind of values.
     Same,
     /// The same column at another place: columns are found by name, so it does no harm.
     Moved,
+    /// One holds numbers and the other one text.
     OtherKind,
+    /// The second table lacks it.
     OnlyInFirst,
+    /// The first table lacks it.
     OnlyInSecond,
 }
 
 impl Compatibility {
+    /// Compares the columns of two tables.
     pub fn between(first: &Table, second: &Table) -> Self {
         // Columns that one table lacks move nothing: only the order of common ones counts.
         let (places, other_places) = (places(first, second), places(second, first));

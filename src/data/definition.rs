@@ -12,10 +12,13 @@ use super::preparation::{class_of, declared_classes};
 use super::selection::{is_pattern, matches};
 use crate::error::{Error, Result};
 
+/// Whose records they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Known to everybody, or taken as such.
     Public,
+    /// Protected.
     Private,
 }
 
@@ -27,6 +30,7 @@ pub enum Source {
     File(String),
     /// A text table that needs a word of explanation.
     Delimited {
+        /// The path.
         file: String,
         /// What separates cells; found from the first lines where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,10 +52,15 @@ pub enum Source {
     Builtin(String),
     /// The papers' synthetic setup; `part` is `source` or `target`.
     Synthetic {
+        /// Which of the two distributions.
         part: super::synthetic::Part,
+        /// How many records.
         rows: usize,
+        /// How many features.
         dimension: usize,
+        /// The share of records that come from the other distribution.
         mixture: f64,
+        /// Of the generator.
         seed: u64,
     },
 }
@@ -112,7 +121,9 @@ pub enum UnknownLabels {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
+    /// How many rows are kept.
     pub rows: usize,
+    /// Of the generator that chooses them.
     #[serde(default)]
     pub seed: u64,
 }
@@ -124,14 +135,18 @@ const LEAST_RECORDS: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetDefinition {
+    /// What plans call it.
     pub name: String,
+    /// Whose records they are.
     pub role: Role,
+    /// Where the rows come from.
     pub source: Source,
     /// Other names for columns of the source, so that they agree with those of
     /// another dataset: name in the file → name here. Only the filter, which
     /// speaks of the file, uses the names there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rename: BTreeMap<String, String>,
+    /// The column that is predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What its label is: a number or a class.
@@ -140,6 +155,7 @@ pub struct DatasetDefinition {
     /// The classes of a classification, in order; none takes those of the public data.
     #[serde(default, skip_serializing_if = "is_default")]
     pub classes: Vec<String>,
+    /// What happens to rows whose label is no declared class.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown_labels: UnknownLabels,
     /// What becomes of records in which a value is missing.
@@ -150,6 +166,7 @@ pub struct DatasetDefinition {
     /// and the guarantee is for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+    /// Rows that are drawn at random from those that the filter leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
     /// Of private data whose number of records may not be told: it counts as so many. Records
@@ -169,6 +186,7 @@ pub struct DatasetDefinition {
     /// A pretrained network that makes features of a column of images or vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Extraction>,
+    /// Which columns are features.
     #[serde(default)]
     pub columns: Columns,
     /// Columns that are categories even where they look like numbers, with

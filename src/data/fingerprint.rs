@@ -23,6 +23,7 @@ pub(crate) const PREFIX: &str = "sha256-sum:";
 pub struct Fingerprint {
     /// Big-endian.
     pub sum: [u8; 32],
+    /// How many rows there are.
     pub rows: u64,
 }
 
@@ -73,6 +74,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// Of a table with these columns.
     pub fn of(names: &[String]) -> Self {
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&a, &b| names[a].cmp(&names[b]));
@@ -84,6 +86,7 @@ impl Names {
         Self { order, schema: Sha256::new().chain_update(schema.finalize()) }
     }
 
+    /// How many rows were added.
     pub fn count(&self) -> usize {
         self.order.len()
     }

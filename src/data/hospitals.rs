@@ -30,9 +30,12 @@ use rand_distr::{Distribution, StandardNormal};
 const SEED: u64 = 33;
 const HEADER: &str = "age,emergency,crp,hemoglobin,creatinine,blood_pressure,diagnoses,days\n";
 
+/// One of the made-up hospitals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hospital {
+    /// Its name, which is also that of its dataset.
     pub name: &'static str,
+    /// Its rows.
     pub stays: usize,
     /// Mean and standard deviation.
     age: (f64, f64),

@@ -39,26 +39,34 @@ const LABEL_NAMES: [&str; 12] = [
     "result", "response",
 ];
 
+/// What can be told about a table before anything is set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
+    /// Where the table came from.
     pub origin: String,
+    /// How many rows it has.
     pub rows: usize,
+    /// What its columns hold.
     pub columns: Vec<ColumnFacts>,
     /// Rows that are exact copies of an earlier one.
     pub duplicated_rows: usize,
     /// Best first.
     pub label_candidates: Vec<LabelCandidate>,
+    /// What has to be decided or mended.
     pub problems: Vec<Problem>,
 }
 
+/// What one column holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnFacts {
+    /// The column's name.
     pub name: String,
     /// "numbers", "text" or "vectors of … numbers".
     pub kind: String,
     /// The same as most cells say, so that no single record decides it.
     #[serde(skip)]
     pub most: String,
+    /// Rows without a value.
     pub missing: usize,
     /// How many different values there are; not counted for vectors.
     pub distinct: Option<usize>,
@@ -67,18 +75,24 @@ pub struct ColumnFacts {
     pub values: Option<String>,
 }
 
+/// A column that could be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelCandidate {
+    /// Its name.
     pub column: String,
+    /// What predicting it would be.
     pub task: Task,
     /// How many, where it is a classification.
     pub classes: Option<usize>,
 }
 
+/// Something to be decided or mended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
+    /// The column that it is about; of none, all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
+    /// What it is, in words.
     pub what: String,
     #[serde(skip)]
     as_feature: AsFeature,
@@ -96,6 +110,7 @@ enum AsFeature {
 }
 
 impl Inspection {
+    /// Looks at all columns; the values of private ones are shown only if the user asks.
     pub fn of(table: &Table, show_values: bool) -> Result<Self> {
         let mut columns = Vec::new();
         let mut label_candidates = Vec::new();

@@ -34,9 +34,12 @@ use crate::error::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
+    /// A gap is an error.
     #[default]
     Refuse,
+    /// Rows with gaps are left out.
     Drop,
+    /// Gaps are filled with the mean of public records.
     PublicMean,
 }
 

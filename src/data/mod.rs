@@ -82,14 +82,17 @@ pub struct Bounds {
 /// Numbers ready for a method: bounded features, one example per column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
+    /// The dataset's name.
     pub name: String,
     /// d × n.
     pub features: Matrix,
+    /// What the rows of `features` are.
     pub feature_names: Vec<String>,
     /// Labels of a regression.
     pub target: Option<Vec<f64>>,
     /// Labels of a classification; never together with `target`.
     pub classes: Option<Classes>,
+    /// What no record exceeds.
     pub bounds: Bounds,
     /// Records whose features or label had to be clipped.
     pub clipped: usize,
@@ -127,14 +130,17 @@ impl std::fmt::Display for Task {
 }
 
 impl Dataset {
+    /// How many records there are.
     pub fn len(&self) -> usize {
         self.features.ncols()
     }
 
+    /// Whether there is no record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// How many features a record has.
     pub fn dimension(&self) -> usize {
         self.features.nrows()
     }

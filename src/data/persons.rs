@@ -35,12 +35,14 @@ pub const USUAL_RECORDS: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Unit {
+    /// One column.
     Column(String),
     /// Rows that agree in all of them belong together.
     Columns(Vec<String>),
 }
 
 impl Unit {
+    /// The columns that it is made of.
     pub fn columns(&self) -> &[String] {
         match self {
             Self::Column(column) => std::slice::from_ref(column),
@@ -144,6 +146,7 @@ impl Persons {
         Self { starts, left_out: 0 }
     }
 
+    /// How many persons there are.
     pub fn count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -158,6 +161,7 @@ impl Persons {
         self.starts[person] as usize..self.starts[person + 1] as usize
     }
 
+    /// The records of each person.
     pub fn iter(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
     }

@@ -24,10 +24,13 @@ pub const DEFAULT_MIXTURE: f64 = 0.25;
 /// scaled onto it.
 const BOUNDS: Bounds = Bounds { feature_norm: 1.0, label: 1.0 };
 
+/// Which of the two distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
+    /// That of the public records.
     Source,
+    /// That of the private records.
     Target,
 }
 

@@ -53,10 +53,12 @@ pub enum Cell<'a> {
     Number(f64),
     /// A missing number is the empty text, as it is in most files.
     Text(&'a str),
+    /// Several numbers.
     Vector(Vector<'a>),
 }
 
 impl<'a> Cell<'a> {
+    /// A cell that holds a number; what is no number is missing.
     pub fn number(number: f64) -> Self {
         if number.is_nan() {
             return Self::Text("");
@@ -64,6 +66,7 @@ impl<'a> Cell<'a> {
         Self::Number(if number == 0.0 { 0.0 } else { number })
     }
 
+    /// A cell as text files write it.
     pub fn parse(text: &'a str) -> Self {
         let text = text.trim();
         finite(text).map_or(Self::Text(text), Self::number)
@@ -130,6 +133,7 @@ pub(super) fn is_missing(text: &str) -> bool {
 }
 
 impl Column {
+    /// How many rows it has.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(cells) => cells.len(),
@@ -138,6 +142,7 @@ impl Column {
         }
     }
 
+    /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -167,6 +172,7 @@ impl Column {
         }
     }
 
+    /// What stands in a row.
     pub fn cell(&self, row: usize) -> Cell<'_> {
         match self {
             Self::Numbers(cells) => Cell::number(cells[row]),
@@ -175,6 +181,7 @@ impl Column {
         }
     }
 
+    /// What stands in all rows.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         (0..self.len()).map(|row| self.cell(row))
     }
@@ -288,6 +295,7 @@ struct FileOfRows {
 /// like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Ending {
+    /// It ends where its format says.
     #[default]
     Whole,
     /// No line end stands behind its last line.
@@ -325,8 +333,10 @@ impl PartialEq for Places {
 pub struct Table {
     /// Where it came from, for messages: a path or `builtin:NAME`.
     pub origin: String,
+    /// What its columns are called.
     pub names: Vec<String>,
     places: Places,
+    /// All of the same length.
     pub columns: Vec<Column>,
     /// Line of the file that each row starts on, or its number in a file
     /// without lines.
@@ -337,6 +347,7 @@ pub struct Table {
     pub view: Fingerprint,
     /// What its reader wants the user to know; nothing about single cells.
     pub remarks: Vec<String>,
+    /// Whether the file was whole.
     pub ending: Ending,
     counted: Counted,
     /// The files that were put together, where there are several.
@@ -409,14 +420,17 @@ impl Table {
         }
     }
 
+    /// How many rows it has.
     pub fn rows(&self) -> usize {
         self.lines.len()
     }
 
+    /// Whether it has a column of this name.
     pub fn has(&self, name: &str) -> bool {
         self.index(name).is_some()
     }
 
+    /// The column of this name; an error that names the nearest ones.
     pub fn column(&self, name: &str) -> Result<&Column> {
         self.index(name).map(|index| &self.columns[index]).ok_or_else(|| {
             Error::failed(format!("there is no column '{name}'"))

@@ -11,7 +11,9 @@ use std::hash::{Hash, Hasher};
 /// Numbers in the precision they were read in. NaN stands for a missing one.
 #[derive(Clone)]
 pub enum Values {
+    /// Single precision.
     F32(Vec<f32>),
+    /// Double precision.
     F64(Vec<f64>),
 }
 
@@ -31,12 +33,16 @@ enum Stored {
 /// One row's vector.
 #[derive(Clone, Copy)]
 pub enum Vector<'a> {
+    /// Bytes.
     U8(&'a [u8]),
+    /// Single precision.
     F32(&'a [f32]),
+    /// Double precision.
     F64(&'a [f64]),
 }
 
 impl Values {
+    /// How many numbers there are.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -44,10 +50,12 @@ impl Values {
         }
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// One of them.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Self::F32(values) => f64::from(values[at]),
@@ -79,6 +87,7 @@ impl Values {
         }
     }
 
+    /// All in double precision.
     pub fn into_f64(self) -> Vec<f64> {
         match self {
             Self::F32(values) => values.into_iter().map(f64::from).collect(),
@@ -114,6 +123,7 @@ impl Vectors {
         self.len() == 0
     }
 
+    /// One number of one row.
     pub fn value(&self, row: usize, position: usize) -> f64 {
         let at = row * self.width + position;
         match &self.stored {
@@ -122,6 +132,7 @@ impl Vectors {
         }
     }
 
+    /// All numbers of one row.
     pub fn row(&self, row: usize) -> Vector<'_> {
         let range = row * self.width..(row + 1) * self.width;
         match &self.stored {
@@ -289,6 +300,7 @@ impl PartialEq for Vectors {
 }
 
 impl<'a> Vector<'a> {
+    /// How many numbers a row has.
     pub fn width(self) -> usize {
         match self {
             Self::U8(bytes) => bytes.len(),

@@ -5,12 +5,16 @@ use crate::numeric::special::normal_tails;
 /// Noise around zero, symmetric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
+    /// Normal noise.
     Gaussian {
+        /// Standard deviation.
         sd: f64,
     },
     /// A sum of so many independent Laplace variables of one scale.
     Laplace {
+        /// Of each term.
         scale: f64,
+        /// How many are added.
         terms: usize,
     },
 }
@@ -32,6 +36,7 @@ impl Law {
         Self::Laplace { scale: scale * (squares / terms).sqrt(), terms: terms as usize }
     }
 
+    /// Standard deviation.
     pub fn sd(&self) -> f64 {
         match *self {
             Self::Gaussian { sd } => sd,

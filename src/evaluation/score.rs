@@ -11,12 +11,16 @@ use super::tally::{BINS, Kind, Tally};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
+    /// The estimate.
     pub value: f64,
+    /// The lower end of its interval.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
 }
 
 impl Score {
+    /// Whether the interval covers this number.
     pub fn holds(&self, truth: f64) -> bool {
         (self.low..=self.high).contains(&truth)
     }
@@ -34,6 +38,7 @@ impl Score {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassScore {
+    /// The class.
     pub class: String,
     /// About how many held-out records it has.
     pub records: f64,
@@ -65,6 +70,7 @@ pub struct Scored {
     /// The first minus the second; of losses that are squared, before the root is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Score>,
+    /// One for each class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassScore>,
     /// The chance that of two records, one of each class, the right one gets the larger

@@ -21,7 +21,9 @@ const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
 /// A score that is to be released.
 #[derive(Debug, Clone)]
 pub struct Scoring {
+    /// What the plan asks for.
     pub asked: Evaluation,
+    /// What will be added up.
     pub tally: Tally,
 }
 

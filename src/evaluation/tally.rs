@@ -55,6 +55,7 @@ pub struct Tally {
     pub compared: bool,
     /// Rows that cannot be used are to be expected, so their number is told.
     pub expects_gaps: bool,
+    /// What is counted.
     pub kind: Kind,
     /// The noise is Laplace noise: the ℓ₁ norm decides.
     pub laplace: bool,
@@ -62,6 +63,7 @@ pub struct Tally {
     pub models: usize,
 }
 
+/// What is counted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     Classes {
@@ -71,6 +73,7 @@ pub enum Kind {
         binned: bool,
     },
     Numbers {
+        /// How far off an answer is.
         loss: Loss,
     },
 }
@@ -78,6 +81,7 @@ pub enum Kind {
 /// What is counted of the usable held-out rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answers {
+    /// One answer for each record.
     Classes(Vec<Answer>),
     /// Scaled losses of the model and of public data alone, in \[0, 1\].
     Numbers(Vec<(f64, f64)>),
@@ -88,6 +92,7 @@ pub enum Answers {
 pub struct Answer {
     /// The true one.
     pub class: u32,
+    /// The class is another one.
     pub wrong: bool,
     /// Of the probability of the second class.
     pub bin: usize,
@@ -181,11 +186,13 @@ impl Tally {
         if self.laplace { SECOND_IN_L1 } else { SECOND_IN_L2 }
     }
 
+    /// The release with normal noise.
     pub fn gaussian(&self) -> Release<Gaussian> {
         let (sensitivity, numbers) = (self.sensitivity(), self.numbers());
         Release::new(LABEL, Gaussian { sensitivity, numbers })
     }
 
+    /// The release with Laplace noise.
     pub fn laplace(&self) -> Release<Laplace> {
         let (sensitivity, numbers) = (self.sensitivity(), self.numbers());
         Release::new(LABEL, Laplace { sensitivity, numbers })
@@ -195,6 +202,7 @@ impl Tally {
     /// null records as well.
     pub const ADJACENCY: Adjacency = Adjacency::ReplaceOne;
 
+    /// What is released, in words.
     pub fn words(&self) -> String {
         let what = match self.kind {
             Kind::Classes { binned: true, .. } => {

@@ -35,7 +35,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct DpSgdSettings {
+    struct DpSgdSettings {
         model: Network = model(Network::Softmax),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
@@ -56,6 +56,7 @@ settings! {
     }
 }
 
+/// DP-SGD on private records alone.
 pub struct DpSgd;
 
 impl Method for DpSgd {

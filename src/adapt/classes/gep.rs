@@ -73,7 +73,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct GepSettings {
+    struct GepSettings {
         model: Network = model(Network::Softmax),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
@@ -131,6 +131,7 @@ settings! {
     }
 }
 
+/// DP-SGD with gradients split along and across the span of public ones.
 pub struct Gep;
 
 impl Method for Gep {

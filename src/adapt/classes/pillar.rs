@@ -50,7 +50,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct PillarSettings {
+    struct PillarSettings {
         components: Option<u64> = Setting {
             name: "components k",
             unit: "directions",
@@ -87,6 +87,7 @@ settings! {
     }
 }
 
+/// Private logistic regression in the directions that public records span.
 pub struct Pillar;
 
 impl Method for Pillar {

@@ -43,7 +43,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct PretrainingSettings {
+    struct PretrainingSettings {
         model: Network = model(Network::HiddenLayer),
         units: u64 = UNITS,
         channels: u64 = CHANNELS,
@@ -76,6 +76,7 @@ settings! {
     }
 }
 
+/// A network trained on public records, then by DP-SGD on private ones.
 pub struct Pretraining;
 
 impl Method for Pretraining {

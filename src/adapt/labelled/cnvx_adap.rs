@@ -42,7 +42,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct CnvxAdapSettings {
+    struct CnvxAdapSettings {
         mode: Mode = MODE_FIELD,
         alpha: f64 = Setting {
             name: "public share α",
@@ -114,6 +114,7 @@ settings! {
     }
 }
 
+/// The method of this module.
 pub struct CnvxAdap;
 
 /// Λ: by public data alone, where it is not given.

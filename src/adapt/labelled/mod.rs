@@ -18,4 +18,4 @@ pub mod profiled_cnvx_adap;
 pub mod profiled_logistic;
 pub mod public_shape;
 pub mod target_only;
-pub mod weighted;
+pub(crate) mod weighted;

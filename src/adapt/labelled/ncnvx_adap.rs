@@ -53,7 +53,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct NcnvxAdapSettings {
+    struct NcnvxAdapSettings {
         mode: Mode = MODE_FIELD,
         model: ModelKind = Setting {
             name: "model",
@@ -142,6 +142,7 @@ settings! {
     }
 }
 
+/// The method of this module.
 pub struct NcnvxAdap;
 
 impl Method for NcnvxAdap {

@@ -40,7 +40,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct ProfiledCnvxAdapSettings {
+    struct ProfiledCnvxAdapSettings {
         alpha: Option<f64> = Setting {
             name: "public share α",
             unit: "share of weight",
@@ -125,6 +125,7 @@ pub(super) const DAMPING_FIELD: Setting<f64> = Setting {
 /// The largest α that is taken where nothing is said.
 const MOST_USUAL_SHARE: f64 = 0.1;
 
+/// The method of this module.
 pub struct ProfiledCnvxAdap;
 
 impl Method for ProfiledCnvxAdap {

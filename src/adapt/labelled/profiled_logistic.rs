@@ -34,7 +34,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct ProfiledLogisticSettings {
+    struct ProfiledLogisticSettings {
         alpha: f64 = Setting {
             name: "public share α",
             unit: "share of weight",
@@ -108,6 +108,7 @@ settings! {
     }
 }
 
+/// The method of this module.
 pub struct ProfiledLogistic;
 
 impl Method for ProfiledLogistic {

@@ -63,7 +63,7 @@ static REGRESSION: Spec = Spec {
 };
 
 settings! {
-    pub struct TargetOnlySettings {
+    struct TargetOnlySettings {
         clip: f64 = CLIP_FIELD,
         steps: u64 = STEPS_FIELD,
         batch: Option<u64> = BATCH,
@@ -86,7 +86,7 @@ static CLASSIFICATION: Spec = Spec {
 };
 
 settings! {
-    pub struct TargetOnlyLogisticSettings {
+    struct TargetOnlyLogisticSettings {
         clip: f64 = CLIP_FIELD,
         steps: u64 = STEPS_FIELD,
         batch: Option<u64> = BATCH,
@@ -98,7 +98,9 @@ settings! {
 /// One of the two: numbers, or classes.
 pub struct TargetOnly(&'static Spec);
 
+/// For labels that are numbers.
 pub const NUMBERS: &TargetOnly = &TargetOnly(&REGRESSION);
+/// For labels that are classes.
 pub const CLASSES: &TargetOnly = &TargetOnly(&CLASSIFICATION);
 
 impl Method for TargetOnly {

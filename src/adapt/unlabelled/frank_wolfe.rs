@@ -95,7 +95,7 @@ static SINGLE_STAGE: Spec = Spec {
 };
 
 settings! {
-    pub struct FrankWolfeSettings {
+    struct FrankWolfeSettings {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,
@@ -121,7 +121,7 @@ static TWO_STAGE: Spec = Spec {
 };
 
 settings! {
-    pub struct TwoStageFrankWolfeSettings {
+    struct TwoStageFrankWolfeSettings {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,

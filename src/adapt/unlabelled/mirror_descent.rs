@@ -71,7 +71,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct MirrorDescentSettings {
+    struct MirrorDescentSettings {
         mode: Mode = MODE,
         rounds: Option<u64> = ROUNDS,
         temperature: Option<f64> = TEMPERATURE,

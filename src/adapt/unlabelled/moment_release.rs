@@ -69,7 +69,7 @@ static SPEC: Spec = Spec {
 };
 
 settings! {
-    pub struct MomentReleaseSettings {
+    struct MomentReleaseSettings {
         goal: Goal = Setting {
             name: "goal",
             unit: "",
@@ -125,6 +125,7 @@ settings! {
     }
 }
 
+/// The method of this module.
 pub struct MomentRelease;
 
 impl Method for MomentRelease {

@@ -9,15 +9,20 @@ use crate::error::{Error, Result};
 /// What the eye sees of red, green and blue (ITU-R BT.601).
 const BRIGHTNESS: [f32; 3] = [0.299, 0.587, 0.114];
 
+/// The sizes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
+    /// 1 for grey, 3 for colour.
     pub channels: usize,
+    /// In pixels.
     pub height: usize,
+    /// In pixels.
     pub width: usize,
 }
 
 impl Shape {
+    /// How many numbers an image is.
     pub fn size(self) -> usize {
         self.channels.saturating_mul(self.height).saturating_mul(self.width)
     }

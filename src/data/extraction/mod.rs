@@ -53,6 +53,7 @@ pub struct Extraction {
     /// The network sees (x − subtract)/divide.
     #[serde(default, skip_serializing_if = "is_default")]
     pub subtract: f32,
+    /// By which pixels are divided before the network sees them.
     #[serde(default = "one")]
     pub divide: f32,
     /// Which of the network's outputs; none takes the first.

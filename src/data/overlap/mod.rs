@@ -98,6 +98,7 @@ pub struct Overlap {
 }
 
 impl Sketch {
+    /// How many rows were looked at.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -270,6 +270,7 @@ impl Preparation {
         }
     }
 
+    /// What is predicted.
     pub fn task(&self) -> Task {
         match &self.labels {
             Labels::Number { .. } => Task::Regression,
@@ -290,15 +291,18 @@ impl Preparation {
         Bounds { feature_norm: self.feature_norm, label: 1.0 }
     }
 
+    /// The column that is predicted.
     pub fn label_name(&self) -> &str {
         self.labels.column()
     }
 
+    /// What each feature is, after encoding.
     pub fn feature_names(&self) -> Vec<String> {
         let intercept = self.intercept.then(|| "(intercept)".to_owned());
         self.encodings.iter().flat_map(Encoding::feature_names).chain(intercept).collect()
     }
 
+    /// How many features a prepared record has.
     pub fn dimension(&self) -> usize {
         self.scales().count() + usize::from(self.intercept)
     }

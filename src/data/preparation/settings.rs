@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreparationSettings {
+    /// How features are brought to one scale.
     pub features: FeatureScaling,
+    /// The range of labels that are numbers.
     pub labels: LabelRange,
     /// Append a constant feature.
     pub intercept: bool,
 }
 
+/// How features are brought to one scale.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureScaling {
@@ -21,6 +24,7 @@ pub enum FeatureScaling {
     Declared(f64),
 }
 
+/// The range of labels that are numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelRange {

@@ -25,6 +25,7 @@ struct Attribute {
     usual: String,
 }
 
+/// Reads a whole file.
 pub fn read(input: &Input) -> Result<Table> {
     let mut records = Records::new(input, None);
     let attributes = header(input, &mut records)?;

@@ -19,6 +19,7 @@ fn labels(length: u64) -> Option<usize> {
     [1, 2].into_iter().find(fits)
 }
 
+/// Reads a whole file.
 pub fn read(input: &Input) -> Result<Table> {
     let mut reader = input.plain();
     let mut bytes = Vec::new();

@@ -24,6 +24,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// What the user says about a text table that does not explain itself.
 #[derive(Debug, Clone, Default)]
 pub struct Dialect {
+    /// What stands between cells; found out where nobody says.
     pub delimiter: Option<char>,
     /// Of a file without a header; empty where there is one.
     pub names: Vec<String>,
@@ -39,6 +40,7 @@ pub fn read_bytes(origin: &str, bytes: &[u8]) -> Result<Table> {
     read_input(&Input::of_bytes(origin, bytes, &mut Unwatched)?, &Dialect::default())
 }
 
+/// Reads a whole file.
 pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     if input.start().starts_with(b"\xff\xfe") || input.start().starts_with(b"\xfe\xff") {
         return Err(input.error("the file is UTF-16 text").cure("save it as UTF-8"));

@@ -22,6 +22,7 @@ const BLOCK: usize = 1 << 18;
 /// Is told, now and then, how many bytes of how many have been read; `Break`
 /// stops the reading. Whichever thread has just read tells it.
 pub trait Progress: Send {
+    /// So many bytes are read; breaks to stop the reading.
     fn advance(&mut self, read: u64, of: u64) -> ControlFlow<()>;
 }
 

@@ -48,18 +48,28 @@ pub use self::input::{Progress, Unwatched};
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// Comma-separated values and their relatives.
     Csv,
+    /// Apache Parquet.
     Parquet,
+    /// One array of NumPy.
     Npy,
+    /// Several arrays of NumPy.
     Npz,
+    /// The format of MNIST.
     Idx,
+    /// Tensors with names.
     Safetensors,
+    /// The binary version of CIFAR.
     Cifar,
+    /// Sparse rows of LIBSVM.
     Libsvm,
+    /// The format of Weka and OpenML.
     Arff,
 }
 
 impl Format {
+    /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "CSV",

@@ -10,6 +10,7 @@ use super::input::{Input, Raw};
 use crate::data::table::Table;
 use crate::error::{Error, Result};
 
+/// The first bytes of an array.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// No header is longer, unless it has thousands of named fields.
 const LONGEST_HEADER: usize = 1 << 16;

@@ -39,6 +39,7 @@ const WORTH_A_THREAD: u64 = 1 << 16;
 /// Above this a double cannot tell neighbouring integers apart.
 const LARGEST_EXACT: u64 = 1 << 53;
 
+/// Reads a whole file.
 pub fn read(input: &Input) -> Result<Table> {
     let metadata = metadata(input)?;
     let rows = rows(input, &metadata)?;

@@ -14,7 +14,9 @@ use crate::error::{Error, Result};
 /// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// Comma-separated values.
     Csv,
+    /// Apache Parquet.
     Parquet,
 }
 

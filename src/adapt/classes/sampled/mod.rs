@@ -133,6 +133,7 @@ impl Examples {
         members.iter().map(kept).filter(|own: &Vec<usize>| !own.is_empty()).collect()
     }
 
+    /// How many records there are.
     pub fn len(&self) -> usize {
         match &self.features {
             Features::Prepared { data, .. } => data.len(),
@@ -140,6 +141,7 @@ impl Examples {
         }
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -152,6 +154,7 @@ impl Examples {
         }
     }
 
+    /// The class of each record.
     pub fn classes(&self) -> &[u32] {
         &self.classes
     }
@@ -223,12 +226,14 @@ fn is_finite(example: &[f64]) -> bool {
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
+    /// The logarithmic loss of softmax.
     CrossEntropy,
     /// The hinge loss with this margin ζ, every class against the rest.
     Hinge(f64),
 }
 
 impl Loss {
+    /// The labels as the gradients take them.
     pub fn labels(self, classes: &[u32]) -> Labels<'_> {
         match self {
             Self::CrossEntropy => Labels::Classes(classes),
@@ -240,6 +245,7 @@ impl Loss {
 /// Which parameters of a model are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trained {
+    /// All layers.
     Everything,
     /// The biases of all layers, and all of the last.
     BiasesAndLast,
@@ -248,11 +254,14 @@ pub enum Trained {
 /// The per-example gradients of a loss by what is trained.
 #[derive(Debug, Clone, Copy)]
 pub struct Objective {
+    /// What is minimised.
     pub loss: Loss,
+    /// Which layers move.
     pub trained: Trained,
 }
 
 impl Objective {
+    /// The gradient of each record.
     pub fn gradients(self, model: &Classifier, records: &Examples) -> Result<Gradients> {
         self.gradients_of(model, records.all())
     }

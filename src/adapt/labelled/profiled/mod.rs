@@ -48,6 +48,7 @@ const MOST_GAIN: f64 = 50.0;
 /// The loss of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
+    /// Half the squared difference.
     Squared,
     /// Of y = ±1.
     Logistic,
@@ -75,7 +76,9 @@ impl Loss {
 /// The shape of the objective: known before private data are touched.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
+    /// What is minimised.
     pub loss: Loss,
+    /// The share of the public records in the objective.
     pub alpha: f64,
     /// κ₁
     pub kappa: f64,
@@ -103,12 +106,14 @@ pub struct Records {
 }
 
 impl Records {
+    /// Records with one number as label each.
     pub fn new(data: Arc<Dataset>, labels: Vec<f64>) -> Self {
         let norms = data.features.column_iter().map(|x| x.norm()).collect();
         let shares = data.shares().unwrap_or_else(|| vec![1.0; labels.len()]);
         Self { data, labels, norms, shares }
     }
 
+    /// The dataset that they are of.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
@@ -188,6 +193,7 @@ impl Profile {
         if gain > 1.0 { Self { gain: Some(gain), ..self } } else { self }
     }
 
+    /// The public part of the objective.
     pub fn public<'a>(&self, records: &'a Records) -> Part<'a> {
         Part {
             gain: None,
@@ -227,6 +233,7 @@ pub fn profiled(loss: f64, kappa: f64) -> (f64, f64) {
 /// The records of one side in the objective.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
+    /// Whose losses are added.
     pub records: &'a Records,
     loss: Loss,
     /// cᵢ

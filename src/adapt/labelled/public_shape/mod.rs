@@ -36,7 +36,7 @@ const STATISTICS: &str = "statistics";
 pub const MOST_FEATURES: usize = 1000;
 
 settings! {
-    pub struct PublicShapeSettings {
+    struct PublicShapeSettings {
         rounds: u64 = Setting {
         name: "rounds",
         unit: "releases",
@@ -84,7 +84,9 @@ static CLASSIFICATION: Spec = Spec {
 /// One of the two: numbers, or classes.
 pub struct PublicShape(&'static Spec);
 
+/// For labels that are numbers.
 pub const NUMBERS: &PublicShape = &PublicShape(&REGRESSION);
+/// For labels that are classes.
 pub const CLASSES: &PublicShape = &PublicShape(&CLASSIFICATION);
 
 impl Method for PublicShape {
