@@ -16,7 +16,7 @@ use crate::privacy::{
 pub(super) const CLOSE: f64 = 1e-3;
 
 pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
-    another is better by more than noise explains.";
+    another is better by more than chance explains.";
 
 /// What every candidate may draw, and the release that decides.
 pub(super) struct AllTrained {

@@ -4,6 +4,10 @@
 //! loss, so their vector by at most √k; it does where all losses go from 0 to 1. Sums of numbers
 //! are rounded, under either neighbour: that is counted beside.
 //!
+//! *The first candidate is kept* unless another is better by more than one standard deviation of what
+//! chance explains: the noise of two sums, and which records were held out. How much the losses of
+//! two models differ from record to record is taken from the public records that were held out.
+//!
 //! *Intervals* of k candidates hold together, so they also hold for the one that was chosen.
 
 use std::sync::Arc;
@@ -87,7 +91,14 @@ pub(super) fn decide(
     });
     let placed = judging.names().into_iter().zip(placed);
     let placed = placed.map(|(name, error)| Placed { name, error }).collect();
-    let winner = best(noisy.get(), spender.scale(sums)?);
+    let public: Vec<Vec<f64>> = judges
+        .iter()
+        .enumerate()
+        .map(|(index, judges)| judges.losses(&kept[place(index)].public_holdout))
+        .collect();
+    let of_records: Vec<f64> =
+        public.iter().map(|other| differing(&public[0], other, rows)).collect();
+    let winner = best(noisy.get(), spender.scale(sums)?, &of_records);
     let (model, of) = all[winner];
     // Plans prepare features in different ways, so public data alone are taught in the winner's.
     let beside = public_alone(&of.problem, &of.plan.method);
@@ -104,11 +115,31 @@ pub(super) fn decide(
 
 /// The candidate with the least sum; or the first one, if it is no worse than by chance: it stands
 /// first because somebody expects it to be good, and one of many is the least by chance alone.
-fn best(sums: &[f64], noise: f64) -> usize {
+/// `of_records`: for each candidate the standard deviation of how much its sum and the first one's
+/// differ by which records were held out.
+fn best(sums: &[f64], noise: f64, of_records: &[f64]) -> usize {
     let order = sums.iter().enumerate();
     let least = order.min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
-    let chance = std::f64::consts::SQRT_2 * noise;
+    let chance = (std::f64::consts::SQRT_2 * noise).hypot(of_records[least]);
     if sums.first().is_some_and(|first| first - sums[least] <= chance) { 0 } else { least }
+}
+
+/// The standard deviation of the difference of two models' summed losses on so many records, by
+/// their losses on public ones. Where these are not the same records of both, as if the two were
+/// independent.
+fn differing(first: &[f64], other: &[f64], rows: usize) -> f64 {
+    let variance = |losses: &[f64]| {
+        let count = losses.len().max(1) as f64;
+        let mean = losses.iter().sum::<f64>() / count;
+        losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / count
+    };
+    let of_one = if first.len() == other.len() {
+        let pairs = first.iter().zip(other);
+        variance(&pairs.map(|(one, other)| one - other).collect::<Vec<_>>())
+    } else {
+        variance(first) + variance(other)
+    };
+    (of_one * rows as f64).sqrt()
 }
 
 /// Of so many rows; those without a loss count as much as can be.
@@ -149,11 +180,27 @@ mod tests {
 
     #[test]
     fn the_first_candidate_is_kept_unless_another_is_clearly_better() {
-        assert_eq!(best(&[10.0, 9.0, 30.0], 2.0), 0);
-        assert_eq!(best(&[13.0, 9.0, 30.0], 2.0), 1);
-        assert_eq!(best(&[10.0, 9.0, 3.0], 2.0), 2);
-        assert_eq!(best(&[3.0, 9.0, 10.0], 2.0), 0);
-        assert_eq!(best(&[10.0, 9.0], 0.0), 1);
+        let alike = [0.0; 3];
+        assert_eq!(best(&[10.0, 9.0, 30.0], 2.0, &alike), 0);
+        assert_eq!(best(&[13.0, 9.0, 30.0], 2.0, &alike), 1);
+        assert_eq!(best(&[10.0, 9.0, 3.0], 2.0, &alike), 2);
+        assert_eq!(best(&[3.0, 9.0, 10.0], 2.0, &alike), 0);
+        assert_eq!(best(&[10.0, 9.0], 0.0, &alike), 1);
+        // Other records might have said something else.
+        assert_eq!(best(&[13.0, 9.0, 30.0], 2.0, &[0.0, 3.0, 0.0]), 0);
+        assert_eq!(best(&[13.0, 9.0, 30.0], 2.0, &[0.0, 2.0, 9.0]), 1);
+    }
+
+    #[test]
+    fn sums_differ_by_chance_as_much_as_losses_on_public_records_do() {
+        let wrong = [1.0, 0.0, 1.0, 0.0];
+        assert_eq!(differing(&wrong, &wrong, 100), 0.0);
+        // One record of four: variance 3/16.
+        let sd = differing(&wrong, &[1.0, 1.0, 1.0, 0.0], 100);
+        assert!((sd - 18.75_f64.sqrt()).abs() < 1e-12);
+        let sd = differing(&wrong, &[0.0, 1.0], 100);
+        assert!((sd - 50.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(differing(&[], &[], 100), 0.0);
     }
 
     proptest! {

@@ -28,7 +28,7 @@ impl Axis {
             |what: String| Error::usage(what).cure("write it like epsilon=0.5,1,2 or seed=0..9");
         let (key, list) = text
             .split_once('=')
-            .ok_or_else(|| wrong(format!("'{text}' names no values to sweep over")))?;
+            .ok_or_else(|| wrong(format!("'{text}' names no values to try")))?;
         let mut values = Vec::new();
         for part in list.split(',').map(str::trim) {
             let ends = part.split_once("..").map(|(first, last)| (first.parse(), last.parse()));
@@ -58,13 +58,13 @@ impl Axis {
 pub fn variants(session: &Session, base: &PlanDefinition, axes: &[Axis]) -> Result<Vec<Variant>> {
     for (index, axis) in axes.iter().enumerate() {
         if axes[..index].iter().any(|other| other.key == axis.key) {
-            return Err(Error::usage(format!("'{}' is swept over twice", axis.key))
+            return Err(Error::usage(format!("'{}' is varied twice", axis.key))
                 .cure("give all its values in one list"));
         }
     }
     let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
     let count = count.filter(|count| *count <= MOST_TASKS).ok_or_else(|| {
-        Error::usage(format!("the sweep has more than {MOST_TASKS} tasks")).cure("make it smaller")
+        Error::usage(format!("these are more than {MOST_TASKS} tasks")).cure("give fewer values")
     })?;
     let mut variants: Vec<Variant> = Vec::with_capacity(count);
     for index in 0..count {
@@ -78,8 +78,8 @@ pub fn variants(session: &Session, base: &PlanDefinition, axes: &[Axis]) -> Resu
         let plan = varied(base, &values)?;
         session.check_plan(&plan).map_err(|error| error.within(&plan.name))?;
         if variants.iter().any(|other| other.plan == plan) {
-            return Err(Error::usage(format!("'{}' is in the sweep twice", plan.name))
-                .cure("sweep over the seed to repeat a plan"));
+            return Err(Error::usage(format!("'{}' is there twice", plan.name))
+                .cure("name each value once; a sweep over `seed` repeats a plan"));
         }
         variants.push(Variant { plan, values });
     }
@@ -123,8 +123,8 @@ fn set(plan: &mut PlanDefinition, method: &dyn Method, key: &str, text: &str) ->
             let field = spec.field(key).ok_or_else(|| {
                 let known: Vec<_> = spec.fields.iter().map(|field| field.key).collect();
                 Error::usage(format!("method {} has no setting '{key}'", spec.id)).cure(format!(
-                    "sweep over epsilon, delta, seed, private_records, public_records, method or \
-                     its settings: {}",
+                    "vary `method` or its settings ({}); a sweep also varies epsilon, delta, seed, \
+                     private_records and public_records",
                     known.join(", ")
                 ))
             })?;
