@@ -177,7 +177,7 @@ fn lower_bound(successes: usize, trials: usize) -> f64 {
 
 /// A lower bound on ε at δ from scores of runs with and without the canary: of tests "at least
 /// a threshold" and "at most", the best on the first halves, judged on the second.
-fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
+pub(crate) fn epsilon_shown(delta: f64, with: &[f64], without: &[f64]) -> f64 {
     let half = with.len() / 2;
     let bound = |p: usize, q: usize, trials: usize| {
         let (p, q) = (lower_bound(p, trials), upper_bound(q, trials));

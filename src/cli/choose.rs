@@ -140,9 +140,7 @@ impl Choose {
             epsilon: self.epsilon.unwrap_or(first.target.epsilon),
             delta: self.delta.unwrap_or(first.target.delta),
         };
-        let used = |name: &String| {
-            plans.iter().any(|plan| plan.private == *name || plan.public.contains(name))
-        };
+        let used = |name: &String| plans.iter().any(|plan| plan.uses(name));
         let mut datasets = Vec::new();
         for definition in session.datasets.iter().filter(|definition| used(&definition.name)) {
             let loaded = dataset::load_watched(definition, &workspace, &mut Watched::default())?;

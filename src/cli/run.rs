@@ -152,9 +152,7 @@ pub fn run_plans(session: &Session, workspace: &Workspace, options: &Options) ->
         return Err(Error::usage(format!("the pace is {pace}"))
             .cure("give a number of steps per second above 0"));
     }
-    let needed = |name: &String| {
-        plans.iter().any(|plan| plan.private == *name || plan.public.contains(name))
-    };
+    let needed = |name: &String| plans.iter().any(|plan| plan.uses(name));
     let mut datasets = Vec::new();
     for definition in session.datasets.iter().filter(|definition| needed(&definition.name)) {
         let loaded = dataset::load_watched(definition, workspace, &mut Watched::default())?;

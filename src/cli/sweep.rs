@@ -137,7 +137,7 @@ impl Sweep {
         let workspace = Workspace::of_session(path)?;
         let mut datasets = Vec::new();
         for definition in &session.datasets {
-            if definition.name == base.private || base.public.contains(&definition.name) {
+            if base.uses(&definition.name) {
                 datasets.push(Arc::new(dataset::load(definition, &workspace)?));
             }
         }

@@ -5,6 +5,7 @@
 use super::overlap;
 use super::prepared::{PlanSource, PreparedRecords, PreparedStore, PrivateRows};
 use super::public_alone::is_comparable;
+use super::score::Test;
 use crate::adapt::{self, Method, Prepared, Problem, ProblemShape, StartingModel};
 use crate::data::leaking;
 use crate::data::persons::{self, WithoutUnit};
@@ -33,8 +34,10 @@ pub struct Proposal {
     pub problem: Problem,
     pub prepared: Prepared,
     pub calibrated: Calibrated,
-    /// The score that the run will release.
+    /// The score of held-out records that the run will release.
     pub scoring: Option<Scoring>,
+    /// That of a test dataset.
+    pub test: Option<Test>,
     /// What the model depends on that training starts from.
     pub lineage: Option<Lineage>,
     pub taken_as_public: TakenAsPublic,
@@ -52,6 +55,7 @@ pub struct Assembly {
     pub prepared: Prepared,
     pub calibrated: Calibrated,
     pub scoring: Option<Scoring>,
+    pub test: Option<Test>,
     pub private: Private<Bounded>,
     pub public_holdout: Arc<Dataset>,
     /// Absent where the private records have no label.
@@ -147,6 +151,7 @@ pub fn assemble(
         prepared,
         calibrated,
         scoring,
+        test: proposal.test,
         private: own.train,
         public_holdout: Arc::clone(&records.public_holdout),
         private_holdout: own.holdout,
@@ -208,7 +213,8 @@ pub fn propose(
     };
     let problem = Problem { shape, public: public.clone(), seed: plan.seed };
     let prepared = method.prepare(&settings, problem.clone(), plan.target)?;
-    let scoring = plan.evaluation.map(|asked| {
+    let test = Test::of(plan, loaded, &problem)?;
+    let scoring = plan.own_score().map(|asked| {
         let rows = Table::holdout_rows(private.rows, plan.holdout);
         let classes = problem.shape.classes.len();
         Scoring::of(asked, &private.definition, rows, classes, is_comparable(&problem))
@@ -236,7 +242,9 @@ pub fn propose(
     warnings.extend(left_out(private, &records.used));
     let paid = scoring.as_ref().and_then(|it| it.caution(&prepared.plan().releases));
     warnings.extend(lineage.as_ref().map(Lineage::note).into_iter().chain(paid));
-    if plan.holdout == 0.0 && labelled {
+    let classes = problem.public.classes.as_ref().filter(|_| is_comparable(&problem));
+    warnings.extend(scoring.as_ref().zip(classes).and_then(|(it, classes)| it.rare(classes)));
+    if plan.holdout == 0.0 && labelled && test.is_none() {
         warnings.push(NOTHING_HELD_OUT.to_owned());
     }
     if delta::is_large(plan.target.delta, private.rows as u64) {
@@ -254,6 +262,7 @@ pub fn propose(
         prepared,
         calibrated,
         scoring,
+        test,
         lineage,
         taken_as_public,
         warnings,

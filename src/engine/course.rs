@@ -141,10 +141,9 @@ impl<'a> Drawn<'a> {
         let alone = comparisons.public(&job.control);
         // What a run that ended early did not draw covers no score; with noise that is no secret
         // there is nothing that may be told.
-        let scoring = assembly.scoring.filter(|_| opening.noise.is_secret());
         let mut told = None;
-        if let (Some(scoring), Some(scored), Some(model), Ok(Outcome::Finished)) =
-            (&scoring, &assembly.private_scored, &model, &ended)
+        if let (true, Some(model), Ok(Outcome::Finished)) =
+            (opening.noise.is_secret(), &model, &ended)
         {
             let label = |raw: f64| preparation.label_from_prediction(raw);
             let scene = Scene {
@@ -153,8 +152,19 @@ impl<'a> Drawn<'a> {
                 classes: &problem.shape.classes,
                 label: &label,
             };
-            match catch(|| scoring.draw(scored, model.get(), &scene, &mut opening.spender)) {
-                Ok(score) => told = Some(score.into_inner()),
+            let own = assembly.scoring.as_ref().zip(assembly.private_scored.as_ref());
+            let score = catch(|| match (&assembly.test, own) {
+                (Some(test), _) => {
+                    let made = (model.get(), &preparation);
+                    test.draw((&job.session, &job.workspace), &job.loaded(), made, &scene).map(Some)
+                }
+                (None, Some((scoring, records))) => scoring
+                    .draw(records, model.get(), &scene, &mut opening.spender)
+                    .map(|score| Some(score.into_inner())),
+                (None, None) => Ok(None),
+            });
+            match score {
+                Ok(score) => told = score,
                 Err(error) => {
                     resumable |= opening.spender.is_broken();
                     ended = Err(error);

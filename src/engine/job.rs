@@ -92,10 +92,8 @@ impl Job {
 
     /// The datasets of its plan.
     pub(super) fn loaded(&self) -> Vec<&Loaded> {
-        let plan = &self.plan;
-        let used = |name: &String| *name == plan.private || plan.public.contains(name);
         let loaded = self.datasets.iter().map(Arc::as_ref);
-        loaded.filter(|loaded: &&Loaded| used(&loaded.definition.name)).collect()
+        loaded.filter(|loaded: &&Loaded| self.plan.uses(&loaded.definition.name)).collect()
     }
 
     /// Refuses public data that hold private rows; tells the curator what is known of them.

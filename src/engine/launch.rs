@@ -5,6 +5,7 @@ use std::path::Path;
 use super::assembly::Assembly;
 use super::course::{Opening, perform, to_be_resumed};
 use super::job::{Job, Moment, Summary, private};
+use super::score::Examinee;
 use crate::error::{Error, Result};
 use crate::privacy::ledger::{AccountId, Book, Budget, Grant, RunId};
 use crate::privacy::{Ledger, NoiseSource, Spender};
@@ -36,6 +37,16 @@ fn launch(job: &Job, noise: NoiseSource, tell: &mut dyn FnMut(Moment)) -> Result
     open_budget(&mut ledger, &account, job.session.budgets.get(&job.plan.private))?;
     if assembly.scoring.is_some() {
         refuse_known_records(&assembly, &ledger.book()?, &account)?;
+    }
+    if let Some(test) = &assembly.test {
+        test.admit(&Examinee {
+            session: &job.session,
+            workspace: &job.workspace,
+            plan: &job.plan,
+            loaded: &job.loaded(),
+            lineage: assembly.lineage.as_ref(),
+            events: &assembly.calibrated.events,
+        })?;
     }
     leftovers::remove(&job.workspace, &ledger.book()?);
     job.control.check()?;

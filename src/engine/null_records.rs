@@ -59,6 +59,7 @@ fn plan(method: &str) -> PlanDefinition {
         start_is_public: false,
         private_records: None,
         public_records: None,
+        test: None,
         allow_large_delta: false,
         evaluation: None,
     }

@@ -8,11 +8,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use super::assembly::propose;
+use super::assembly::{Proposal, propose};
 use super::prepared::PreparedStore;
+use super::public_alone::is_comparable;
+use super::score::Examinee;
 use super::{lookup, overlap, rehearse};
 use crate::adapt::{Plan, ProblemShape};
+use crate::data::Table;
 use crate::error::{Error, Result};
+use crate::evaluation::{Evaluation, Pay, Scoring};
 use crate::privacy::ledger::{Account, AccountId, Budget, Gap, Standing};
 use crate::privacy::{Calibrated, Guarantee, Watch};
 use crate::rehearsal::advice::Advice;
@@ -104,6 +108,21 @@ pub(super) fn account_of(
     Ok(account)
 }
 
+/// What a score would tell for a part of the budget, where training covers none and none is asked
+/// for.
+fn offered(plan: &PlanDefinition, private: &Loaded, proposal: &Proposal) -> Option<String> {
+    if proposal.method.covers_scores() {
+        return None;
+    }
+    let asked = Evaluation { pay: Pay::OFFERED, ..Evaluation::default() };
+    let rows = Table::holdout_rows(private.rows, plan.holdout);
+    let classes = proposal.problem.shape.classes.len();
+    let comparable = is_comparable(&proposal.problem);
+    let scoring = Scoring::of(asked, &private.definition, rows, classes, comparable).ok()?;
+    let noise = scoring.calibrate(&proposal.prepared.plan().releases, plan.target).ok()?;
+    Some(format!("none; with '{asked}' of this ε, {}", scoring.expected(&noise)))
+}
+
 /// What `plan` would cost; what `store` holds is not prepared again.
 pub fn preview(
     session: &Session,
@@ -124,8 +143,23 @@ pub fn preview(
     let private = private.ok_or_else(|| Error::failed("the private dataset is not loaded"))?;
     let account = account_of(private, session, &plan.private, workspace)?;
     let events = &proposal.calibrated.events;
+    let tested = proposal.test.as_ref().map_or(Ok(()), |test| {
+        test.admit(&Examinee {
+            session,
+            workspace,
+            plan: &plan,
+            loaded: &loaded,
+            lineage: proposal.lineage.as_ref(),
+            events,
+        })
+    });
     let at = account.budget.map_or(plan.target.delta, |budget| budget.delta);
     let total = account.total(at)?;
+    let score = match (&proposal.scoring, &proposal.test) {
+        (Some(scoring), _) => Some(scoring.expected(&proposal.calibrated)),
+        (None, Some(test)) => Some(test.expected()),
+        (None, None) => offered(&plan, private, &proposal),
+    };
     let mut warnings = proposal.warnings;
     warnings.extend(account.gaps().iter().map(Gap::words));
     warnings.extend(account.large_delta().into_iter().chain(total.remark));
@@ -141,9 +175,10 @@ pub fn preview(
         refusal: account
             .check_unit(private.unit().as_deref())
             .and_then(|()| account.admit(events, plan.target))
+            .and(tested)
             .err(),
         unit: private.unit(),
-        score: proposal.scoring.map(|scoring| scoring.expected(&proposal.calibrated)),
+        score,
         calibrated: proposal.calibrated,
         warnings,
         rehearsed: rehearse::known(&plan, &loaded, workspace),

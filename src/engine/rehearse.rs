@@ -286,7 +286,7 @@ fn paid_score(
     private: &Loaded,
     classes: usize,
 ) -> Result<Option<(Scoring, f64)>> {
-    let Some(asked) = plan.evaluation.filter(|asked| asked.pay != Pay::Covered) else {
+    let Some(asked) = plan.own_score().filter(|asked| asked.pay != Pay::Covered) else {
         return Ok(None);
     };
     let rows = Table::holdout_rows(private.rows, plan.holdout);
@@ -324,7 +324,7 @@ fn name_of(plan: &PlanDefinition, loaded: &[&Loaded]) -> Result<String> {
     let mut facts = ron::to_string(&facts)
         .map_err(|error| Error::failed(format!("cannot name the rehearsal: {error}")))?;
     // Only where there are any, so that what earlier programs found keeps its name.
-    let paid = plan.evaluation.filter(|asked| asked.pay != Pay::Covered);
+    let paid = plan.own_score().filter(|asked| asked.pay != Pay::Covered);
     if plan.private_records.is_some() || paid.is_some() {
         let _ =
             write!(facts, "{:?}", (plan.private_records, paid.map(|it| (it, plan.target.epsilon))));

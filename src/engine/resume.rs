@@ -196,6 +196,7 @@ mod tests {
                 start_is_public: false,
                 private_records: None,
                 public_records: None,
+                test: None,
                 allow_large_delta: false,
                 evaluation: None,
             });

@@ -4,16 +4,22 @@
 use super::assembly::assemble;
 use super::order::Order;
 use super::prepared::PreparedStore;
+use super::preview::account_of;
 use super::public_alone::{is_comparable, public_alone};
-use crate::data::{Dataset, DatasetDefinition, Role, Source, Table};
+use crate::adapt::Problem;
+use crate::data::persons::share_a_person;
+use crate::data::{Dataset, DatasetDefinition, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
+use crate::evaluation::definition::FEWEST;
+use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Pay, Scored};
+use crate::model::Model;
 use crate::privacy::accountant::calibrate;
 use crate::privacy::ledger::{AccountId, RunId};
-use crate::privacy::{Allotment, Event, Guarantee, Private, Released, Target};
+use crate::privacy::{Allotment, Calibrated, Event, Guarantee, Private, Released, Target, Watch};
 use crate::session::certificate::Certificate;
-use crate::session::{Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
+use crate::session::{Lineage, Loaded, PlanDefinition, SavedModel, Session, Workspace, dataset};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -99,11 +105,8 @@ impl Records<'_> {
         model: &SavedModel,
         scene: &Scene,
     ) -> Result<Told> {
-        let Pay::Epsilon(epsilon) = scoring.asked.pay else {
-            return Err(Error::refused("a score by itself is paid for by an ε of its own"));
-        };
-        let target = Target { epsilon, delta: DELTA };
-        let calibrated = calibrate(&[scoring.announced(Allotment::Share(1.0))], target)?;
+        let calibrated = by_itself(scoring)?;
+        let target = calibrated.target;
         let name = private.definition.name.clone();
         let budget = self.session.budgets.get(&name).copied();
         let order = Order { workspace: self.workspace, private, budget, method: METHOD, target };
@@ -118,6 +121,23 @@ impl Records<'_> {
             run: paid.run,
         })
     }
+}
+
+/// The noise of a score that no run pays for.
+fn by_itself(scoring: &Scoring) -> Result<Calibrated> {
+    let Pay::Epsilon(epsilon) = scoring.asked.pay else {
+        return Err(Error::refused("a score by itself is paid for by an ε of its own"));
+    };
+    let target = Target { epsilon, delta: DELTA };
+    calibrate(&[scoring.announced(Allotment::Share(1.0))], target)
+}
+
+/// All records of another private dataset, one of each person, as the model takes them.
+fn prepared(private: &Loaded, preparation: &Preparation) -> Result<Private<Dataset>> {
+    private.private()?.try_map(|table| {
+        let rows = table.one_of_each();
+        preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")
+    })
 }
 
 /// By the records that the model's own run held out.
@@ -181,10 +201,7 @@ fn of_dataset(
     let private = dataset::load(definition, records.workspace)?;
     refuse_training_records(&private, folder, records.workspace)?;
     let preparation = model.preparation.under(definition);
-    let holdout = private.private()?.try_map(|table| {
-        let rows = table.one_of_each();
-        preparation.apply_to_private_rows_for_evaluation(table, &rows, "private")
-    })?;
+    let holdout = prepared(&private, &preparation)?;
     let classes = preparation.class_names();
     let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
@@ -241,17 +258,146 @@ fn has_other_rows(private: &Loaded, folder: &Path) -> Option<bool> {
     let session = Session::open(&folder.join("run.ron")).ok()?;
     let theirs = session.dataset(&session.plans.first()?.private).ok()?;
     let theirs = dataset::load(theirs, &Workspace::of(folder).ok()?).ok()?;
-    let sketches =
-        private.record.as_ref()?.sketch.as_ref().zip(theirs.record.as_ref()?.sketch.as_ref());
+    share_rows(private, &theirs).map(|shared| !shared)
+}
+
+/// Whether two private datasets have a row or a person in common: of one file, by place; of
+/// several, by what stands in the rows. `None` where that cannot be told.
+fn share_rows(one: &Loaded, other: &Loaded) -> Option<bool> {
+    let sketches = one.record.as_ref()?.sketch.as_ref().zip(other.record.as_ref()?.sketch.as_ref());
     let alike = sketches.and_then(|(one, other)| one.overlap(other)).is_some_and(|it| it.shared);
-    let apart = theirs.private().ok()?.try_map(|trained| {
-        let known: HashSet<_> = trained.provenance().collect();
-        private.private()?.try_map(|rows| {
-            if rows.provenance().any(|row| known.contains(&row)) {
+    let unit = other.definition.unit.as_ref();
+    let apart = other.private().ok()?.try_map(|theirs| {
+        let known: HashSet<_> = theirs.provenance().collect();
+        one.private()?.try_map(|rows| {
+            let same = rows.provenance().any(|row| known.contains(&row))
+                || unit.is_some_and(|unit| share_a_person(rows, theirs, unit) == Some(true));
+            if same {
                 return Err(Error::refused("the two have rows in common"));
             }
             Ok(())
         })
     });
-    Some(apart.is_ok() && !alike)
+    Some(apart.is_err() || alike)
+}
+
+/// The score of a run on a private dataset of other records, which pay from their own account.
+pub struct Test {
+    dataset: String,
+    scoring: Scoring,
+    calibrated: Calibrated,
+}
+
+/// The run that is to be scored, before anything is spent.
+pub(super) struct Examinee<'a> {
+    pub session: &'a Session,
+    pub workspace: &'a Workspace,
+    pub plan: &'a PlanDefinition,
+    pub loaded: &'a [&'a Loaded],
+    pub lineage: Option<&'a Lineage>,
+    /// What it will draw.
+    pub events: &'a [Event],
+}
+
+impl Test {
+    /// What the plan asks for, if it names a test dataset.
+    pub(super) fn of(
+        plan: &PlanDefinition,
+        loaded: &[&Loaded],
+        problem: &Problem,
+    ) -> Result<Option<Self>> {
+        let (Some(name), Some(asked)) = (&plan.test, plan.evaluation) else { return Ok(None) };
+        let private = named(loaded, name)?;
+        if private.rows < FEWEST {
+            return Err(Error::refused(format!(
+                "the {} records of the test dataset '{name}' are too few for a score",
+                private.rows
+            ))
+            .cure(format!("name one of {FEWEST} records or more, or leave `test` out")));
+        }
+        let classes = problem.shape.classes.len();
+        let comparable = is_comparable(problem);
+        let scoring = Scoring::of(asked, &private.definition, private.rows, classes, comparable)?;
+        let calibrated = by_itself(&scoring)?;
+        Ok(Some(Self { dataset: name.clone(), scoring, calibrated }))
+    }
+
+    /// How precise it will be, in words.
+    pub(super) fn expected(&self) -> String {
+        let epsilon = self.calibrated.target.epsilon;
+        let expected =
+            self.scoring.expected(&self.calibrated).replace("held-out records", "records");
+        format!("of '{}', whose account pays ε {epsilon}: {expected}", self.dataset)
+    }
+
+    /// Refuses records that the model will have learned from, or that are public, and an account
+    /// without room for the score.
+    pub(super) fn admit(&self, of: &Examinee) -> Result<()> {
+        let Examinee { session, workspace, plan, loaded, .. } = *of;
+        let name = &self.dataset;
+        let (private, test) = (named(loaded, &plan.private)?, named(loaded, name)?);
+        if share_rows(test, private) != Some(false) {
+            return Err(Error::refused(format!(
+                "the test dataset '{name}' has records of '{}', which trains: the score would \
+                 flatter the model",
+                plan.private
+            ))
+            .cure("change the row filters so that no record is in both, or leave `test` out"));
+        }
+        let publics: Vec<&Loaded> =
+            loaded.iter().copied().filter(|it| plan.public.contains(&it.definition.name)).collect();
+        super::overlap::refuse_private_rows(test, &publics, workspace, &Watch::sealed())?;
+        let account = account_of(test, session, name, workspace)?;
+        let learned = of.lineage.iter().flat_map(|lineage| &lineage.runs);
+        let mut learned = learned
+            .filter(|run| run.account == account.id || account.former.contains(&run.account));
+        if let Some(run) = learned.next() {
+            return Err(Error::refused(format!(
+                "the starting model learned from the test dataset '{name}' in run {}",
+                run.run.0
+            ))
+            .cure("name another test dataset, or leave `test` out"));
+        }
+        account.check_unit(test.unit().as_deref())?;
+        // One account may stand for both.
+        let trains = account_of(private, session, &plan.private, workspace)?.id == account.id;
+        let run = of.events.iter().filter(|_| trains);
+        let events: Vec<Event> = run.chain(&self.calibrated.events).cloned().collect();
+        let target = if trains { plan.target } else { self.calibrated.target };
+        account
+            .admit(&events, target)
+            .map_err(|error| error.within(&format!("test dataset '{name}'")))
+    }
+
+    /// Releases it and settles it at once, whatever becomes of the run.
+    pub(super) fn draw(
+        &self,
+        (session, workspace): (&Session, &Workspace),
+        loaded: &[&Loaded],
+        (model, preparation): (&Model, &Preparation),
+        scene: &Scene,
+    ) -> Result<Scored> {
+        let private = named(loaded, &self.dataset)?;
+        let preparation = preparation.under(&private.definition);
+        let records = prepared(private, &preparation)?;
+        let label = |raw: f64| preparation.label_from_prediction(raw);
+        let scene = Scene { label: &label, ..*scene };
+        let budget = session.budgets.get(&self.dataset).copied();
+        let target = self.calibrated.target;
+        let order = Order { workspace, private, budget, method: METHOD, target };
+        let paid = order
+            .pay(&self.calibrated, |spender| self.scoring.draw(&records, model, &scene, spender))?;
+        let elsewhere = Elsewhere {
+            dataset: self.dataset.clone(),
+            epsilon: paid.guarantee.epsilon,
+            account: paid.account.0,
+            run: paid.run.0,
+        };
+        Ok(Scored { elsewhere: Some(elsewhere), ..paid.value.into_inner() })
+    }
+}
+
+fn named<'a>(loaded: &[&'a Loaded], name: &str) -> Result<&'a Loaded> {
+    let found = loaded.iter().copied().find(|it| it.definition.name == name);
+    found.ok_or_else(|| Error::failed(format!("dataset '{name}' is not loaded")))
 }

@@ -54,6 +54,11 @@ pub enum Loss {
     Squared,
 }
 
+impl Pay {
+    /// What is offered for a score that training does not cover: a tenth of the run's ε.
+    pub const OFFERED: Self = Self::Share(0.1);
+}
+
 impl Loss {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
     fn is_default(&self) -> bool {

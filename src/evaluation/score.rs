@@ -52,6 +52,9 @@ pub struct ClassScore {
 pub struct Scored {
     /// Held-out rows.
     pub records: usize,
+    /// Whose rows they are, where another private dataset than the run's scores the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// About how many of them could be used, where gaps count for themselves; without it, a row
     /// that cannot be used counts as wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,6 +80,17 @@ pub struct Scored {
     /// probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auc: Option<Score>,
+}
+
+/// A private dataset that did not train, and what the score cost it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    pub dataset: String,
+    pub epsilon: f64,
+    pub account: String,
+    /// The entry of the ledger.
+    pub run: String,
 }
 
 /// A class of fewer records has no share that could be told.
@@ -170,6 +184,7 @@ impl Scored {
     fn nothing(tally: &Tally, error: Score) -> Self {
         Self {
             records: tally.rows,
+            elsewhere: None,
             usable: None,
             loss: None,
             largest_error: None,

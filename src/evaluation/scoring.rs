@@ -5,7 +5,7 @@ use super::interval;
 use super::law::Law;
 use super::tally::{Answer, BINS, Kind, LABEL};
 use super::{Answers, Evaluation, Loss, Pay, Scored, Tally};
-use crate::data::{Dataset, DatasetDefinition, Missing};
+use crate::data::{Classes, Dataset, DatasetDefinition, Missing};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::privacy::accountant::{QueryKind, calibrate};
@@ -17,6 +17,9 @@ use crate::privacy::{
 const USUAL_SHARE: f64 = 0.2;
 /// The same of a loss, in units of the largest that counts: its mean and standard deviation.
 const USUAL_LOSS: (f64, f64) = (0.25, 0.25);
+
+/// Of fewer records of a class nothing is told, whatever the noise.
+const FEW_OF_A_CLASS: f64 = 5.0;
 
 /// A score that is to be released.
 #[derive(Debug, Clone)]
@@ -114,6 +117,25 @@ impl Scoring {
             "the score is paid for, and need not be: the noise of this method's training hides it \
              as well; `evaluation: ()` costs nothing and is mostly more precise"
                 .to_owned()
+        })
+    }
+
+    /// That some class will have hardly any held-out record, if it is as rare as among public ones:
+    /// how often it is private nobody may look.
+    pub fn rare(&self, public: &Classes) -> Option<String> {
+        let Kind::Classes { classes: Some(_), .. } = self.tally.kind else { return None };
+        let expected = public.names.iter().enumerate().map(|(class, name)| {
+            let count = public.of.iter().filter(|of| **of as usize == class).count();
+            (name, self.tally.rows as f64 * count as f64 / public.of.len().max(1) as f64)
+        });
+        let (name, count) = expected.min_by(|one, other| one.1.total_cmp(&other.1))?;
+        (count < FEW_OF_A_CLASS).then(|| {
+            format!(
+                "class '{name}' is rare among the public records: were it as rare among the {} \
+                 held-out ones, about {count:.0} of them had it, too few to tell its share of wrong \
+                 answers or an AUC",
+                self.tally.rows
+            )
         })
     }
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::Loss;
-use super::score::{Score, Scored};
+use super::score::{Elsewhere, Score, Scored};
+use crate::privacy::accountant::round_up;
 
 /// What is said wherever a score stands.
 pub const RELEASED: &str = "In brackets the range that holds the truth in 95 of 100 releases: it \
@@ -138,7 +139,11 @@ impl Scored {
 
     /// What its numbers are about.
     pub fn note(&self) -> String {
-        let mut note = format!("{} private records that training did not see", self.records);
+        let of = self.elsewhere.as_ref().map_or_else(String::new, |elsewhere| {
+            let Elsewhere { dataset, epsilon, account, .. } = elsewhere;
+            format!(" of '{dataset}' (which cost ε {} of account {account})", round_up(*epsilon, 4))
+        });
+        let mut note = format!("{} private records{of} that training did not see", self.records);
         if let Some(usable) = self.usable {
             let _ = write!(note, "; noisy count of those that could be used: {usable:.0}");
         }
@@ -174,6 +179,7 @@ mod tests {
     fn classes() -> Scored {
         Scored {
             records: 400,
+            elsewhere: None,
             usable: None,
             loss: None,
             largest_error: None,

@@ -66,6 +66,10 @@ pub struct PlanDefinition {
     /// The score of the model on held-out private records that the run releases; none without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+    /// A private dataset of other records that scores the model instead of held-out ones. It pays
+    /// from an account of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
     /// Seeds the hold-out split and everything else that is not noise.
     #[serde(default)]
     pub seed: u64,
@@ -92,6 +96,18 @@ impl PlanDefinition {
         if !covers && self.evaluation.is_some_and(|asked| asked.pay == Pay::Covered) {
             self.evaluation = None;
         }
+    }
+
+    /// Whether the dataset of this name is one of its.
+    pub fn uses(&self, name: &str) -> bool {
+        self.private == name
+            || self.public.iter().any(|public| public == name)
+            || self.test.as_deref() == Some(name)
+    }
+
+    /// The score of held-out records that the run itself pays for.
+    pub fn own_score(&self) -> Option<Evaluation> {
+        self.evaluation.filter(|_| self.test.is_none())
     }
 
     /// The same with the path of its starting model made absolute.
@@ -220,6 +236,9 @@ impl Session {
         if let Some(evaluation) = &plan.evaluation {
             evaluation.check()?;
         }
+        if let Some(test) = &plan.test {
+            self.check_test(plan, private, test)?;
+        }
         let method = adapt::method(&plan.method)?;
         let spec = method.spec();
         if plan.start.is_some() && !method.starts_from_a_model() {
@@ -232,6 +251,41 @@ impl Session {
             check_task(self.dataset(name)?, spec)?;
         }
         spec.check(&plan.settings)
+    }
+
+    /// The records that are to score a model instead of held-out ones.
+    fn check_test(
+        &self,
+        plan: &PlanDefinition,
+        private: &DatasetDefinition,
+        name: &str,
+    ) -> Result<()> {
+        let test = self.dataset(name)?;
+        if test.role != Role::Private {
+            return Err(Error::usage(format!("the test dataset '{name}' is public")).cure(
+                "give it the role private; `halflight predict --score --public` scores a \
+                       model on public records, without noise",
+            ));
+        }
+        if name == plan.private {
+            return Err(Error::usage(format!("'{name}' both trains and tests")).cure(
+                "leave `test` out and hold records out, or name a dataset of other records",
+            ));
+        }
+        if test.label.is_none() || (&test.label, test.task) != (&private.label, private.task) {
+            return Err(Error::usage(format!(
+                "the test dataset '{name}' has no label like that of '{}'",
+                plan.private
+            ))
+            .cure("give both the same label column and task"));
+        }
+        match plan.evaluation.map(|asked| asked.pay) {
+            Some(Pay::Epsilon(_)) => Ok(()),
+            _ => Err(Error::usage(format!(
+                "what the score may cost the records of '{name}' is not said"
+            ))
+            .cure("give it an ε: `evaluation: (pay: epsilon(0.5))`")),
+        }
     }
 }
 

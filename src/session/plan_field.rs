@@ -26,6 +26,7 @@ pub enum PlanField {
     Intercept,
     Holdout,
     Score,
+    Test,
     Seed,
     LargeDelta,
     PrivateRecords,
@@ -39,17 +40,10 @@ pub fn fields(plan: &PlanDefinition) -> Vec<PlanField> {
     if let Ok(method) = adapt::method(&plan.method) {
         fields.extend(method.spec().fields.iter().map(F::Setting));
     }
-    fields.extend([
-        F::Features,
-        F::Labels,
-        F::Intercept,
-        F::Holdout,
-        F::Score,
-        F::Seed,
-        F::LargeDelta,
-        F::PrivateRecords,
-        F::PublicRecords,
-    ]);
+    fields.extend([F::Features, F::Labels, F::Intercept, F::Holdout, F::Score]);
+    // Where records are held out, they test.
+    fields.extend((plan.holdout == 0.0 || plan.test.is_some()).then_some(F::Test));
+    fields.extend([F::Seed, F::LargeDelta, F::PrivateRecords, F::PublicRecords]);
     fields
 }
 
@@ -68,6 +62,7 @@ impl PlanField {
             Self::Intercept => "intercept",
             Self::Holdout => "hold-out share",
             Self::Score => "released score",
+            Self::Test => "test data",
             Self::Seed => "seed",
             Self::LargeDelta => "allow δ ≥ 1/n",
             Self::PrivateRecords => "private used",
@@ -108,6 +103,7 @@ impl PlanField {
             Self::Intercept => flag(plan.preparation.intercept),
             Self::Holdout => plan.holdout.to_string(),
             Self::Score => plan.evaluation.map_or_else(|| NO_SCORE.to_owned(), |it| it.to_string()),
+            Self::Test => plan.test.clone().unwrap_or_else(|| NO_SCORE.to_owned()),
             Self::Seed => plan.seed.to_string(),
             Self::LargeDelta => flag(plan.allow_large_delta),
             Self::PrivateRecords => count(plan.private_records),

@@ -218,9 +218,7 @@ pub(super) fn session_of_run(
     plans: &[PlanDefinition],
     workspace: &Workspace,
 ) -> Session {
-    let uses = |name: &String| {
-        plans.iter().any(|plan| *name == plan.private || plan.public.contains(name))
-    };
+    let uses = |name: &String| plans.iter().any(|plan| plan.uses(name));
     let mut datasets: Vec<_> =
         session.datasets.iter().filter(|dataset| uses(&dataset.name)).cloned().collect();
     for dataset in &mut datasets {

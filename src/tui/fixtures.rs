@@ -281,6 +281,7 @@ fn told(error: f64) -> Scored {
     let around = |value: f64, half: f64| Score { value, low: value - half, high: value + half };
     Scored {
         records: 414,
+        elsewhere: None,
         usable: None,
         loss: Some(Loss::Absolute),
         largest_error: Some(140.2),

@@ -581,6 +581,114 @@ fn a_table_of_other_records_scores_a_model_that_trained_on_all_of_its_own() {
     verified(at, ".halflight/ledger.jsonl");
 }
 
+/// A plan that trains on all of its records and is scored on those of another file.
+#[test]
+fn a_test_dataset_scores_a_run_and_pays_from_its_own_account() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    practice(at, "0.0");
+    std::fs::remove_dir_all(at.join(".halflight")).unwrap();
+    let whole = include_str!("../../assets/bikeshare/bikeshare.csv");
+    let lines: Vec<&str> = whole.lines().collect();
+    let ours = std::fs::read_to_string(at.join("ours.csv")).unwrap();
+    let others = &lines[lines.len() - 300..];
+    let write = |name: &str, rows: &[&str]| {
+        let text = [&lines[..1], rows].concat().join("\n") + "\n";
+        std::fs::write(at.join(name), text).unwrap();
+    };
+    write("clinic.csv", others);
+    write("few.csv", &others[..12]);
+    write("mixed.csv", &[&ours.lines().skip(1).take(250).collect::<Vec<_>>(), others].concat());
+    let session = std::fs::read_to_string(at.join("s.ron")).unwrap();
+    let plan = |test: &str, evaluation: &str, budget: &str| {
+        let columns = "columns: only([\"hr\", \"temp\", \"hum\"])";
+        let dataset = |(name, label): (&str, &str)| {
+            format!(
+                "(name: \"{name}\", role: private, source: file(\"{name}.csv\"), {label}{columns}), "
+            )
+        };
+        let labelled = "label: \"bikers\", ";
+        let named = [("clinic", labelled), ("few", labelled), ("mixed", labelled)];
+        let more: String = named.into_iter().map(dataset).collect();
+        let bare = dataset(("bare", "")).replace("bare.csv", "clinic.csv");
+        let text = session.replacen("datasets: [", &format!("datasets: [{more}{bare}"), 1);
+        let text = text.replacen("budgets: {", &format!("budgets: {{{budget}"), 1);
+        let text =
+            text.replace("holdout: 0.0", &format!("holdout: 0.0, test: \"{test}\", {evaluation}"));
+        std::fs::write(at.join("s.ron"), text).unwrap();
+    };
+    let paid = "evaluation: (pay: epsilon(0.5), largest_error: 300),";
+    let budget = "\"clinic\": (epsilon: 0.6, delta: 1e-5), \"mixed\": (epsilon: 9, delta: 1e-5), \
+                  \"few\": (epsilon: 9, delta: 1e-5), ";
+    for (test, evaluation, budget, wanted) in [
+        ("clinic", "", budget, "not said"),
+        ("clinic", "evaluation: (),", budget, "pay: epsilon(0.5)"),
+        ("rest", paid, budget, "is public"),
+        ("ours", paid, budget, "both trains and tests"),
+        ("bare", paid, budget, "no label like that"),
+        ("nobody", paid, budget, "no dataset 'nobody'"),
+        ("few", paid, budget, "12 records of the test dataset 'few' are too few"),
+        ("mixed", paid, budget, "would flatter the model"),
+        ("clinic", paid, "", "test dataset 'clinic'"),
+        ("clinic", "evaluation: (pay: epsilon(0.7)),", budget, "overspend"),
+    ] {
+        plan(test, evaluation, budget);
+        let refused = halflight(at, &["run", "s.ron"]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains(wanted), "{test} {wanted}: {said}");
+        let ledger = std::fs::read_to_string(at.join(".halflight/ledger.jsonl"));
+        assert!(!ledger.unwrap_or_default().contains("\"grant\""), "{said}");
+    }
+    plan("clinic", paid, budget);
+    let told = json(&halflight(at, &["run", "s.ron", "--json"]));
+    assert_eq!(schema::flaw(&json(&halflight(at, &["schema", "run"])), &told), None);
+    let run = &told["runs"][0];
+    let elsewhere = &run["score"]["elsewhere"];
+    assert_eq!((&elsewhere["dataset"], &run["score"]["records"]), (&"clinic".into(), &300.into()));
+    assert!(
+        number(&elsewhere["epsilon"]) <= 0.5 + 1e-9 && run["score"]["public_alone"].is_object()
+    );
+    let book = json(&halflight(at, &["ledger", "--json"]));
+    for account in book["accounts"].as_array().unwrap() {
+        let epsilon = if account["account"] == elsewhere["account"] { 0.5 } else { 1.0 };
+        let spent = number(&account["spent"]["epsilon"]);
+        assert!(spent <= epsilon + 1e-9 && spent > 0.9 * epsilon, "{account:#}");
+        assert_eq!(account["runs"].as_array().unwrap().len(), 1, "{account:#}");
+    }
+    let folder = run["directory"].as_str().unwrap();
+    let certificate = std::fs::read_to_string(format!("{folder}/certificate.json")).unwrap();
+    assert!(!certificate.contains("held out of training"), "{certificate}");
+    let report = halflight(at, &["report", folder, "--output", "report.html"]);
+    assert!(report.status.success());
+    let report = std::fs::read_to_string(at.join("report.html")).unwrap();
+    assert!(report.contains("clinic"), "{report}");
+    verified(at, &format!("{folder}/certificate.json"));
+    verified(at, ".halflight/ledger.jsonl");
+    // Once more, there is no room.
+    let refused = halflight(at, &["run", "s.ron"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("overspend"), "{said}");
+}
+
+#[test]
+fn plans_on_samples_are_candidates_and_the_choice_is_paid_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    loans(at, "dp_sgd", "", "settings: {\"steps\": 20}");
+    let over = ["choose", "s.ron", "--over", "clip=0.5,0.8"];
+    let repeats = halflight(at, &[&over[..], &["--way", "repeats"]].concat());
+    let said = String::from_utf8_lossy(&repeats.stderr).into_owned();
+    assert!(!repeats.status.success() && said.contains("--way all"), "{said}");
+    let told = json(&halflight(at, &[&over[..], &["--json"]].concat()));
+    assert_eq!(schema::flaw(&json(&halflight(at, &["schema", "choose"])), &told), None);
+    assert_eq!(told["candidates"].as_array().unwrap().len(), 3, "{told:#}");
+    let epsilon = number(&told["guarantee"]["epsilon"]);
+    assert!(epsilon <= 4.0 + 1e-9 && epsilon > 3.8, "{told:#}");
+    let folder = told["directory"].as_str().unwrap();
+    verified(at, &format!("{folder}/certificate.json"));
+    verified(at, ".halflight/ledger.jsonl");
+}
+
 #[test]
 fn variants_of_one_plan_are_candidates_and_a_dry_run_spends_nothing() {
     let directory = tempfile::tempdir().unwrap();

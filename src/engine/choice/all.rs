@@ -1,4 +1,6 @@
-//! Every candidate is trained once; the noise of all trainings adds up.
+//! Every candidate is trained once; the noise of all trainings adds up. It covers what is released
+//! about held-out records, where some of it is Gaussian and drawn for all records; where it is not,
+//! these releases get a part of the ε ([`UNCOVERED`]).
 
 use super::decision::{decide, sums_of};
 use super::{Beginner, Candidate, Decision, Judging, Training};
@@ -6,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::Tally;
 use crate::evaluation::scoring::Scoring;
 use crate::model::Model;
-use crate::privacy::accountant::{Composition, cover};
+use crate::privacy::accountant::{Composition, calibrate, cover};
 use crate::privacy::{
     Adjacency, Allotment, Calibrated, Event, Gaussian, PlannedRelease, Release, Released, Spender,
     Target,
@@ -14,6 +16,10 @@ use crate::privacy::{
 
 /// How close, relatively, the candidates' common ε is found.
 pub(super) const CLOSE: f64 = 1e-3;
+
+/// The part of the ε that decides and scores where training covers neither: a choice by noise alone
+/// is worth nothing, so it is more than a score by itself would get.
+const UNCOVERED: f64 = 0.25;
 
 pub(super) const HOW: &str = "Each plan was trained once. The first one is kept unless \
     another is better by more than chance explains.";
@@ -35,13 +41,21 @@ impl AllTrained {
     ) -> Result<(Self, Calibrated)> {
         let tally = Tally { models, ..scoring.tally.clone() };
         let scoring = Scoring { tally, ..scoring.clone() };
-        let (own, training) = together(candidates, target)?;
         let sums = sums_of(models, scoring.tally.rows);
         let what = format!("the summed losses of {models} candidates on held-out records");
         let planned = sums.announced(what, 1, Allotment::Covered, Adjacency::ReplaceOne);
         let planned = PlannedRelease { held_out: true, ..planned };
-        let held_out = cover(&training, &[planned, scoring.announced(Allotment::Covered)])
-            .map_err(|error| error.cure("add a plan whose method covers a score: public_shape"))?;
+        let releases = [planned, scoring.announced(Allotment::Covered)];
+        let (mut own, mut training) = together(candidates, target, &[])?;
+        let held_out = if let Ok(covered) = cover(&training, &releases) {
+            covered
+        } else {
+            let share = |release| PlannedRelease { noise: Allotment::Share(1.0), ..release };
+            let part = Target { epsilon: UNCOVERED * target.epsilon, ..target };
+            let paid = calibrate(&releases.map(share), part)?.events;
+            (own, training) = together(candidates, target, &paid)?;
+            paid
+        };
         let events: Vec<Event> = training.into_iter().chain(held_out).collect();
         let guarantee = Composition::of(&events)?.guarantee(target.delta)?;
         if guarantee.epsilon > target.epsilon {
@@ -99,7 +113,12 @@ fn scope(index: usize) -> String {
 }
 
 /// The largest ε that every candidate may have, with its noise, and the events of all of them.
-fn together(candidates: &[Candidate], target: Target) -> Result<(Vec<Calibrated>, Vec<Event>)> {
+/// `beside` is drawn as well.
+fn together(
+    candidates: &[Candidate],
+    target: Target,
+    beside: &[Event],
+) -> Result<(Vec<Calibrated>, Vec<Event>)> {
     let at = |epsilon: f64| -> Result<(Vec<Calibrated>, Vec<Event>, f64)> {
         let target = Target { epsilon, delta: target.delta };
         let own = candidates.iter().map(|it| it.assembly.prepared.plan().calibrate(target));
@@ -111,14 +130,16 @@ fn together(candidates: &[Candidate], target: Target) -> Result<(Vec<Calibrated>
             })
         });
         let events: Vec<Event> = events.collect();
-        let epsilon = Composition::of(&events)?.guarantee(target.delta)?.epsilon;
+        let all: Vec<Event> = events.iter().chain(beside).cloned().collect();
+        let epsilon = Composition::of(&all)?.guarantee(target.delta)?.epsilon;
         Ok((own, events, epsilon))
     };
     // A little below: the noise of the choice adds the slack of its grid.
     let most = target.epsilon * (1.0 - 1e-6);
-    let (mut low, mut high) = (most / candidates.len() as f64, most);
+    let part = if beside.is_empty() { 1.0 } else { 1.0 - UNCOVERED };
+    let (mut low, mut high) = (part * most / candidates.len() as f64, most);
     let mut best = at(low)?;
-    if candidates.len() == 1 {
+    if candidates.len() == 1 && beside.is_empty() {
         return Ok((best.0, best.1));
     }
     if best.2 > most {

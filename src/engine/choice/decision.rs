@@ -5,8 +5,8 @@
 //! are rounded, under either neighbour: that is counted beside.
 //!
 //! *The first candidate is kept* unless another is better by more than one standard deviation of what
-//! chance explains: the noise of two sums, and which records were held out. How much the losses of
-//! two models differ from record to record is taken from the public records that were held out.
+//! chance explains: the noise of two sums, and which records were held out. How much losses
+//! vary from record to record is taken from the public records that were held out.
 //!
 //! *Intervals* of k candidates hold together, so they also hold for the one that was chosen.
 
@@ -124,22 +124,16 @@ fn best(sums: &[f64], noise: f64, of_records: &[f64]) -> usize {
     if sums.first().is_some_and(|first| first - sums[least] <= chance) { 0 } else { least }
 }
 
-/// The standard deviation of the difference of two models' summed losses on so many records, by
-/// their losses on public ones. Where these are not the same records of both, as if the two were
-/// independent.
+/// The standard deviation of the difference of two models' summed losses on so many records, by how
+/// their losses on public ones vary. As if the two were independent: they mostly err on the same
+/// public records, on which a correction for private ones changes little, and less so on these.
 fn differing(first: &[f64], other: &[f64], rows: usize) -> f64 {
     let variance = |losses: &[f64]| {
         let count = losses.len().max(1) as f64;
         let mean = losses.iter().sum::<f64>() / count;
         losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / count
     };
-    let of_one = if first.len() == other.len() {
-        let pairs = first.iter().zip(other);
-        variance(&pairs.map(|(one, other)| one - other).collect::<Vec<_>>())
-    } else {
-        variance(first) + variance(other)
-    };
-    (of_one * rows as f64).sqrt()
+    ((variance(first) + variance(other)) * rows as f64).sqrt()
 }
 
 /// Of so many rows; those without a loss count as much as can be.
@@ -192,15 +186,38 @@ mod tests {
     }
 
     #[test]
-    fn sums_differ_by_chance_as_much_as_losses_on_public_records_do() {
-        let wrong = [1.0, 0.0, 1.0, 0.0];
-        assert_eq!(differing(&wrong, &wrong, 100), 0.0);
-        // One record of four: variance 3/16.
-        let sd = differing(&wrong, &[1.0, 1.0, 1.0, 0.0], 100);
-        assert!((sd - 18.75_f64.sqrt()).abs() < 1e-12);
-        let sd = differing(&wrong, &[0.0, 1.0], 100);
+    fn sums_differ_by_chance_as_losses_on_public_records_vary() {
+        let sd = differing(&[1.0, 0.0, 1.0, 0.0], &[0.0, 1.0], 100);
         assert!((sd - 50.0_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(differing(&[], &[], 100), 0.0);
+        assert_eq!(differing(&[], &[0.25, 0.25], 100), 0.0);
+    }
+
+    /// The best attack there is on one release of noisy sums: how far it lies along the only
+    /// direction in which the two neighbours differ.
+    #[test]
+    fn the_best_attack_on_the_sums_shows_more_than_half_of_their_epsilon_and_not_more() {
+        use crate::audit::canary::epsilon_shown;
+        use crate::privacy::accountant::calibrate;
+        use crate::privacy::{Allotment, Target};
+        let (models, rows, delta) = (3, 40, 1e-5);
+        let sums = sums_of(models, rows);
+        let share = Allotment::Share(1.0);
+        let planned = sums.announced(String::new(), 1, share, Adjacency::ReplaceOne);
+        let noise = calibrate(&[planned], Target { epsilon: 2.0, delta }).unwrap();
+        let mut sd = 0.0;
+        let mut seen = |wrong: f64, seed: u64| -> f64 {
+            let mut spender = Spender::rehearsal(&noise, seed);
+            sd = spender.scale(&sums).unwrap();
+            let reach = Reach::between(0.0, rows as f64, models);
+            let exact = |(): &()| vec![20.0 + wrong; models];
+            let told = Private::new(()).release_gaussian(&mut spender, sums, &reach, exact);
+            told.unwrap().into_inner().iter().sum()
+        };
+        let worlds = [1.0, 0.0].map(|wrong| -> Vec<f64> {
+            (0..20_000).map(|seed| seen(wrong, 2 * seed + wrong as u64)).collect()
+        });
+        let shown = epsilon_shown(delta, &worlds[0], &worlds[1]);
+        assert!((1.0..=2.0).contains(&shown), "{shown} of 2, noise {sd}");
     }
 
     proptest! {

@@ -256,6 +256,7 @@ impl ChoiceJob {
                 holdout: first.holdout,
                 seed: first.seed,
                 evaluation: None,
+                test: None,
                 ..plan.clone()
             };
             let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();

@@ -57,6 +57,13 @@ impl Repeating {
         scoring: &Scoring,
         target: Target,
     ) -> Result<(Self, Calibrated)> {
+        if candidates.iter().any(|it| !it.assembly.method.covers_scores()) {
+            return Err(Error::refused(
+                "only plans that draw Gaussian noise for all of their records can be repeated in \
+                 secret",
+            )
+            .cure("train every plan once: `--way all`"));
+        }
         let count = candidates.len() as f64;
         let mut best: Option<(Self, Calibrated)> = None;
         for shape in SHAPES {

@@ -639,7 +639,7 @@ impl Clerk {
     }
 
     fn datasets(&self, plan: &PlanDefinition) -> Result<Vec<Arc<Loaded>>> {
-        let names = std::iter::once(&plan.private).chain(&plan.public);
+        let names = std::iter::once(&plan.private).chain(&plan.public).chain(&plan.test);
         names
             .map(|name| {
                 self.loaded.get(name).cloned().ok_or_else(|| {

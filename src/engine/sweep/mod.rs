@@ -61,6 +61,15 @@ pub struct Order<'a> {
 impl Order<'_> {
     /// Calibrates every task; draws and writes nothing.
     pub fn plan(&self, variants: Vec<Variant>) -> Result<Vec<Planned>> {
+        if let Some(test) = &self.base.test {
+            return Err(Error::usage(format!(
+                "'{test}' would pay for the score of every task of the sweep"
+            ))
+            .cure(format!(
+                "leave `test` out, and score the model that you keep: `halflight score RUN SESSION \
+                 --dataset {test}`"
+            )));
+        }
         let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
         let store = PreparedStore::default();
         let planned = variants.into_iter().map(|variant| {

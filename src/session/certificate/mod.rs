@@ -320,7 +320,7 @@ impl Certificate {
                 Some(_) => Vec::new(),
                 None => COVERED
                     .into_iter()
-                    .chain(facts.told.as_ref().map(|_| SCORE_COVERED))
+                    .chain(own_score(&facts).map(|_| SCORE_COVERED))
                     .map(Cow::Borrowed)
                     .collect(),
             },
@@ -364,6 +364,11 @@ fn assumption(facts: &Facts) -> Result<Option<Cow<'static, str>>> {
         said.extend(assumption.filter(|it| !said.contains(it)));
     }
     Ok((!said.is_empty()).then(|| said.join(" ").into()))
+}
+
+/// A score that this run paid for.
+fn own_score(facts: &Facts) -> Option<&Scored> {
+    facts.told.as_ref().filter(|told| told.elsewhere.is_none())
 }
 
 /// The pages of the guide on the methods that drew, on scores and choices, and on adding up.

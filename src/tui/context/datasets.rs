@@ -180,7 +180,8 @@ impl Context {
             self.session.budgets.insert(new.to_owned(), budget);
         }
         for plan in &mut self.session.plans {
-            for name in std::iter::once(&mut plan.private).chain(&mut plan.public) {
+            let names = std::iter::once(&mut plan.private).chain(&mut plan.public);
+            for name in names.chain(&mut plan.test) {
                 if name == old {
                     new.clone_into(name);
                 }

@@ -322,6 +322,7 @@ pub fn first_plan(session: &Session) -> Result<PlanDefinition> {
         holdout: 0.2,
         private_records: None,
         public_records: None,
+        test: None,
         seed: 1,
         start: None,
         start_is_public: false,

@@ -4,8 +4,8 @@ use crate::adapt::{self, Field, FieldKind};
 use crate::data::preparation::{FeatureScaling, LabelRange};
 use crate::data::{PreparationSettings, Role};
 use crate::error::{Error, Result};
-use crate::evaluation::Evaluation;
 use crate::evaluation::definition::FORM;
+use crate::evaluation::{Evaluation, Pay};
 use crate::privacy::Target;
 use crate::session::plan_field::{NO_SCORE, count};
 pub use crate::session::plan_field::{PlanField, fields};
@@ -15,6 +15,8 @@ use crate::tui::context::TARGET;
 /// As in a new plan.
 pub const HOLDOUT: f64 = 0.2;
 pub const SEED: u64 = 1;
+/// ε that a score on test data costs them, until another is given.
+const TEST: f64 = 0.5;
 
 /// How a field is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +55,11 @@ impl PlanField {
             Self::Score => format!(
                 "how good the model is on records that training does not see, told with noise: {FORM}. Free: the noise of training hides it as well"
             ),
+            Self::Test => {
+                "a private dataset of other records that scores the model; it pays the ε \
+                           of the score from its own account"
+                    .to_owned()
+            }
             Self::Seed => "fixes the random split and start, so that a run can be repeated; \
                            noise is always new"
                 .to_owned(),
@@ -85,6 +92,9 @@ impl PlanField {
                 }
                 Way::Choose(choices)
             }
+            Self::Test => {
+                Way::Choose([NO_SCORE.to_owned()].into_iter().chain(names(Role::Private)).collect())
+            }
             Self::Intercept | Self::LargeDelta => Way::Choose(flags()),
             Self::Setting(field) => match field.kind {
                 FieldKind::Choice { options, .. } => {
@@ -108,6 +118,7 @@ impl PlanField {
             Self::Intercept => plan.preparation.intercept == usual.intercept,
             Self::Holdout => plan.holdout == HOLDOUT,
             Self::Score => plan.evaluation.is_none(),
+            Self::Test => plan.test.is_none(),
             Self::Seed => plan.seed == SEED,
             Self::LargeDelta => !plan.allow_large_delta,
             Self::PrivateRecords => plan.private_records.is_none(),
@@ -132,6 +143,7 @@ impl PlanField {
             Self::Intercept => plan.preparation.intercept = usual.intercept,
             Self::Holdout => plan.holdout = HOLDOUT,
             Self::Score => plan.evaluation = None,
+            Self::Test => plan.test = None,
             Self::Seed => plan.seed = SEED,
             Self::LargeDelta => plan.allow_large_delta = false,
             Self::PrivateRecords => plan.private_records = None,
@@ -199,6 +211,13 @@ impl PlanField {
                     NO_SCORE => None,
                     other => Some(Evaluation::parse(other).ok_or_else(|| wrong(FORM))?),
                 };
+            }
+            Self::Test => {
+                plan.test = (text != NO_SCORE).then(|| text.to_owned());
+                let asked = plan.evaluation.unwrap_or_default();
+                if plan.test.is_some() && !matches!(asked.pay, Pay::Epsilon(_)) {
+                    plan.evaluation = Some(Evaluation { pay: Pay::Epsilon(TEST), ..asked });
+                }
             }
             Self::Seed => plan.seed = text.parse().map_err(|_| wrong("a whole number"))?,
             Self::LargeDelta => plan.allow_large_delta = text == "yes",

@@ -4,7 +4,7 @@ use super::form::{PRESETS, PlanField, Way};
 use super::state::{Editing, FIELDS, PlanScreen, QUEUE};
 use crate::adapt;
 use crate::engine::Request;
-use crate::evaluation::Evaluation;
+use crate::evaluation::{Evaluation, Pay};
 use crate::session::plan_field::NO_SCORE;
 use crate::session::{ArchivedRun, PlanDefinition, fit, plan_name};
 use crate::tui::context::{Context, Popup};
@@ -119,7 +119,11 @@ fn step(screen: &PlanScreen, context: &mut Context, by: isize) {
         Way::Choose(choices) => choose(context, field, &choices, by),
         // What else a score may be is typed.
         Way::Type if matches!(field, PlanField::Score) => {
-            let choices = [NO_SCORE.to_owned(), Evaluation::default().to_string()];
+            let method = context.shown_plan().and_then(|plan| adapt::method(&plan.method).ok());
+            let covers = method.is_some_and(<dyn adapt::Method>::covers_scores);
+            let pay = if covers { Pay::Covered } else { Pay::OFFERED };
+            let asked = Evaluation { pay, ..Evaluation::default() };
+            let choices = [NO_SCORE.to_owned(), asked.to_string()];
             choose(context, field, &choices, by);
         }
         Way::Type => nudge(context, field, by),
