@@ -28,8 +28,15 @@ impl Account {
             || "nothing is spent so far".to_owned(),
             |spent| format!("ε = {} is spent so far", at_least(spent.epsilon)),
         );
-        let fitting = self.largest_epsilon(target.delta)?.map(at_most).filter(|text| text != "0");
-        let (fits, cure) = match fitting {
+        // Of a run with Gaussian noise. What costs more than that, as Laplace noise does at a small
+        // δ, is only told that there is room.
+        let fitting = self.largest_epsilon(target.delta)?;
+        let rough = fitting.is_some_and(|epsilon| epsilon >= target.epsilon);
+        let (fits, cure) = match fitting.map(at_most).filter(|text| text != "0") {
+            Some(_) if rough => (
+                "a smaller ε may fit".to_owned(),
+                format!("ask for less than ε = {}, or raise the budget", target.epsilon),
+            ),
             Some(epsilon) => (
                 format!(
                     "the largest ε of one more run at δ = {:e} that fits is {epsilon}",
