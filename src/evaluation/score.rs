@@ -86,8 +86,11 @@ pub struct Scored {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
+    /// Its name in the session.
     pub dataset: String,
+    /// ε of the score.
     pub epsilon: f64,
+    /// Who paid it.
     pub account: String,
     /// The entry of the ledger.
     pub run: String,
