@@ -28,12 +28,17 @@ struct Case {
     /// Its columns.
     unit: &'static str,
     most: usize,
+    /// The source plays the private role and the target the public one: of bikeshare, nine months
+    /// of days instead of three.
+    turned: bool,
 }
 
-const CASES: [Case; 3] = [
-    Case { dataset: "bikeshare", unit: "day", most: 5 },
-    Case { dataset: "bikeshare", unit: "day", most: 24 },
-    Case { dataset: "airline", unit: "month + day", most: 5 },
+const CASES: [Case; 5] = [
+    Case { dataset: "bikeshare", unit: "day", most: 5, turned: false },
+    Case { dataset: "bikeshare", unit: "day", most: 24, turned: false },
+    Case { dataset: "bikeshare", unit: "day", most: 5, turned: true },
+    Case { dataset: "bikeshare", unit: "day", most: 24, turned: true },
+    Case { dataset: "airline", unit: "month + day", most: 5, turned: false },
 ];
 
 const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
@@ -66,6 +71,8 @@ pub fn has_unit(case: &super::labelled::Case) -> bool {
 #[derive(Debug)]
 pub struct Study {
     problems: Vec<Problem>,
+    /// The same with the roles changed.
+    turned: Vec<Problem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
 }
@@ -77,19 +84,27 @@ pub struct Measured(Vec<Vec<f64>>);
 impl Study {
     pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![1.0, 4.0] } else { vec![0.5, 1.0, 2.0, 4.0] };
-        Self { problems, epsilons, seeds: (0..seeds).collect() }
+        let turned = problems.iter().map(|problem| Problem {
+            case: problem.case,
+            definition: problem.definition.clone(),
+            source: problem.target.clone(),
+            target: problem.source.clone(),
+        });
+        Self { turned: turned.collect(), problems, epsilons, seeds: (0..seeds).collect() }
     }
 
     fn cases(&self) -> Vec<(&Case, &Problem)> {
         let of = |case: &'static Case| {
-            Some((case, self.problems.iter().find(|it| it.case.name == case.dataset)?))
+            let problems = if case.turned { &self.turned } else { &self.problems };
+            Some((case, problems.iter().find(|it| it.case.name == case.dataset)?))
         };
         CASES.iter().filter_map(of).collect()
     }
 
     pub fn grid(&self) -> Grid {
         let name = |case: &Case| {
-            format!("{} by {}, at most {} records", case.dataset, case.unit, case.most)
+            let turned = if case.turned { ", roles changed" } else { "" };
+            format!("{}{turned}, by {}, at most {} records", case.dataset, case.unit, case.most)
         };
         Grid {
             rows: self.cases().iter().map(|(case, _)| name(case)).collect(),

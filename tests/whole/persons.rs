@@ -246,9 +246,52 @@ fn what_cannot_be_protected_by_person_is_refused_in_words() {
 }
 
 #[test]
+fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
+    let (place, _) = place();
+    let here = place.path();
+    // A unit in public data only.
+    session(here, "", "days", "target_only", "");
+    let text = fs::read_to_string(here.join("s.ron")).unwrap();
+    let open = "source: file(\"open.csv\"), label: \"days\"";
+    let named = text.replace(open, &format!("{open}, unit: \"patient_id\""));
+    assert_ne!(named, text);
+    fs::write(here.join("s.ron"), named).unwrap();
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("the public data say whose record a row is ('patient_id')"), "{told}");
+    assert!(told.contains("the guarantee is for single records"), "{told}");
+    fs::remove_dir_all(here.join(".halflight")).unwrap();
+    // Numbers in one file and text in the other.
+    let open = fs::read_to_string(here.join("open.csv")).unwrap();
+    fs::write(here.join("open.csv"), open.replace("\np", "\n")).unwrap();
+    session(here, BY_PATIENT, "days", "target_only", "");
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("nobody can tell whether a person has records in both"), "{told}");
+    // One person with half of all rows, and one row of each, train like any others.
+    for (rows, wanted) in [(1, "has one record"), (PERSONS, "one person has")] {
+        let count = if rows == 1 { PERSONS } else { 2 * PERSONS };
+        let person = |k: usize| if rows == 1 || k >= rows { k } else { 0 };
+        let rows = (0..count)
+            .map(|k| format!("p{},{},{}.5,{}.25,0\n", person(k), 40 + k % 40, k % 4, k % 7));
+        let file = "patient_id,age,dose,days,long\n".to_owned() + &rows.collect::<String>();
+        fs::write(here.join("ours.csv"), file).unwrap();
+        session(here, &BY_PATIENT.replace('5', "500"), "days", "target_only", "");
+        let told = done(here, &["run", "s.ron"]);
+        assert!(told.contains(wanted), "{told}");
+        fs::remove_dir_all(here.join(".halflight")).unwrap();
+    }
+}
+
+#[test]
 fn inspection_proposes_who_a_record_belongs_to() {
     let (place, _) = place();
     let told = done(place.path(), &["data", "inspect", "ours.csv"]);
     assert!(told.contains("may say whose record a row is"), "{told}");
     assert!(told.contains("`unit: \"patient_id\"`"), "{told}");
+    assert!(told.contains("Without it the guarantee is for single rows"), "{told}");
+    // By its values, whatever it is called.
+    let ours = fs::read_to_string(place.path().join("ours.csv")).unwrap();
+    fs::write(place.path().join("other.csv"), ours.replacen("patient_id", "k", 1)).unwrap();
+    let told = done(place.path(), &["data", "inspect", "other.csv"]);
+    assert!(told.contains("where one comes again, 'age' is the same"), "{told}");
+    assert!(told.contains("`unit: \"k\"`"), "{told}");
 }
