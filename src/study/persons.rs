@@ -60,6 +60,9 @@ const FORMS: [(Form, &str); 3] = [
     (Form::Times, "k times ε by hand"),
 ];
 
+/// Records of a person, for the sentence about noise.
+const MOST: usize = 24;
+
 /// The excess of group privacy is to be so many times that of persons added up.
 const WANTED: f64 = 2.0;
 
@@ -194,6 +197,20 @@ impl Study {
                 .to_owned(),
             "Goal: at most half the excess that k times ε has, worked out by hand.".to_owned(),
         ];
+        let (first, last) = (self.epsilons.first(), self.epsilons.last());
+        for problem in self.problems.iter().take(1) {
+            let more = |epsilon: &f64| {
+                let target = Target { epsilon: *epsilon, delta: problem.case.delta };
+                let percent = 100.0 * (more_noise(target, MOST) - 1.0);
+                format!("{percent:.1} % at ε = {epsilon}")
+            };
+            header.push(format!(
+                "By hand, k times ε takes only a little more noise than persons added up (k = \
+                 {MOST}: {}). More is gained only where slopes of one person's records cancel, so \
+                 that persons are clipped at less than a record's length.",
+                first.into_iter().chain(last).map(more).collect::<Vec<_>>().join(", ")
+            ));
+        }
         header.extend(super::not_found(missing));
         header
     }
@@ -231,6 +248,12 @@ fn times(target: Target, k: usize) -> Target {
     Target { epsilon, delta }
 }
 
+/// How many times the noise of persons added up the same guarantee takes by [`times`].
+fn more_noise(target: Target, k: usize) -> f64 {
+    let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
+    mu(target) / (k as f64 * mu(times(target, k)))
+}
+
 /// The same of Gaussian noise, exactly: k records move it k times as far.
 fn group(target: Target, k: usize) -> Target {
     let Target { epsilon, delta } = target;
@@ -249,6 +272,8 @@ mod tests {
             let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
             assert!(mu(by_hand) < mu(exact), "{epsilon} {k}");
             assert!((mu(exact) * k as f64 / mu(target) - 1.0).abs() < 1e-6);
+            let more = more_noise(Target { epsilon, delta: 1e-5 }, k);
+            assert!((1.0..1.04).contains(&more), "{more}");
         }
     }
 }
