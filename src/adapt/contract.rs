@@ -9,7 +9,7 @@ use crate::privacy::{Calibrated, Private, Released, Spender, Target, Watch};
 
 /// Raised whenever a method takes other steps than before from the same released values: a
 /// run that was started before cannot be resumed then.
-pub const STEPS_VERSION: u32 = 11;
+pub const STEPS_VERSION: u32 = 12;
 
 /// Most features of what is taken apart or decomposed whole. That takes most of a minute at this
 /// width and ten minutes at 8000 features; beyond, a run could neither begin nor be stopped.

@@ -35,7 +35,7 @@ pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
 pub mod hospitals;
-pub mod identifiers;
+mod identifiers;
 pub mod images;
 pub mod inspect;
 pub mod leaking;
