@@ -266,19 +266,13 @@ fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
     session(here, BY_PATIENT, "days", "target_only", "");
     let told = done(here, &["run", "s.ron"]);
     assert!(told.contains("nobody can tell whether a person has records in both"), "{told}");
-    // One person with half of all rows, and one row of each, train like any others.
-    for (rows, wanted) in [(1, "has one record"), (PERSONS, "one person has")] {
-        let count = if rows == 1 { PERSONS } else { 2 * PERSONS };
-        let person = |k: usize| if rows == 1 || k >= rows { k } else { 0 };
-        let rows = (0..count)
-            .map(|k| format!("p{},{},{}.5,{}.25,0\n", person(k), 40 + k % 40, k % 4, k % 7));
-        let file = "patient_id,age,dose,days,long\n".to_owned() + &rows.collect::<String>();
-        fs::write(here.join("ours.csv"), file).unwrap();
-        session(here, &BY_PATIENT.replace('5', "500"), "days", "target_only", "");
-        let told = done(here, &["run", "s.ron"]);
-        assert!(told.contains(wanted), "{told}");
-        fs::remove_dir_all(here.join(".halflight")).unwrap();
-    }
+    fs::remove_dir_all(here.join(".halflight")).unwrap();
+    // Every row its own person.
+    let rows = (0..PERSONS).map(|k| format!("p{k},{},{}.5,{}.25,0\n", 40 + k % 40, k % 4, k % 7));
+    let file = "patient_id,age,dose,days,long\n".to_owned() + &rows.collect::<String>();
+    fs::write(here.join("ours.csv"), file).unwrap();
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("protecting persons is protecting records here"), "{told}");
 }
 
 #[test]
