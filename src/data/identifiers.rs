@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_column_that_decides_others_is_proposed_whatever_it_is_called() {
-        let numbers = |_| Column::Numbers((0..450).map(|row| (row * 7 % 90) as f64).collect());
+        let numbers = |_| Column::Numbers((0..450).map(|row| f64::from(row * 7 % 90)).collect());
         let table = visits(numbers);
         let [found] = &in_table(&table)[..] else { panic!("{:?}", in_table(&table)) };
         assert_eq!((found.columns.as_slice(), found.persons, found.rows), (&[0][..], 90, 450));
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn two_columns_are_proposed_together_where_neither_says_it_alone() {
-        let table = visits(|_| Column::Numbers((0..450).map(|row| (row % 4) as f64).collect()));
+        let table = visits(|_| Column::Numbers((0..450).map(|row| f64::from(row % 4)).collect()));
         assert_eq!(of(&table), [["ward", "bed"]]);
     }
 

@@ -370,16 +370,13 @@ fn proposed(table: &Table, found: &Identifier) -> Problem {
     let quoted = |at: &usize| format!("'{}'", table.names[*at]);
     let names: Vec<_> =
         found.columns.iter().map(|at| format!("\"{}\"", table.names[*at])).collect();
-    let (column, who, unit) = match names.as_slice() {
-        [name] => {
-            let column = found.columns.first().map(|at| table.names[*at].clone());
-            (column, MAY_SAY_WHOSE.to_owned(), name.clone())
-        }
-        _ => {
-            let both: Vec<_> = found.columns.iter().map(quoted).collect();
-            let who = format!("{} together {MAY_SAY_WHOSE}", both.join(" and "));
-            (None, who, format!("[{}]", names.join(", ")))
-        }
+    let (column, who, unit) = if let [name] = names.as_slice() {
+        let column = found.columns.first().map(|at| table.names[*at].clone());
+        (column, MAY_SAY_WHOSE.to_owned(), name.clone())
+    } else {
+        let both: Vec<_> = found.columns.iter().map(quoted).collect();
+        let who = format!("{} together {MAY_SAY_WHOSE}", both.join(" and "));
+        (None, who, format!("[{}]", names.join(", ")))
     };
     let witnesses: Vec<_> = found.witnesses.iter().take(WITNESSES).map(quoted).collect();
     let same = match witnesses.as_slice() {
