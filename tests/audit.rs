@@ -41,7 +41,8 @@ fn every_planted_fault_is_found_and_without_one_nothing_is() {
             assert!(moved.largest <= 1.0 + 1e-9, "{audited:?}");
         }
     }
-    // Whole persons move each release as far as single records do: no noise is wasted on them.
+    // Whole persons move each release nearly as far as single records do: hardly any noise is
+    // wasted on them.
     for method in halflight::adapt::methods() {
         let id = method.spec().id;
         let of = |name: &str| sound.iter().find(|audited| audited.subject == name);
@@ -50,7 +51,7 @@ fn every_planted_fault_is_found_and_without_one_nothing_is() {
         };
         for (record, person) in records.releases.iter().zip(&persons.releases) {
             let (one, all) = (record.largest, person.largest);
-            assert!(all >= 0.95 * one, "{id}, {}: {all} of {one}", record.release);
+            assert!(all >= 0.9 * one, "{id}, {}: {all} of {one}", record.release);
         }
     }
     #[cfg(feature = "planted-faults")]
