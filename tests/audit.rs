@@ -41,6 +41,19 @@ fn every_planted_fault_is_found_and_without_one_nothing_is() {
             assert!(moved.largest <= 1.0 + 1e-9, "{audited:?}");
         }
     }
+    // Whole persons move each release nearly as far as single records do: hardly any noise is
+    // wasted on them.
+    for method in halflight::adapt::methods() {
+        let id = method.spec().id;
+        let of = |name: &str| sound.iter().find(|audited| audited.subject == name);
+        let (Some(records), Some(persons)) = (of(id), of(&format!("{id}, persons"))) else {
+            panic!("{id} is not audited on records and on persons");
+        };
+        for (record, person) in records.releases.iter().zip(&persons.releases) {
+            let (one, all) = (record.largest, person.largest);
+            assert!(all >= 0.9 * one, "{id}, {}: {all} of {one}", record.release);
+        }
+    }
     #[cfg(feature = "planted-faults")]
     planted::all();
 }

@@ -253,24 +253,16 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
             let data = (public.into(), private);
             all.push(Subject::new(&name, id, &settings, data, target)?);
         }
-        if OF_PERSONS.contains(&id) {
-            let small = small(method.spec());
-            let (public, private) = made(method.spec().task)?;
-            let private = of_persons(private);
-            let data = (public.clone().into(), private.clone());
-            all.push(Subject::new(&format!("{id}, persons"), id, &small, data, target)?);
-            // Where public records name persons too, some methods clip persons and not records.
-            if CLIPS_PERSONS.contains(&id) {
-                let own = persons_among(public.len());
-                let data = (PublicRecords::from(public).by_person(Some(own)), private);
-                all.push(Subject::new(
-                    &format!("{id}, clipped persons"),
-                    id,
-                    &small,
-                    data,
-                    target,
-                )?);
-            }
+        let small_settings = small(method.spec());
+        let (public, private) = made(method.spec().task)?;
+        let private = of_persons(private);
+        let data = (public.clone().into(), private.clone());
+        all.push(Subject::new(&format!("{id}, persons"), id, &small_settings, data, target)?);
+        if CLIPS_PERSONS.contains(&id) {
+            let own = persons_among(public.len());
+            let data = (PublicRecords::from(public).by_person(Some(own)), private);
+            let name = format!("{id}, clipped persons");
+            all.push(Subject::new(&name, id, &small_settings, data, target)?);
         }
         // A record in training, and one that is held out.
         for (variant, asked, end) in scores_of(id) {
@@ -284,24 +276,15 @@ pub fn built_in(only: &[String], claims: bool) -> Result<Vec<Subject>> {
     Ok(all)
 }
 
-/// Methods that are audited on persons, too: those that add persons up, in every way that this is
-/// done, and some that take every record for somebody.
-const OF_PERSONS: [&str; 11] = [
+/// Methods that clip persons and not records where public records name persons, too.
+const CLIPS_PERSONS: [&str; 6] = [
     "public_shape",
     "public_shape_classes",
     "profiled_cnvx_adap",
+    "profiled_logistic",
+    "target_only",
     "target_only_logistic",
-    "dp_sgd",
-    "gep",
-    "moment_release",
-    "cnvx_adap",
-    "ncnvx_adap",
-    "frank_wolfe",
-    "mirror_descent",
 ];
-
-const CLIPS_PERSONS: [&str; 4] =
-    ["public_shape", "public_shape_classes", "profiled_cnvx_adap", "target_only_logistic"];
 
 /// The same records, which belong to persons with one to so many.
 fn of_persons(data: Dataset) -> Dataset {

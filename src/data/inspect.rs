@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::definition::{Columns, DatasetDefinition, Role, Source};
+use super::identifiers::{self, Identifier};
 use super::missing::lacks_value;
 use super::persons::seems_to_name_persons;
 use super::preparation::MOST_VALUES;
@@ -29,6 +30,9 @@ const WORTH_A_THREAD: u64 = 1 << 18;
 
 /// The kind of a column whose cells are all numbers.
 const NUMBERS: &str = "numbers";
+
+/// How many columns are named that are the same wherever an identifier is.
+const WITNESSES: usize = 3;
 
 /// How many values of a column are shown.
 const EXAMPLES: usize = 5;
@@ -145,6 +149,19 @@ impl Inspection {
                 "{duplicated_rows} rows are copies of others: a person in several rows is \
                  protected less"
             )));
+        }
+        if table.persons.is_none() {
+            let by_name: Vec<String> = problems
+                .iter()
+                .filter(|it| it.what.starts_with(MAY_SAY_WHOSE))
+                .filter_map(|it| it.column.clone())
+                .collect();
+            problems.extend(
+                identifiers::in_table(table)
+                    .iter()
+                    .filter(|it| !it.columns.iter().any(|at| by_name.contains(&table.names[*at])))
+                    .map(|it| proposed(table, it)),
+            );
         }
         problems.extend(table.remarks.iter().cloned().map(general));
         label_candidates.sort_by_cached_key(|(at, candidate)| {
@@ -304,10 +321,15 @@ impl Counts {
                 let what = "numbers with commas in them: write 1.5 for 1,5 and 1000 for 1,000";
                 Some((what.to_owned(), AsFeature::Useless))
             }
-            Some(values) if values > 1 && values < rows && is_of_persons(name, column) => {
+            Some(values)
+                if values > 1
+                    && values < rows
+                    && table.persons.is_none()
+                    && is_of_persons(name, column) =>
+            {
                 let what = format!(
-                    "may say whose record a row is ({values} values in {rows} rows): \
-                     `unit: \"{name}\"` protects all rows of one person together"
+                    "{MAY_SAY_WHOSE} ({values} values in {rows} rows): `unit: \"{name}\"` protects \
+                     all rows of one person together. {WITHOUT_UNIT}"
                 );
                 Some((what, AsFeature::Fine))
             }
@@ -334,6 +356,40 @@ impl Counts {
             _ => None,
         }
     }
+}
+
+/// How a column is proposed that may say whose record a row is.
+const MAY_SAY_WHOSE: &str = "may say whose record a row is";
+
+/// What the guarantee is without such a column.
+const WITHOUT_UNIT: &str = "Without it the guarantee is for single rows: somebody with k rows has \
+                            k times the ε";
+
+/// What looks by its values as if it said whose record a row is.
+fn proposed(table: &Table, found: &Identifier) -> Problem {
+    let quoted = |at: &usize| format!("'{}'", table.names[*at]);
+    let names: Vec<_> =
+        found.columns.iter().map(|at| format!("\"{}\"", table.names[*at])).collect();
+    let (column, who, unit) = if let [name] = names.as_slice() {
+        let column = found.columns.first().map(|at| table.names[*at].clone());
+        (column, MAY_SAY_WHOSE.to_owned(), name.clone())
+    } else {
+        let both: Vec<_> = found.columns.iter().map(quoted).collect();
+        let who = format!("{} together {MAY_SAY_WHOSE}", both.join(" and "));
+        (None, who, format!("[{}]", names.join(", ")))
+    };
+    let witnesses: Vec<_> = found.witnesses.iter().take(WITNESSES).map(quoted).collect();
+    let same = match witnesses.as_slice() {
+        [] => String::new(),
+        [one] => format!("; where one comes again, {one} is the same"),
+        several => format!("; where one comes again, {} are the same", several.join(", ")),
+    };
+    let what = format!(
+        "{who} ({} values in {} rows{same}): `unit: {unit}` protects all rows of one person \
+         together. {WITHOUT_UNIT}",
+        found.persons, found.rows
+    );
+    Problem { column, what, as_feature: AsFeature::Fine }
 }
 
 /// Names are text or whole numbers.

@@ -13,6 +13,7 @@
 //! | [`extraction`] | features by a pretrained network |
 //! | [`selection`] | which columns are meant and which become features |
 //! | [`missing`] | cells without a value, and what becomes of their records |
+//! | [`identifiers`] | columns that look by their values as if they said whose record a row is |
 //! | [`images`] | images of one size made into another |
 //! | [`leaking`] | columns that give the label away |
 //! | [`inspect`] | what a table is, before anybody has said what it is for |
@@ -34,6 +35,7 @@ pub mod extraction;
 pub mod filter;
 pub mod fingerprint;
 pub mod hospitals;
+mod identifiers;
 pub mod images;
 pub mod inspect;
 pub mod leaking;
@@ -159,6 +161,14 @@ impl Dataset {
     /// The weight of each record in its person's mean: 1 where records are protected.
     pub fn shares(&self) -> Option<Vec<f64>> {
         self.persons.as_ref().map(|persons| persons.shares(&self.features))
+    }
+
+    /// One record of each person, which stands in that person's place.
+    pub fn one_of_each(self: &Arc<Self>) -> Arc<Self> {
+        self.persons.as_ref().map_or_else(
+            || Arc::clone(self),
+            |persons| Arc::new(self.select(&persons.one_of_each(0..persons.count()))),
+        )
     }
 
     /// With `most` records of every person: empty ones fill them up. So every record has a place

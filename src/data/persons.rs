@@ -132,6 +132,8 @@ pub struct Persons {
     starts: Vec<u32>,
     /// Rows that are not used, because their persons have too many; for the curator.
     pub left_out: usize,
+    /// Rows that name nobody and are not used; for the curator.
+    pub nameless: usize,
 }
 
 impl Persons {
@@ -143,7 +145,7 @@ impl Persons {
             end += count as u32;
             starts.push(end);
         }
-        Self { starts, left_out: 0 }
+        Self { starts, left_out: 0, nameless: 0 }
     }
 
     /// How many persons there are.
@@ -170,7 +172,8 @@ impl Persons {
     pub fn chosen(&self, persons: &[usize]) -> (Vec<usize>, Self) {
         let rows = persons.iter().flat_map(|person| self.of(*person)).collect();
         let counts = persons.iter().map(|person| self.of(*person).len());
-        (rows, Self { left_out: self.left_out, ..Self::of_counts(counts) })
+        let Self { left_out, nameless, .. } = *self;
+        (rows, Self { left_out, nameless, ..Self::of_counts(counts) })
     }
 
     /// One record of each of these persons. Records of a person stand in random order.
@@ -239,7 +242,11 @@ pub fn by_person(
         counts.push(rows.len() - before);
     }
     let all: usize = rows_of.iter().map(Vec::len).sum();
-    let persons = Persons { left_out: all - rows.len(), ..Persons::of_counts(counts) };
+    let persons = Persons {
+        left_out: all - rows.len(),
+        nameless: table.rows() - all,
+        ..Persons::of_counts(counts)
+    };
     Ok(table.excerpt(&rows).of_persons(persons))
 }
 
@@ -312,7 +319,8 @@ mod tests {
         assert_eq!((persons.count(), persons.records(), two.rows()), (2, 4, 4));
         assert_eq!(persons.one_of_each(0..2), [0, 2]);
         let (chosen, own) = persons.chosen(&[1]);
-        assert_eq!((chosen, own.count(), persons.left_out), (vec![2, 3], 1, 1));
+        assert_eq!((chosen, own.count()), (vec![2, 3], 1));
+        assert_eq!((persons.left_out, own.left_out, own.nameless), (1, 1, 1));
         let nobody = table(&["", "?"], &[1.0, 2.0]);
         assert!(by_person(&nobody, &column(), 2, WithoutUnit::LeaveOut).is_err());
     }

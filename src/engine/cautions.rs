@@ -7,6 +7,8 @@ use crate::privacy::{CuratorOnly, Private, Watch};
 /// Share of clipped records that is worth telling: bounds taken from public data clip a
 /// twentieth by their definition.
 const MANY: f64 = 0.15;
+/// More records of one person than that are told where they are a third of all.
+const MUCH_OF_ALL: usize = 2;
 /// Cells of a table that are looked at for copies of rows; larger ones are left to
 /// `data inspect`.
 const LARGE: usize = 20_000_000;
@@ -70,6 +72,21 @@ fn training(data: &Dataset) -> Vec<String> {
                 persons.left_out
             ));
         }
+        if persons.nameless > 0 {
+            found.push(format!(
+                "{} private rows name nobody and are not used; `without_unit: own_person` makes \
+                 each of them somebody",
+                persons.nameless
+            ));
+        }
+        let largest = persons.iter().map(|own| own.len()).max().unwrap_or(0);
+        if largest > MUCH_OF_ALL && 3 * largest > persons.records() {
+            found.push(format!(
+                "one person has {largest} of the {} private records that train; the person still \
+                 counts as one",
+                persons.records()
+            ));
+        }
     }
     let numbers = data.target.as_ref().is_some_and(|labels| same(labels));
     let classes = data.classes.as_ref().is_some_and(|classes| same(&classes.of));
@@ -98,7 +115,9 @@ fn copies(table: &Table) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Bounds, Classes, Column};
+    use std::sync::Arc;
+
+    use crate::data::{Bounds, Classes, Column, Persons};
     use crate::numeric::Matrix;
 
     fn data(clipped: usize, labels: &[f64]) -> Dataset {
@@ -112,6 +131,27 @@ mod tests {
             clipped,
             persons: None,
         }
+    }
+
+    #[test]
+    fn persons_with_one_record_with_most_of_all_and_rows_of_nobody_are_told() {
+        let told = |counts: &[usize], left_out: usize, nameless: usize| {
+            let rows = counts.iter().sum();
+            let labels: Vec<f64> = (0..rows).map(|at| at as f64 / rows as f64).collect();
+            let mut persons = Persons::of_counts(counts.to_vec());
+            (persons.left_out, persons.nameless) = (left_out, nameless);
+            training(&Dataset { persons: Some(Arc::new(persons)), ..data(0, &labels) })
+        };
+        let [same] = &told(&[1; 9], 0, 0)[..] else { panic!() };
+        assert!(same.contains("protecting persons is protecting records here"), "{same}");
+        let [usual] = &told(&[2; 9], 0, 0)[..] else { panic!() };
+        assert!(usual.starts_with("18 private records of 9 persons train; 9 of them"), "{usual}");
+        let half = told(&[9, 1, 1, 1, 1, 1, 1, 1, 1, 1], 7, 0);
+        assert!(half[1].starts_with("7 private rows are not used"), "{half:?}");
+        assert!(half[2].starts_with("one person has 9 of the 18 private records"), "{half:?}");
+        let nobody = told(&[2; 9], 0, 3);
+        assert!(nobody[1].starts_with("3 private rows name nobody"), "{nobody:?}");
+        assert!(nobody[1].contains("without_unit: own_person"), "{nobody:?}");
     }
 
     #[test]

@@ -146,23 +146,29 @@ pub fn rank(job: &RankingJob, tell: &mut dyn FnMut(RankingMoment)) -> Result<Ran
     let RankingField { lineup, private: data, private_records } =
         prepare(&job.session, definition, &job.datasets, &job.prepared)?;
     let repeats = definition.settings.repeats;
+    // All but the errors draw a label for each record by its place: nobody may have more places
+    // than another.
+    let one_of_each = || data.map(Dataset::one_of_each);
     match job.manner {
-        Manner::Curator => curator(job, private, lineup, data, tell),
+        Manner::Curator => curator(job, private, lineup, one_of_each(), tell),
         Manner::Errors(target) => {
             let seed = definition.settings.seed;
-            let work = PrivateErrors::new(lineup, seed, &data, private_records)?;
+            let unit = private.definition.unit.as_ref();
+            let most = unit.map_or(1, |_| private.definition.most_records());
+            let work = PrivateErrors::new(lineup, seed, &data, (private_records, most))?;
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Winner(selector, target) => {
-            let work = PrivateSelection::new(selector, lineup, repeats, &data, private_records);
+            let work =
+                PrivateSelection::new(selector, lineup, repeats, &one_of_each(), private_records);
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Table(target) => {
-            let work = PrivateTable::new(lineup, repeats, &data, private_records)?;
+            let work = PrivateTable::new(lineup, repeats, &one_of_each(), private_records)?;
             privately(job, private, Box::new(work), target, tell)
         }
         Manner::Direction(target) => {
-            let work = PrivateDirection::new(lineup, &data, private_records)?;
+            let work = PrivateDirection::new(lineup, &one_of_each(), private_records)?;
             privately(job, private, Box::new(work), target, tell)
         }
     }
@@ -489,17 +495,19 @@ fn prepared(
     let with_label = private.definition.label.as_deref() == Some(label.as_str());
     let own = preparation.under(&private.definition);
     let data = private.private()?.try_map(|table| {
-        // Of each person one, so that the ranking protects persons as it protects records.
-        let one_of_each = table.persons.is_some().then(|| table.excerpt(&table.one_of_each()));
-        let table = one_of_each.as_ref().unwrap_or(table);
-        own.apply_private(table, "private", with_label).map(Arc::new)
+        let persons = table.persons.clone().map(Arc::new);
+        let data = own.apply_private(table, "private", with_label)?;
+        Ok(Arc::new(Dataset { persons, ..data }))
     })?;
     let classes = (task == Task::Classification).then(|| preparation.class_names().len());
     let scaled = (stride > 1)
         .then(|| format!("features are scaled by every {stride}th record of the public datasets"));
-    let chosen = private
-        .unit()
-        .map(|unit| format!("of each private person (by '{unit}') one record is looked at"));
+    let chosen = private.unit().map(|unit| {
+        format!(
+            "each private person (by '{unit}') counts once: by the mean of their records' \
+                 errors, and in the other comparisons by one record"
+        )
+    });
     let remarks: Vec<String> = scaled.into_iter().chain(chosen).collect();
     let remark = (!remarks.is_empty()).then(|| remarks.join("; "));
     let (bounds, dimension) = (preparation.bounds(), preparation.dimension());

@@ -12,6 +12,10 @@
 //! vectors. Centre, scale and radius come from public records alone: half of each candidate's
 //! records are scored by models that were taught from the other halves.
 //!
+//! *Persons.* Where records belong to persons, n counts these, and uᵢ is the mean over a person's
+//! records: no longer than 1 either, so the bound stays. One person's vectors have no say in what
+//! becomes of another's, however many there are.
+//!
 //! *Rounding.* A sum of n vectors of length 1 is off by at most γ·n, which is counted for both
 //! neighbours; so is what rounded lengths leave beyond 1.
 
@@ -66,6 +70,8 @@ pub struct PrivateErrors {
     held: Private<(Arc<Dataset>, Vec<f64>)>,
     done: usize,
     n: usize,
+    /// Of a person.
+    most_records: usize,
 }
 
 impl std::fmt::Debug for PrivateErrors {
@@ -80,7 +86,7 @@ impl PrivateErrors {
         lineup: Lineup,
         seed: u64,
         private: &Private<Arc<Dataset>>,
-        private_records: usize,
+        (n, most_records): (usize, usize),
     ) -> Result<Self> {
         // Whether there is a label column is public, as all column names are.
         let held = private.try_map(|data| {
@@ -91,14 +97,15 @@ impl PrivateErrors {
                 .cure(OTHERWISE))
         })?;
         let (models, elsewhere) = (Vec::new(), Vec::new());
-        let n = private_records;
-        Ok(Self { lineup, seed, models, measure: None, elsewhere, held, done: 0, n })
+        let (measure, done) = (None, 0);
+        Ok(Self { lineup, seed, models, measure, elsewhere, held, done, n, most_records })
     }
 
     fn release(&self) -> Release<Gaussian> {
         let numbers = self.lineup.candidates().len() + 1;
         let longest = 1.0 + summation_error(numbers + 16);
-        let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + summation_error(self.n + 16));
+        let rounding = summation_error(self.n * self.most_records + 16);
+        let sensitivity = 2.0 * longest * (1.0 / self.n as f64 + rounding);
         Release::new(ERRORS, Gaussian { sensitivity, numbers })
     }
 
@@ -216,11 +223,11 @@ impl Measure {
         std::iter::once(common).chain(own.iter().map(|it| it - mean)).collect()
     }
 
-    /// Adds u of these losses, ‖u‖ ≤ 1.
-    fn add(&self, losses: &[f64], to: &mut [f64]) {
+    /// Adds so much of the u of these losses, ‖u‖ ≤ 1.
+    fn add(&self, losses: &[f64], share: f64, to: &mut [f64]) {
         let parts = self.parts(losses);
         let length = parts.iter().map(|it| it * it).sum::<f64>().sqrt() / self.radius;
-        let factor = shrink_factor(length, 1.0) / self.radius;
+        let factor = share * shrink_factor(length, 1.0) / self.radius;
         for (sum, part) in to.iter_mut().zip(&parts) {
             *sum += factor * part;
         }
@@ -321,7 +328,7 @@ impl PrivateRanking for PrivateErrors {
     }
 }
 
-/// (1/n)Σ uᵢ; numbers of candidates without a model are 0.
+/// (1/n)Σ uᵢ over all records, or persons; numbers of candidates without a model are 0.
 fn mean(
     data: &Dataset,
     models: &[&PublicModel],
@@ -330,6 +337,7 @@ fn mean(
     numbers: usize,
 ) -> Result<Vec<f64>> {
     let mut sum = vec![0.0; numbers];
+    let shares = data.shares();
     for first in (0..data.len()).step_by(BLOCK) {
         let block = data.records(first, BLOCK);
         let losses: Option<Vec<Vec<f64>>> =
@@ -340,7 +348,8 @@ fn mean(
         })?;
         for at in 0..block.len() {
             let own: Vec<f64> = losses.iter().map(|losses| losses[at]).collect();
-            measure.add(&own, &mut sum);
+            let share = shares.as_ref().map_or(1.0, |shares| shares[first + at]);
+            measure.add(&own, share, &mut sum);
         }
     }
     let share = 1.0 / n as f64;
@@ -364,7 +373,7 @@ mod tests {
     fn of_classes(of: Vec<u32>) -> Dataset {
         Dataset {
             name: "d".to_owned(),
-            features: Matrix::from_fn(1, of.len(), |_, at| at as f64 / of.len() as f64),
+            features: Matrix::from_fn(1, of.len(), |_, at| (1 + at) as f64 / of.len() as f64),
             feature_names: vec!["x".to_owned()],
             target: None,
             classes: Some(Classes { of, names: vec!["a".to_owned(), "b".to_owned()] }),
@@ -405,7 +414,7 @@ mod tests {
     /// Errors of all candidates, known but for their noise.
     fn ready(candidates: &[(&str, f64)]) -> PrivateErrors {
         let private = Private::new(Arc::new(along(1.0, 500, 1)));
-        let mut work = PrivateErrors::new(lineup(candidates), 3, &private, 500).unwrap();
+        let mut work = PrivateErrors::new(lineup(candidates), 3, &private, (500, 1)).unwrap();
         while !work.step().unwrap().done {}
         work
     }
@@ -424,7 +433,8 @@ mod tests {
     fn opposite_records_attain_the_sensitivity() {
         let n = 7;
         let private = Private::new(Arc::new(along(1.0, n, 1)));
-        let work = PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, n).unwrap();
+        let work =
+            PrivateErrors::new(lineup(&[("a", 1.0), ("b", 1.0)]), 3, &private, (n, 1)).unwrap();
         let models = [PublicModel::Class(0), PublicModel::Class(1)];
         let measure = Measure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
         let mean_of = |first: u32| {
@@ -438,6 +448,37 @@ mod tests {
         assert!(apart.sqrt() <= sensitivity && sensitivity <= 2.0 / n as f64 * (1.0 + 1e-13));
     }
 
+    /// Whole persons in the place of the first: one to four records of any labels, and nobody
+    /// who can be used.
+    #[test]
+    fn opposite_persons_attain_the_sensitivity_and_none_passes_it() {
+        let (n, most) = (7, 4);
+        let private = Private::new(Arc::new(along(1.0, n, 1)));
+        let candidates = lineup(&[("a", 1.0), ("b", 1.0)]);
+        let work = PrivateErrors::new(candidates, 3, &private, (n, most)).unwrap();
+        let models = [PublicModel::Class(0), PublicModel::Class(1)];
+        let measure = Measure { centre: vec![0.5; 2], common: 1.0, radius: 0.5 };
+        let mean_of = |first: &[u32]| {
+            let others = (1..n as u32).map(|at| at % 2);
+            let mut data = of_classes(first.iter().copied().chain(others).collect());
+            let counts = std::iter::once(first.len()).chain(std::iter::repeat_n(1, n - 1));
+            data.persons = Some(Arc::new(crate::data::Persons::of_counts(counts)));
+            mean(&data, &models.iter().collect::<Vec<_>>(), &measure, n, 3).unwrap()
+        };
+        let persons: Vec<Vec<f64>> = (0..=most)
+            .flat_map(|count| (0..1_u32 << count).map(move |bits| (count, bits)))
+            .map(|(count, bits)| mean_of(&(0..count).map(|at| bits >> at & 1).collect::<Vec<_>>()))
+            .collect();
+        let apart = |one: &[f64], other: &[f64]| {
+            one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+        };
+        let pairs = persons.iter().flat_map(|one| persons.iter().map(move |two| (one, two)));
+        let farthest = pairs.map(|(one, two)| apart(one, two)).fold(0.0, f64::max);
+        let sensitivity = work.plan().unwrap().query.sensitivity;
+        assert!(farthest >= 2.0 / n as f64 * (1.0 - 1e-14), "{farthest}");
+        assert!(farthest <= sensitivity && sensitivity <= 2.0 / n as f64 * (1.0 + 1e-12));
+    }
+
     proptest! {
         #[test]
         fn no_two_records_are_further_apart_than_two(
@@ -449,7 +490,7 @@ mod tests {
             let measure = Measure { centre, common, radius };
             let of = |pick: fn(&(f64, f64, f64)) -> f64| {
                 let mut sum = vec![0.0; losses.len() + 1];
-                measure.add(&losses.iter().map(pick).collect::<Vec<_>>(), &mut sum);
+                measure.add(&losses.iter().map(pick).collect::<Vec<_>>(), 1.0, &mut sum);
                 sum
             };
             let slack = 1.0 + summation_error(losses.len() + 17);
@@ -468,7 +509,7 @@ mod tests {
             let measure = Measure { centre: vec![0.3, 0.5, 0.1, 0.9], common: 0.2, radius: 10.0 };
             let mut sum = vec![0.0; 5];
             for own in &losses {
-                measure.add(own, &mut sum);
+                measure.add(own, 1.0, &mut sum);
             }
             let share = 1.0 / losses.len() as f64;
             let mean: Vec<f64> = sum.iter().map(|it| share * it).collect();
@@ -520,13 +561,13 @@ mod tests {
         let unlabelled = Dataset { target: None, ..along(1.0, 500, 1) };
         let private = Private::new(Arc::new(unlabelled.clone()));
         let two = [("a", 1.0), ("b", 1.0)];
-        let refused = PrivateErrors::new(lineup(&two), 3, &private, 500).unwrap_err();
+        let refused = PrivateErrors::new(lineup(&two), 3, &private, (500, 1)).unwrap_err();
         assert!(refused.to_string().contains("has no label"), "{refused}");
         let alone = PrivateErrors::new(
             lineup(&two[..1]),
             3,
             &Private::new(Arc::new(along(1.0, 500, 1))),
-            500,
+            (500, 1),
         );
         assert!(alone.unwrap().plan().is_err());
 

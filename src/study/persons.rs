@@ -28,12 +28,17 @@ struct Case {
     /// Its columns.
     unit: &'static str,
     most: usize,
+    /// The source plays the private role and the target the public one: of bikeshare, nine months
+    /// of days instead of three.
+    turned: bool,
 }
 
-const CASES: [Case; 3] = [
-    Case { dataset: "bikeshare", unit: "day", most: 5 },
-    Case { dataset: "bikeshare", unit: "day", most: 24 },
-    Case { dataset: "airline", unit: "month + day", most: 5 },
+const CASES: [Case; 5] = [
+    Case { dataset: "bikeshare", unit: "day", most: 5, turned: false },
+    Case { dataset: "bikeshare", unit: "day", most: 24, turned: false },
+    Case { dataset: "bikeshare", unit: "day", most: 5, turned: true },
+    Case { dataset: "bikeshare", unit: "day", most: 24, turned: true },
+    Case { dataset: "airline", unit: "month + day", most: 5, turned: false },
 ];
 
 const METHODS: [&str; 2] = ["public_shape", "profiled_cnvx_adap"];
@@ -55,6 +60,9 @@ const FORMS: [(Form, &str); 3] = [
     (Form::Times, "k times ε by hand"),
 ];
 
+/// Records of a person, for the sentence about noise.
+const MOST: usize = 24;
+
 /// The excess of group privacy is to be so many times that of persons added up.
 const WANTED: f64 = 2.0;
 
@@ -66,6 +74,8 @@ pub fn has_unit(case: &super::labelled::Case) -> bool {
 #[derive(Debug)]
 pub struct Study {
     problems: Vec<Problem>,
+    /// The same with the roles changed.
+    turned: Vec<Problem>,
     epsilons: Vec<f64>,
     seeds: Vec<u64>,
 }
@@ -77,19 +87,27 @@ pub struct Measured(Vec<Vec<f64>>);
 impl Study {
     pub fn new(problems: Vec<Problem>, quick: bool, seeds: u64) -> Self {
         let epsilons = if quick { vec![1.0, 4.0] } else { vec![0.5, 1.0, 2.0, 4.0] };
-        Self { problems, epsilons, seeds: (0..seeds).collect() }
+        let turned = problems.iter().map(|problem| Problem {
+            case: problem.case,
+            definition: problem.definition.clone(),
+            source: problem.target.clone(),
+            target: problem.source.clone(),
+        });
+        Self { turned: turned.collect(), problems, epsilons, seeds: (0..seeds).collect() }
     }
 
     fn cases(&self) -> Vec<(&Case, &Problem)> {
         let of = |case: &'static Case| {
-            Some((case, self.problems.iter().find(|it| it.case.name == case.dataset)?))
+            let problems = if case.turned { &self.turned } else { &self.problems };
+            Some((case, problems.iter().find(|it| it.case.name == case.dataset)?))
         };
         CASES.iter().filter_map(of).collect()
     }
 
     pub fn grid(&self) -> Grid {
         let name = |case: &Case| {
-            format!("{} by {}, at most {} records", case.dataset, case.unit, case.most)
+            let turned = if case.turned { ", roles changed" } else { "" };
+            format!("{}{turned}, by {}, at most {} records", case.dataset, case.unit, case.most)
         };
         Grid {
             rows: self.cases().iter().map(|(case, _)| name(case)).collect(),
@@ -179,6 +197,20 @@ impl Study {
                 .to_owned(),
             "Goal: at most half the excess that k times ε has, worked out by hand.".to_owned(),
         ];
+        let (first, last) = (self.epsilons.first(), self.epsilons.last());
+        for problem in self.problems.iter().take(1) {
+            let more = |epsilon: &f64| {
+                let target = Target { epsilon: *epsilon, delta: problem.case.delta };
+                let percent = 100.0 * (more_noise(target, MOST) - 1.0);
+                format!("{percent:.1} % at ε = {epsilon}")
+            };
+            header.push(format!(
+                "By hand, k times ε takes only a little more noise than persons added up (k = \
+                 {MOST}: {}). More is gained only where slopes of one person's records cancel, so \
+                 that persons are clipped at less than a record's length.",
+                first.into_iter().chain(last).map(more).collect::<Vec<_>>().join(", ")
+            ));
+        }
         header.extend(super::not_found(missing));
         header
     }
@@ -216,6 +248,12 @@ fn times(target: Target, k: usize) -> Target {
     Target { epsilon, delta }
 }
 
+/// How many times the noise of persons added up the same guarantee takes by [`times`].
+fn more_noise(target: Target, k: usize) -> f64 {
+    let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
+    mu(target) / (k as f64 * mu(times(target, k)))
+}
+
 /// The same of Gaussian noise, exactly: k records move it k times as far.
 fn group(target: Target, k: usize) -> Target {
     let Target { epsilon, delta } = target;
@@ -234,6 +272,8 @@ mod tests {
             let mu = |target: Target| gaussian::mu(target.epsilon, target.delta);
             assert!(mu(by_hand) < mu(exact), "{epsilon} {k}");
             assert!((mu(exact) * k as f64 / mu(target) - 1.0).abs() < 1e-6);
+            let more = more_noise(Target { epsilon, delta: 1e-5 }, k);
+            assert!((1.0..1.04).contains(&more), "{more}");
         }
     }
 }

@@ -246,9 +246,47 @@ fn what_cannot_be_protected_by_person_is_refused_in_words() {
 }
 
 #[test]
+fn persons_that_only_public_rows_name_or_that_are_named_otherwise_are_said() {
+    let (place, _) = place();
+    let here = place.path();
+    // A unit in public data only.
+    session(here, "", "days", "target_only", "");
+    let text = fs::read_to_string(here.join("s.ron")).unwrap();
+    let open = "source: file(\"open.csv\"), label: \"days\"";
+    let named = text.replace(open, &format!("{open}, unit: \"patient_id\""));
+    assert_ne!(named, text);
+    fs::write(here.join("s.ron"), named).unwrap();
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("the public data say whose record a row is ('patient_id')"), "{told}");
+    assert!(told.contains("the guarantee is for single records"), "{told}");
+    fs::remove_dir_all(here.join(".halflight")).unwrap();
+    // Numbers in one file and text in the other.
+    let open = fs::read_to_string(here.join("open.csv")).unwrap();
+    fs::write(here.join("open.csv"), open.replace("\np", "\n")).unwrap();
+    session(here, BY_PATIENT, "days", "target_only", "");
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("nobody can tell whether a person has records in both"), "{told}");
+    fs::remove_dir_all(here.join(".halflight")).unwrap();
+    // Every row its own person.
+    let rows = (0..PERSONS).map(|k| format!("p{k},{},{}.5,{}.25,0\n", 40 + k % 40, k % 4, k % 7));
+    let file = "patient_id,age,dose,days,long\n".to_owned() + &rows.collect::<String>();
+    fs::write(here.join("ours.csv"), file).unwrap();
+    let told = done(here, &["run", "s.ron"]);
+    assert!(told.contains("protecting persons is protecting records here"), "{told}");
+}
+
+#[test]
 fn inspection_proposes_who_a_record_belongs_to() {
     let (place, _) = place();
     let told = done(place.path(), &["data", "inspect", "ours.csv"]);
     assert!(told.contains("may say whose record a row is"), "{told}");
     assert!(told.contains("`unit: \"patient_id\"`"), "{told}");
+    assert!(told.contains("Without it the guarantee is for single rows"), "{told}");
+    // By its values, whatever it is called.
+    let visits = (0..180).map(|row| format!("n{},{},{}.5\n", row / 3, row / 3 % 7, row % 11));
+    let visits = "k,ward,dose\n".to_owned() + &visits.collect::<String>();
+    fs::write(place.path().join("other.csv"), visits).unwrap();
+    let told = done(place.path(), &["data", "inspect", "other.csv"]);
+    assert!(told.contains("where one comes again, 'ward' is the same"), "{told}");
+    assert!(told.contains("`unit: \"k\"`"), "{told}");
 }

@@ -146,6 +146,10 @@ impl Method for CnvxAdap {
         Some(MOST_FEATURES)
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
         let settings = CnvxAdapSettings::of(given)?;

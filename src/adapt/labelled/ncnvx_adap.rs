@@ -154,6 +154,10 @@ impl Method for NcnvxAdap {
         Some(MOST_FEATURES)
     }
 
+    fn adds_up_persons(&self) -> bool {
+        true
+    }
+
     fn plan(&self, settings: &Settings, problem: Problem, target: Target) -> Result<(Plan, Start)> {
         let given = settings;
         let settings = NcnvxAdapSettings::of(given)?;

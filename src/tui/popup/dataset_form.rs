@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::data::selection::is_pattern;
-use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit};
+use crate::data::{Columns, DatasetDefinition, Missing, Role, Sample, Task, Unit, WithoutUnit};
 use crate::error::{Error, Result};
 use crate::tui::canvas::{Canvas, bold};
 use crate::tui::notice::one_line;
@@ -24,6 +24,7 @@ enum Kind {
     Role,
     Task,
     Missing,
+    WithoutUnit,
     Text(usize),
 }
 
@@ -57,6 +58,7 @@ pub struct DatasetForm {
     role: Role,
     task: Task,
     missing: Missing,
+    without_unit: WithoutUnit,
     texts: [TextField; 9],
     /// Which line.
     pub focus: usize,
@@ -64,7 +66,7 @@ pub struct DatasetForm {
 }
 
 impl DatasetForm {
-    pub const LINES: [FormLine; 12] = [
+    pub const LINES: [FormLine; 13] = [
         line(
             "role",
             Kind::Role,
@@ -111,6 +113,12 @@ impl DatasetForm {
             Kind::Text(MOST_RECORDS),
             "so many are used at most, taken by chance. Empty: 32",
         ),
+        line(
+            "rows of nobody",
+            Kind::WithoutUnit,
+            "Space changes it. Rows in which the person column is empty are left out, or stand \
+             for one person each",
+        ),
     ];
 
     pub fn new(definition: DatasetDefinition, known_columns: Vec<String>, is_new: bool) -> Self {
@@ -142,6 +150,7 @@ impl DatasetForm {
             role: definition.role,
             task: definition.task,
             missing: definition.missing,
+            without_unit: definition.without_unit,
             original: definition,
             known_columns,
             texts: texts.map(|text| TextField::new(&text)),
@@ -165,6 +174,13 @@ impl DatasetForm {
                     Missing::Refuse => "refuse",
                     Missing::Drop => "drop",
                     Missing::PublicMean => "public mean",
+                }
+                .to_owned(),
+            ),
+            Kind::WithoutUnit => Content::Choice(
+                match self.without_unit {
+                    WithoutUnit::LeaveOut => "left out",
+                    WithoutUnit::OwnPerson => "one person each",
                 }
                 .to_owned(),
             ),
@@ -211,6 +227,12 @@ impl DatasetForm {
                     (Refuse, true) | (PublicMean, false) => Drop,
                     (Drop, true) | (Refuse, false) => PublicMean,
                     (PublicMean, true) | (Drop, false) => Refuse,
+                }
+            }
+            Kind::WithoutUnit => {
+                self.without_unit = match self.without_unit {
+                    WithoutUnit::LeaveOut => WithoutUnit::OwnPerson,
+                    WithoutUnit::OwnPerson => WithoutUnit::LeaveOut,
                 }
             }
             Kind::Text(_) => {}
@@ -282,6 +304,7 @@ impl DatasetForm {
             fingerprint: None,
             unit,
             most_records: most_records.transpose()?,
+            without_unit: self.without_unit,
             ..self.original.clone()
         };
         definition.check()?;
@@ -391,6 +414,7 @@ mod tests {
             columns: Columns::Except(vec!["day".to_owned()]),
             unit: Some(Unit::Columns(vec!["day".to_owned(), "hr".to_owned()])),
             most_records: Some(5),
+            without_unit: WithoutUnit::OwnPerson,
             ..winter()
         });
         for dataset in all {
@@ -402,7 +426,8 @@ mod tests {
     #[test]
     fn switches_go_round_and_texts_are_typed() {
         let mut form = DatasetForm::new(winter(), Vec::new(), false);
-        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0]) {
+        for (line, times) in DatasetForm::LINES.iter().zip([2, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0])
+        {
             for _ in 0..times {
                 press(&mut form, KeyCode::Char(' '));
             }
@@ -415,6 +440,18 @@ mod tests {
         assert_eq!(form.definition().unwrap().sample, Some(Sample { rows: 20, seed: 1 }));
         press(&mut form, KeyCode::Char('x'));
         assert!(form.problem.as_ref().is_some_and(|problem| problem.contains("sample")));
+    }
+
+    #[test]
+    fn rows_of_nobody_are_left_out_or_somebody_each_where_a_column_names_persons() {
+        let mut form = DatasetForm::new(winter(), Vec::new(), false);
+        form.focus = DatasetForm::LINES.len() - 1;
+        press(&mut form, KeyCode::Char(' '));
+        assert!(form.problem.as_ref().is_some_and(|it| it.contains("no `unit` is named")));
+        form.texts[UNIT] = TextField::new("day");
+        assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::OwnPerson);
+        press(&mut form, KeyCode::Left);
+        assert_eq!(form.definition().unwrap().without_unit, WithoutUnit::LeaveOut);
     }
 
     #[test]

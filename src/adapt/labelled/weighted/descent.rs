@@ -6,6 +6,8 @@
 //!
 //! *Sensitivity.* qᵢ ≤ cᵢ = (1−α)/n. Replacing a private record moves Σ qᵢ∇ℓᵢ by at most
 //! 2cG, and the slope −ℓᵢqᵢ/vᵢ of its own weight, which lies in \[−cB, 0\], by at most cB.
+//! Where persons are protected, n counts them, each has one weight, and ℓᵢ and ∇ℓᵢ are means over
+//! a person's records: they keep to B and G, so both bounds hold for a person as for a record.
 //! The pulls between the weights depend on no data. The private weights are functions of
 //! released vectors, so the next step's bounds hold whatever they have become; yet they
 //! describe single records, so they never leave this module.
@@ -88,8 +90,11 @@ pub fn releases(
     let n = shape.private_records;
     let parameters = learner.parameters(shape.dimension);
     let cap = (1.0 - alpha) / n as f64;
-    // The sum of n floating-point vectors is not the true sum, under either neighbour.
-    let rounding = n as f64 * summation_error(n + parameters + 16);
+    // The sum of floating-point vectors is not the true sum, under either neighbour.
+    let summed = n * shape.most_records;
+    let rounding = n as f64 * summation_error(summed + parameters + 16);
+    // Of one product; of persons, of the mean over their records.
+    let of_slope = summation_error(8 + 2 * shape.most_records);
     let releases = Releases {
         gradient: Release::new(
             GRADIENT,
@@ -100,7 +105,7 @@ pub fn releases(
         ),
         weights: Release::new(
             WEIGHTS,
-            Gaussian { sensitivity: cap * largest.loss * (1.0 + summation_error(8)), numbers: n },
+            Gaussian { sensitivity: cap * largest.loss * (1.0 + of_slope), numbers: n },
         ),
     };
     let of_gradient = format!(
@@ -108,8 +113,9 @@ pub fn releases(
          numbers in each step",
         largest.radius
     );
+    let whose = if shape.most_records > 1 { "person" } else { "record" };
     let of_weights =
-        format!("the slope of every private record's weight, {n} numbers in each step");
+        format!("the slope of every private {whose}'s weight, {n} numbers in each step");
     let announced = vec![
         releases.gradient.announced(of_gradient, steps, gradient, Adjacency::ReplaceOne),
         releases.weights.announced(of_weights, steps, weights, Adjacency::ReplaceOne),
@@ -314,9 +320,9 @@ mod tests {
             }
             _ => golden.vector("J.labels").as_slice().to_vec(),
         };
-        let records = |x: &str, labels: &[f64]| LabelledRecords {
-            data: example::labelled(golden.records(x), labels.to_vec()).into(),
-            labels: labels.to_vec(),
+        let records = |x: &str, labels: &[f64]| {
+            let data = example::labelled(golden.records(x), labels.to_vec());
+            LabelledRecords::labelled(labels.to_vec(), data.into())
         };
         let (public, private) =
             (records("common.Xpub", &labels[..3]), records("common.Xpriv", &labels[3..]));
@@ -422,6 +428,10 @@ mod tests {
 
     impl Pair {
         fn of(learner: Learner, theta: &[f64]) -> Self {
+            Self::with_persons(learner, theta, 1)
+        }
+
+        fn with_persons(learner: Learner, theta: &[f64], most_records: usize) -> Self {
             let pulls = Pulls::Convex { total: 0.0, square: 0.0, largest: 0.0 };
             let theta = Vector::from_column_slice(theta);
             let (mut descent, records) = reference(learner, pulls, "F.u", theta.norm());
@@ -429,7 +439,7 @@ mod tests {
             descent.weights.v.fill(1.0);
             let shape = ProblemShape {
                 private_records: 2,
-                most_records: 1,
+                most_records,
                 public_records: 3,
                 dimension: 2,
                 bounds: Bounds { feature_norm: 1.0, label: 1.0 },
@@ -463,17 +473,22 @@ mod tests {
                 .flat_map(|angle| labels.iter().map(move |y| (angle, *y)))
                 .map(|(angle, y)| self.with(angle, y))
                 .collect();
-            let mut farthest = [0.0_f64; 2];
-            for (i, one) in all.iter().enumerate() {
-                for other in &all[..i] {
-                    let moved = [(&one.0 - &other.0).norm(), (&one.1 - &other.1).norm()];
-                    for (farthest, moved) in farthest.iter_mut().zip(moved) {
-                        *farthest = farthest.max(moved);
-                    }
+            farthest(&all, self.sensitivities)
+        }
+    }
+
+    /// How far two of these are apart at most, over the sensitivities.
+    fn farthest(all: &[(Vector, Vector)], sensitivities: [f64; 2]) -> [f64; 2] {
+        let mut farthest = [0.0_f64; 2];
+        for (i, one) in all.iter().enumerate() {
+            for other in &all[..i] {
+                let moved = [(&one.0 - &other.0).norm(), (&one.1 - &other.1).norm()];
+                for (farthest, moved) in farthest.iter_mut().zip(moved) {
+                    *farthest = farthest.max(moved);
                 }
             }
-            [0, 1].map(|release| farthest[release] / self.sensitivities[release])
         }
+        [0, 1].map(|release| farthest[release] / sensitivities[release])
     }
 
     /// Where nearly all of the gradient's length is the label's, neighbours attain 91 % of its
@@ -503,6 +518,66 @@ mod tests {
             assert!((0.9..=1.0).contains(&attained), "{linear:?} {steep:?} {flat:?}");
         }
         assert!(steep[1] <= 1.0 && flat[0] <= 1.0, "{steep:?} {flat:?}");
+    }
+
+    /// Two persons with up to so many records, of which the first person is replaced.
+    struct Persons {
+        pair: Pair,
+        most: usize,
+    }
+
+    impl Persons {
+        fn of(learner: Learner, theta: &[f64], most: usize) -> Self {
+            Self { pair: Pair::with_persons(learner, theta, most), most }
+        }
+
+        /// Both releases with these records of the first person.
+        fn with(&self, own: &[(f64, f64)]) -> (Vector, Vector) {
+            let other = (self.pair.records.data.features.column(1), self.pair.records.labels[1]);
+            let features = crate::numeric::Matrix::from_fn(2, own.len() + 1, |row, at| {
+                let angle = own.get(at).map(|record| [record.0.cos(), record.0.sin()]);
+                angle.map_or(other.0[row], |x| x[row])
+            });
+            let labels: Vec<f64> = own.iter().map(|record| record.1).chain([other.1]).collect();
+            let mut data = example::labelled(features, labels.clone());
+            data.persons = Some(Arc::new(crate::data::Persons::of_counts([own.len(), 1])));
+            let records = LabelledRecords::labelled(labels, Arc::new(data));
+            let slopes = Vector::from_vec(self.pair.descent.private_slopes(&records));
+            (self.pair.descent.private_gradient(&records), slopes)
+        }
+
+        /// The largest share of either sensitivity that a pair of persons attains: with one
+        /// record, with equal ones and with different ones, and nobody.
+        fn attained(&self, labels: &[f64]) -> [f64; 2] {
+            let angles = (0..36).map(|k| f64::from(k) * std::f64::consts::TAU / 36.0);
+            let records: Vec<(f64, f64)> =
+                angles.flat_map(|angle| labels.iter().map(move |y| (angle, *y))).collect();
+            let mut all = vec![self.with(&[])];
+            for (k, one) in records.iter().enumerate() {
+                all.push(self.with(&[*one]));
+                all.push(self.with(&vec![*one; self.most]));
+                for other in records[..k].iter().step_by(6) {
+                    all.push(self.with(&[*one, *other]));
+                }
+            }
+            farthest(&all, self.pair.sensitivities)
+        }
+    }
+
+    /// A person with any records attains what a single record attains, and no more.
+    #[test]
+    fn persons_attain_both_sensitivities_as_records_do_and_pass_neither() {
+        let labels = [-1.0, 1.0];
+        let single = Pair::of(Learner::Squared, &[0.1, 0.0]).attained(&labels);
+        let persons = Persons::of(Learner::Squared, &[0.1, 0.0], 3).attained(&labels);
+        assert!(persons[0] > 0.9 && persons[0] <= single[0] + 1e-9, "{persons:?} {single:?}");
+        assert!((0.999..=1.0).contains(&persons[1]), "{persons:?}");
+
+        let linear = Persons::of(Learner::Logistic, &[10.0, 0.0], 3).attained(&labels);
+        let network = Persons::of(Learner::Network { units: 1 }, &[1.0, 0.0, 100.0], 3);
+        let network = network.attained(&labels);
+        assert!((0.9..=1.0).contains(&linear[0]) && (0.9..=1.0).contains(&linear[1]), "{linear:?}");
+        assert!((0.9..=1.0).contains(&network[0]) && network[1] <= 1.0, "{network:?}");
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! What is learned with weighted records: a score and a loss of it, with bounds.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::adapt::problem::UNLABELLED;
@@ -137,15 +138,25 @@ pub fn two_classes(public: &Dataset) -> Result<()> {
 }
 
 /// Labelled records.
+///
+/// Where they belong to persons, a person counts as one: its loss is the mean of its records'
+/// losses, and so is its gradient. If every record's loss lies in \[0, B\] and no gradient is
+/// longer than G, the same holds of these means, because both sets are convex.
 #[derive(Debug, Clone)]
 pub struct LabelledRecords {
     pub data: Arc<Dataset>,
     pub labels: Vec<f64>,
+    /// The weight of each record in its person's mean; `None` where records are protected.
+    shares: Option<Vec<f64>>,
 }
 
 impl LabelledRecords {
     pub fn of(learner: Learner, data: Arc<Dataset>) -> Result<Self> {
-        Ok(Self { labels: learner.labels(&data)?, data })
+        Ok(Self::labelled(learner.labels(&data)?, data))
+    }
+
+    pub(super) fn labelled(labels: Vec<f64>, data: Arc<Dataset>) -> Self {
+        Self { labels, shares: data.shares(), data }
     }
 
     /// Private records: what is wrong with them is not told.
@@ -159,17 +170,26 @@ impl LabelledRecords {
         rows.zip(self.labels.iter().copied())
     }
 
-    /// ℓᵢ, at most `largest`; of a record that is not made of numbers, 0.
+    /// Every person with the shares of its records, where persons are protected.
+    fn persons(&self) -> Option<impl Iterator<Item = (Range<usize>, &[f64])>> {
+        let (persons, shares) = (self.data.persons.as_ref()?, self.shares.as_ref()?);
+        Some(persons.iter().map(|own| (own.clone(), &shares[own])))
+    }
+
+    /// ℓᵢ of every record, or of every person, at most `largest`; of a record that is not made
+    /// of numbers, 0.
     pub fn losses(&self, learner: Learner, theta: &Vector, largest: f64) -> Vec<f64> {
         let loss = |(x, y): (&[f64], f64)| {
             let loss = learner.loss(x, y, theta);
             if loss.is_nan() { 0.0 } else { loss.clamp(0.0, largest) }
         };
-        self.examples().map(loss).collect()
+        let of_records: Vec<f64> = self.examples().map(loss).collect();
+        let Some(persons) = self.persons() else { return of_records };
+        persons.map(|(own, shares)| dot(&of_records[own], shares)).collect()
     }
 
-    /// Σ qᵢ∇ℓᵢ, every gradient clipped to norm `largest`; a record that is not made of
-    /// numbers counts for nothing.
+    /// Σ qᵢ∇ℓᵢ over all records, or all persons, every record's gradient clipped to norm
+    /// `largest`; a record that is not made of numbers counts for nothing.
     pub fn gradient(
         &self,
         learner: Learner,
@@ -179,7 +199,14 @@ impl LabelledRecords {
     ) -> Vector {
         let mut sum = Vector::zeros(theta.len());
         let mut one = Vector::zeros(theta.len());
-        for ((x, y), q) in self.examples().zip(weights) {
+        let of_records: Vec<f64> = match self.persons() {
+            None => weights.take(self.labels.len()).collect(),
+            Some(persons) => persons
+                .zip(weights)
+                .flat_map(|((_, shares), q)| shares.iter().map(move |share| q * share))
+                .collect(),
+        };
+        for ((x, y), q) in self.examples().zip(of_records) {
             learner.gradient(x, y, theta, one.as_mut_slice());
             let shrink = shrink_factor(one.norm(), largest);
             if shrink > 0.0 {
@@ -207,7 +234,7 @@ mod tests {
 
     fn record(x: Vec<f64>, y: f64) -> LabelledRecords {
         let data = example::labelled(Matrix::from_vec(3, 1, x), vec![y]);
-        LabelledRecords { data: Arc::new(data), labels: vec![y] }
+        LabelledRecords::labelled(vec![y], Arc::new(data))
     }
 
     #[test]

@@ -1,0 +1,284 @@
+//! Columns that look by their values as if they said whose record a row is.
+//!
+//! What names a person comes again, and what belongs to the person comes again with it: wherever
+//! two rows have the same patient, they have the same sex. So a column (or two together, such as
+//! ward and bed) is proposed if its values repeat and some other columns never differ between
+//! rows in which it is the same. Long codes that repeat are proposed without such a witness.
+//!
+//! All of it is exact, like the inspection that shows it.
+
+use std::collections::HashMap;
+
+use super::table::{Cell, Column, Table, is_missing};
+
+/// Rows that are looked at, from the first on; of pairs of columns fewer.
+const ROWS: usize = 200_000;
+const ROWS_OF_PAIRS: usize = 20_000;
+/// Columns that are looked at, from the first on, and those that may be one of a pair.
+const COLUMNS: usize = 200;
+const IN_PAIRS: usize = 12;
+/// Pairs that are told.
+const PAIRS: usize = 3;
+/// With fewer persons there is nothing to protect them by, and classes look the same.
+const LEAST_PERSONS: usize = 20;
+/// So many rows must come again before it means something that nothing else differs in them.
+const LEAST_AGAIN: usize = 30;
+/// A column in which two rows agree more often than that goes with anything.
+const COMMON: f64 = 0.8;
+/// A column with nearly as many values as persons is another name of them.
+const OTHER_NAME: f64 = 0.9;
+/// Texts with more values are no categories, and numbers with so many digits are no quantities,
+/// if all have as many.
+const CODES: usize = 200;
+const DIGITS: usize = 6;
+
+/// Columns that may say together whose record a row is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identifier {
+    /// Places of one column, or of two.
+    pub columns: Vec<usize>,
+    /// How many there are in so many rows.
+    pub persons: usize,
+    pub rows: usize,
+    /// Columns that are the same wherever the identifier is.
+    pub witnesses: Vec<usize>,
+}
+
+/// A column as numbers: equal cells have equal ones.
+struct Coded {
+    at: usize,
+    of: Vec<u32>,
+    distinct: usize,
+    /// How often two rows agree.
+    common: f64,
+    /// It may name somebody: text or whole numbers.
+    names: bool,
+    text: bool,
+    code: bool,
+}
+
+/// Code of a cell without a value.
+const MISSING: u32 = 0;
+
+impl Coded {
+    fn of(table: &Table, at: usize) -> Option<Self> {
+        let column = &table.columns[at];
+        let rows = table.rows().min(ROWS);
+        let (text, whole) = match column {
+            Column::Numbers(cells) => {
+                let whole = |x: &f64| x.is_nan() || x.fract() == 0.0;
+                (false, cells[..rows].iter().all(whole))
+            }
+            Column::Text(_) => (true, true),
+            Column::Vectors(_) => return None,
+        };
+        let mut codes: HashMap<Cell<'_>, u32> = HashMap::new();
+        let mut counts = vec![0_usize];
+        let mut of = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let cell = column.cell(row);
+            let code = match cell {
+                Cell::Text(text) if is_missing(text) => MISSING,
+                _ => *codes.entry(cell).or_insert_with(|| {
+                    counts.push(0);
+                    counts.len() as u32 - 1
+                }),
+            };
+            counts[code as usize] += 1;
+            of.push(code);
+        }
+        let share = |count: &usize| (*count as f64 / rows.max(1) as f64).powi(2);
+        let distinct = codes.len();
+        let written: Vec<String> = codes.keys().map(ToString::to_string).collect();
+        let with_digits =
+            written.iter().filter(|it| it.chars().any(|letter| letter.is_ascii_digit())).count();
+        let as_long = |long: usize| written.iter().all(|it| it.len() == long);
+        let code = if text {
+            distinct > CODES && 2 * with_digits > distinct
+        } else {
+            written.first().is_some_and(|first| first.len() >= DIGITS && as_long(first.len()))
+        };
+        let again: usize = counts[1..].iter().filter(|count| **count > 1).sum();
+        Some(Self {
+            at,
+            distinct,
+            common: counts.iter().map(share).sum(),
+            names: whole,
+            text,
+            code: code && 2 * again > rows,
+            of,
+        })
+    }
+}
+
+/// Persons, as the codes of these columns have them, and in how many rows.
+struct Groups {
+    of: Vec<u32>,
+    count: usize,
+    rows: usize,
+}
+
+impl Groups {
+    fn of_one(column: &Coded) -> Self {
+        let rows = column.of.iter().filter(|code| **code != MISSING).count();
+        Self { of: column.of.clone(), count: column.distinct, rows }
+    }
+
+    fn of_two(one: &Coded, other: &Coded) -> Self {
+        let mut codes: HashMap<(u32, u32), u32> = HashMap::new();
+        let both = one.of.iter().zip(&other.of).take(ROWS_OF_PAIRS);
+        let of: Vec<u32> = both
+            .map(|(one, other)| {
+                if *one == MISSING || *other == MISSING {
+                    return MISSING;
+                }
+                let next = codes.len() as u32 + 1;
+                *codes.entry((*one, *other)).or_insert(next)
+            })
+            .collect();
+        let rows = of.iter().filter(|code| **code != MISSING).count();
+        Self { of, count: codes.len(), rows }
+    }
+
+    /// Enough persons, and enough rows in which somebody comes again.
+    fn repeat(&self) -> bool {
+        self.count > LEAST_PERSONS && self.rows >= self.count + LEAST_AGAIN
+    }
+
+    /// Whether a column is the same in all rows of each.
+    fn decide(&self, column: &Coded) -> bool {
+        let mut first: Vec<Option<u32>> = vec![None; self.count + 1];
+        self.of.iter().zip(&column.of).all(|(group, code)| {
+            *group == MISSING || *first[*group as usize].get_or_insert(*code) == *code
+        })
+    }
+
+    fn witnesses<'a>(&self, columns: &'a [Coded], but: &[usize]) -> Vec<&'a Coded> {
+        let telling = |column: &&Coded| {
+            column.distinct > 1
+                && column.common <= COMMON
+                && (column.distinct as f64) < OTHER_NAME * self.count as f64
+        };
+        columns
+            .iter()
+            .filter(|column| !but.contains(&column.at))
+            .filter(telling)
+            .filter(|column| self.decide(column))
+            .collect()
+    }
+
+    fn identifier(&self, columns: Vec<usize>, witnesses: &[&Coded]) -> Identifier {
+        let witnesses = witnesses.iter().map(|column| column.at).collect();
+        Identifier { columns, persons: self.count, rows: self.rows, witnesses }
+    }
+}
+
+/// Columns, and pairs of the others, that may say whose record a row is.
+pub fn in_table(table: &Table) -> Vec<Identifier> {
+    let columns: Vec<Coded> =
+        (0..table.columns.len().min(COLUMNS)).filter_map(|at| Coded::of(table, at)).collect();
+    let mut found = Vec::new();
+    for column in columns.iter().filter(|column| column.names) {
+        let groups = Groups::of_one(column);
+        if !groups.repeat() {
+            continue;
+        }
+        let witnesses = groups.witnesses(&columns, &[column.at]);
+        // One number often decides another: an age decides the decade.
+        let enough = if column.text { 1 } else { 2 };
+        if column.code || witnesses.len() >= enough {
+            found.push(groups.identifier(vec![column.at], &witnesses));
+        }
+    }
+    // What goes with a person who is named already names nobody else.
+    let alone: Vec<usize> =
+        found.iter().flat_map(|it| it.columns.iter().chain(&it.witnesses).copied()).collect();
+    let rows = table.rows().min(ROWS);
+    let of_pairs = |column: &&Coded| {
+        column.names
+            && column.distinct > 1
+            && 2 * column.distinct <= rows
+            && !alone.contains(&column.at)
+    };
+    let candidates: Vec<&Coded> = columns.iter().filter(of_pairs).take(IN_PAIRS).collect();
+    let mut pairs = 0;
+    for (k, one) in candidates.iter().enumerate() {
+        for other in &candidates[k + 1..] {
+            let groups = Groups::of_two(one, other);
+            if pairs == PAIRS || !groups.repeat() {
+                continue;
+            }
+            let mut witnesses = groups.witnesses(&columns, &[one.at, other.at]);
+            let by_one = [Groups::of_one(one), Groups::of_one(other)];
+            witnesses.retain(|column| !by_one.iter().any(|groups| groups.decide(column)));
+            if witnesses.len() >= 2 {
+                found.push(groups.identifier(vec![one.at, other.at], &witnesses));
+                pairs += 1;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 90 persons with five rows each, which stand apart: `who` is as told, each of 9 wards has
+    /// 10 beds, and sex and height go with the person.
+    fn visits(who: impl Fn(usize) -> Column) -> Table {
+        let persons: Vec<usize> = (0..450).map(|row| row * 7 % 90).collect();
+        let numbers = |of: &dyn Fn(usize, usize) -> f64| {
+            Column::Numbers(persons.iter().enumerate().map(|(row, who)| of(row, *who)).collect())
+        };
+        let columns = vec![
+            who(90),
+            numbers(&|_, who| (who / 10) as f64),
+            numbers(&|_, who| (who % 10) as f64),
+            numbers(&|_, who| (who * 31 % 89 % 2) as f64),
+            numbers(&|_, who| 1.5 + (who * 31 % 89 % 37) as f64 / 100.0),
+            numbers(&|row, _| (row * 131 % 97 % 40) as f64),
+        ];
+        let names = ["n", "ward", "bed", "sex", "height", "pulse"].map(str::to_owned).to_vec();
+        Table::of_rows("t.csv", names, columns).unwrap()
+    }
+
+    fn of(table: &Table) -> Vec<Vec<&str>> {
+        let names = |it: Identifier| it.columns.iter().map(|at| &*table.names[*at]).collect();
+        in_table(table).into_iter().map(names).collect()
+    }
+
+    #[test]
+    fn a_column_that_decides_others_is_proposed_whatever_it_is_called() {
+        let numbers = |_| Column::Numbers((0..450).map(|row| f64::from(row * 7 % 90)).collect());
+        let table = visits(numbers);
+        let [found] = &in_table(&table)[..] else { panic!("{:?}", in_table(&table)) };
+        assert_eq!((found.columns.as_slice(), found.persons, found.rows), (&[0][..], 90, 450));
+        assert_eq!(found.witnesses, [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn two_columns_are_proposed_together_where_neither_says_it_alone() {
+        let table = visits(|_| Column::Numbers((0..450).map(|row| f64::from(row % 4)).collect()));
+        assert_eq!(of(&table), [["ward", "bed"]]);
+    }
+
+    #[test]
+    fn long_codes_that_repeat_need_no_witness_and_quantities_are_nobody() {
+        let text = |row: usize| format!("C{}", row * 17 % 230);
+        let rows: Vec<usize> = (0..900).collect();
+        let one = |name: &str, column: Column| {
+            Table::of_rows("t.csv", vec![name.to_owned()], vec![column]).unwrap()
+        };
+        let texts = Column::Text(rows.iter().map(|row| text(*row)).collect());
+        assert_eq!(of(&one("x", texts)), [["x"]]);
+        let numbers =
+            |of: &dyn Fn(usize) -> f64| Column::Numbers(rows.iter().map(|row| of(*row)).collect());
+        let card = numbers(&|row| 4_000_000.0 + (row % 300) as f64);
+        assert_eq!(of(&one("x", card)), [["x"]]);
+        assert!(of(&one("age", numbers(&|row| (18 + row % 70) as f64))).is_empty());
+        // Every row its own, and halves, name nobody.
+        assert!(of(&one("x", numbers(&|row| row as f64))).is_empty());
+        assert!(of(&one("x", numbers(&|row| (row % 100) as f64 / 2.0))).is_empty());
+    }
+}
