@@ -219,7 +219,7 @@ impl Inspection {
         if let Some(label) = in_all.next().or(candidates.first()) {
             definition.label = Some(label.column.clone());
             let found = all.iter().flat_map(|table| &table.label_candidates);
-            let found = || found.clone().filter(|other| other.column == label.column);
+            let found = || found.clone().filter(move |other| other.column == label.column);
             let is_number = |it: &LabelCandidate| it.task == Task::Regression;
             // More values in one table than classes have make a number of it in all. Few that do
             // not begin as codes do may be some of the codes that others have.

@@ -118,7 +118,7 @@ impl Screen for CompareScreen {
     }
 
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
-        let extent = self.extent(context.archived());
+        let extent = self.extent(context.archived(), &context.watch);
         Some((&mut self.viewport, extent))
     }
 

@@ -199,8 +199,8 @@ impl CompareScreen {
     }
 
     /// First and last x of what the chart shows.
-    pub fn extent(&self, runs: &[ArchivedRun]) -> (f64, f64) {
-        if self.quantity.is_of_runs() {
+    pub fn extent(&self, runs: &[ArchivedRun], watch: &Watch) -> (f64, f64) {
+        if self.shown_quantity(runs, watch).is_of_runs() {
             let spent = runs.iter().filter_map(epsilon);
             return (0.0, spent.fold(1.0, f64::max));
         }

@@ -71,7 +71,7 @@ fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect)
 }
 
 fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    let theme = canvas.theme;
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let wide = area.width >= 100;
     let visible = DataScreen::visible(context);
     // Names have what they need, as long as the filters keep some room.
@@ -84,7 +84,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
             Some(DatasetStatus::Ready { loaded, .. }) => {
                 let (state, style) = match unusable_of(context, loaded) {
                     None => ("ready".to_owned(), theme.good),
-                    Some(_) => (format!("check {}", canvas.glyphs.curator), theme.curator),
+                    Some(_) => (format!("check {}", glyphs.curator), theme.curator),
                 };
                 (loaded.rows.to_string(), loaded.columns.len().to_string(), state, style)
             }

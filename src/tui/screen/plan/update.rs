@@ -88,10 +88,10 @@ fn offer_methods(context: &mut Context) {
     let mut methods =
         context.with_material(plan, |material| material.methods()).unwrap_or_default();
     // Several go by one plain name, for numbers or for classes: the one that fits is enough.
-    let fit: Vec<&str> =
+    let fitting: Vec<&str> =
         methods.iter().filter(|it| it.1.is_none()).map(|(spec, _)| spec.name).collect();
     methods.retain(|(spec, misfit)| {
-        misfit.is_none() || spec.id == plan.method || !fit.contains(&spec.name)
+        misfit.is_none() || spec.id == plan.method || !fitting.contains(&spec.name)
     });
     let now = methods.iter().position(|(spec, _)| spec.id == plan.method);
     let items = methods.into_iter().filter_map(|(spec, misfit)| {
