@@ -414,9 +414,8 @@ impl std::fmt::Display for Clipped {
         let public = share(self.public, self.of_public);
         write!(f, "{public} public training records")?;
         let private = self.private.as_ref().and_then(|count| count.reveal(&Watch::open()));
-        match private {
-            Some(&count) => write!(f, " and ◆ {} private ones", share(count, self.of_private))?,
-            None => {}
+        if let Some(&count) = private {
+            write!(f, " and ◆ {} private ones", share(count, self.of_private))?;
         }
         write!(f, " are clipped to the bounds")
     }
