@@ -51,6 +51,7 @@ pub struct Entry {
 /// base is not there yet: the demo's is made with its first run.
 pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let base = if base.is_dir() { base } else { Path::new(".") };
+    let is_session = |name: &str| Path::new(name).extension().is_some_and(|it| it == "ron");
     let directory = &base.join(directory);
     let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
     let directory = directory.canonicalize().map_err(failed)?;
@@ -61,7 +62,7 @@ pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
             let about = std::fs::metadata(entry.path()).ok()?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let (is_directory, bytes) = (about.is_dir(), about.len());
-            let is_wanted = wanted == Wanted::Data || is_directory || name.ends_with(".ron");
+            let is_wanted = wanted == Wanted::Data || is_directory || is_session(&name);
             (is_wanted && !name.starts_with('.')).then_some(Entry { name, is_directory, bytes })
         })
         .collect();
