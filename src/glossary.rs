@@ -506,6 +506,20 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_lists_exactly_these_words() {
+        let page = include_str!("../assets/guide/words.md");
+        let (_, rest) = page.split_once("<!-- words -->\n").expect("the mark before the words");
+        let (words, _) = rest.split_once("<!-- end of words -->").expect("the mark behind them");
+        let also = |word: &Word| match word.also {
+            [] => String::new(),
+            also => format!(" ({})", also.join(", ")),
+        };
+        let line = |word: &Word| format!("**{}**{}: {}\n", word.name, also(word), word.text);
+        let wanted = WORDS.iter().map(line).collect::<Vec<_>>().join("\n");
+        assert!(words == wanted, "the guide's words should read:\n{wanted}");
+    }
+
+    #[test]
     fn every_series_of_a_chart_is_explained() {
         for name in [
             Series::Objective,

@@ -412,12 +412,12 @@ impl std::fmt::Display for Clipped {
             format!("{count} of {of} ({:.1} %)", 100.0 * count as f64 / of.max(1) as f64)
         };
         let public = share(self.public, self.of_public);
-        write!(f, "clipped to the bounds are {public} public training records")?;
+        write!(f, "{public} public training records")?;
         let private = self.private.as_ref().and_then(|count| count.reveal(&Watch::open()));
-        match private {
-            Some(&count) => write!(f, " and ◆ {} private ones", share(count, self.of_private)),
-            None => Ok(()),
+        if let Some(&count) = private {
+            write!(f, " and ◆ {} private ones", share(count, self.of_private))?;
         }
+        write!(f, " are clipped to the bounds")
     }
 }
 
@@ -485,11 +485,8 @@ impl Inspected {
             return print_line("");
         }
         for candidate in label_candidates {
-            let task = match candidate.classes {
-                Some(classes) => format!("{} with {classes} classes", candidate.task),
-                None => candidate.task.to_string(),
-            };
-            print_line(&exact(&format!("  label? {}: {task}", candidate.column)))?;
+            let words = candidate.words();
+            print_line(&exact(&format!("  label? {}: {words}", candidate.column)))?;
         }
         let ron = file::to_ron(&self.definition)?;
         print_line(&format!("  to use it, among the `datasets` of a session:\n{ron}\n"))

@@ -293,7 +293,7 @@ impl Findings {
         match &self.python {
             None => add(
                 "there is no python3, so nothing can be called from Python; halflight needs none",
-                "install it (Debian: apt install python3 python3-venv), or leave it",
+                "install it (Debian: apt install python3 python3-venv), or do without it",
             ),
             Some(python) if python.is_old() => add(
                 &format!("Python is {}, and the Python package needs 3.9", python.version),

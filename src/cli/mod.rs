@@ -77,10 +77,14 @@ mod written;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Kind, Result};
 use crate::numeric::parallel;
+
+/// The options that every command has stand under a head of their own in the help.
+const GLOBAL: &str = "Options of every command";
 
 /// A terminal workbench for private domain adaptation.
 ///
@@ -104,21 +108,21 @@ struct Arguments {
     files: Vec<PathBuf>,
 
     /// Say nothing but results and errors.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, conflicts_with = "verbose")]
     quiet: bool,
 
     /// Say more about what is done and why.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     verbose: bool,
 
     /// Work on so many threads; otherwise on as many as HALFLIGHT_THREADS says, or as the
     /// machine has. Results do not depend on it.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS))]
     threads: Option<u16>,
 
     /// Refuse tables that would take more memory, such as 16G; otherwise four fifths of what is
     /// free.
-    #[arg(long, global = true, value_name = "BYTES", value_parser = crate::memory::parse)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "BYTES", value_parser = crate::memory::parse)]
     max_memory: Option<u64>,
 
     #[command(subcommand)]
@@ -205,10 +209,25 @@ const THREADS: &str = "HALFLIGHT_THREADS";
 /// Set to 1 by who knows that no other machine uses the workspace.
 const ONE_MACHINE: &str = "HALFLIGHT_ONE_MACHINE";
 
+/// A word in a command's place that looks like a file: `halflight data a.csv` is what a newcomer
+/// tries first.
+fn with_hint(mut error: clap::Error) -> clap::Error {
+    let of_data = error.to_string().contains("Usage: halflight data ");
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => PathBuf::from(word),
+        _ => return error,
+    };
+    if of_data && error.kind() == ErrorKind::InvalidSubcommand && word.extension().is_some() {
+        let hint = format!("to look at a file, write: halflight data inspect {}", word.display());
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
+}
+
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     keep_memory_to_itself();
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| with_hint(error).exit());
     messages::set(arguments.quiet, arguments.verbose);
     crate::privacy::ledger::on_waiting(|text| messages::tell(text));
     if std::env::var_os(ONE_MACHINE).is_some_and(|word| word == "1") {
@@ -332,6 +351,19 @@ mod tests {
                     panic!("`{example}` of `{call}`: {error}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_file_for_a_command_of_data_gets_a_hint_and_another_word_none() {
+        let complaint = |line: &str| {
+            let error = Arguments::try_parse_from(words(line)).unwrap_err();
+            with_hint(error).to_string()
+        };
+        let hint = "halflight data inspect a.csv";
+        assert!(complaint("halflight data a.csv").contains(hint));
+        for line in ["halflight data nonsense", "halflight ledger a.csv", "halflight data"] {
+            assert!(!complaint(line).contains("to look at a file"), "{line}");
         }
     }
 

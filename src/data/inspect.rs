@@ -22,6 +22,10 @@ use crate::error::Result;
 /// A numeric column with at most this many whole values may well name classes.
 const MOST_CLASSES: usize = 20;
 
+/// Codes of classes count up from one of these. Whole numbers that begin elsewhere, such as grades
+/// from 3 to 9, measure something.
+const FIRST_CODES: [f64; 2] = [0.0, 1.0];
+
 /// Rows whose vectors tell whether their numbers are all whole, as those of images are.
 const EXAMPLE_ROWS: usize = 100;
 
@@ -88,6 +92,27 @@ pub struct LabelCandidate {
     pub task: Task,
     /// How many, where it is a classification.
     pub classes: Option<usize>,
+    /// It holds few whole numbers, which may be names of classes or measure something.
+    #[serde(skip)]
+    pub is_either: bool,
+}
+
+impl LabelCandidate {
+    /// What it could be: `classification with 3 classes`.
+    pub fn words(&self) -> String {
+        match (self.classes, self.is_either) {
+            (Some(classes), true) => format!(
+                "{} with {classes} classes; {} if its numbers measure something",
+                self.task,
+                Task::Regression
+            ),
+            (Some(classes), false) => format!("{} with {classes} classes", self.task),
+            (None, true) => {
+                format!("{}; {} if its numbers are codes", self.task, Task::Classification)
+            }
+            (None, false) => self.task.to_string(),
+        }
+    }
 }
 
 /// Something to be decided or mended.
@@ -210,11 +235,14 @@ impl Inspection {
         let mut in_all = candidates.iter().filter(|it| all.iter().all(|table| in_table(table, it)));
         if let Some(label) = in_all.next().or(candidates.first()) {
             definition.label = Some(label.column.clone());
-            let mut found = all.iter().flat_map(|table| &table.label_candidates);
-            // More values in one table than classes have make a number of it in all.
-            let is_number =
-                found.any(|other| other.column == label.column && other.task == Task::Regression);
-            definition.task = if is_number { Task::Regression } else { label.task };
+            let found = all.iter().flat_map(|table| &table.label_candidates);
+            let found = || found.clone().filter(move |other| other.column == label.column);
+            let is_number = |it: &LabelCandidate| it.task == Task::Regression;
+            // More values in one table than classes have make a number of it in all. Few that do
+            // not begin as codes do may be some of the codes that others have.
+            let is_number = found().any(|it| is_number(it) && !it.is_either)
+                || (is_number(label) && found().all(is_number));
+            definition.task = if is_number { Task::Regression } else { Task::Classification };
         }
         let mut useless: Vec<String> = Vec::new();
         for problem in all.iter().flat_map(|table| &table.problems) {
@@ -428,21 +456,25 @@ fn counts_up(column: &Column) -> bool {
 /// Whether and how a column may be the label.
 fn candidate(name: &str, column: &Column, counts: Counts) -> Option<LabelCandidate> {
     let distinct = counts.distinct.filter(|&distinct| distinct >= 2)?;
-    let whole = match column {
+    let (whole, lowest) = match column {
         Column::Numbers(cells) => {
-            cells.iter().filter(|cell| !cell.is_nan()).all(|cell| cell.fract() == 0.0)
+            let known = || cells.iter().copied().filter(|cell| !cell.is_nan());
+            (known().all(|cell| cell.fract() == 0.0), known().reduce(f64::min))
         }
-        _ => true,
+        _ => (true, None),
     };
+    let few = whole && distinct <= MOST_CLASSES;
+    let is_either = few && lowest.is_some() && distinct > 2;
+    let measures = is_either && !lowest.is_some_and(|lowest| FIRST_CODES.contains(&lowest));
     let task = match column {
-        _ if whole && distinct <= MOST_CLASSES => Task::Classification,
+        _ if few && !measures => Task::Classification,
         Column::Numbers(_) if !(counts.distinct == Some(counts.rows) && counts_up(column)) => {
             Task::Regression
         }
         _ => return None,
     };
     let classes = (task == Task::Classification).then_some(distinct);
-    Some(LabelCandidate { column: name.to_owned(), task, classes })
+    Some(LabelCandidate { column: name.to_owned(), task, classes, is_either })
 }
 
 /// An array of features often has the classes in its last column, or its first: whole
@@ -466,7 +498,9 @@ fn candidate_in_vectors(name: &str, vectors: &Vectors) -> Option<LabelCandidate>
     };
     [width - 1, 0].into_iter().find_map(|at| {
         let (column, task) = (format!("{name}[{at}]"), Task::Classification);
-        classes(at).map(|classes| LabelCandidate { column, task, classes: Some(classes) })
+        let candidate =
+            |classes| LabelCandidate { column, task, classes: Some(classes), is_either: false };
+        classes(at).map(candidate)
     })
 }
 
@@ -566,6 +600,24 @@ mod tests {
         assert_eq!(found.problems[0].column.as_deref(), Some("n"));
         let [label] = &found.label_candidates[..] else { panic!("{:?}", found.label_candidates) };
         assert_eq!((label.column.as_str(), label.task), ("v", Task::Regression));
+    }
+
+    #[test]
+    fn few_whole_numbers_are_classes_if_they_count_from_0_or_1_and_the_other_reading_is_told() {
+        let label = |values: [i32; 3]| {
+            let rows = (0..30).map(|i| format!("{}.5,{}\n", i * i, values[i % 3]));
+            let text = format!("x,quality\n{}", rows.collect::<String>());
+            let table = csv::read_bytes("t.csv", text.as_bytes()).ok().unwrap();
+            Inspection::of(&table, false).ok().unwrap().label_candidates[0].clone()
+        };
+        let codes = label([1, 2, 3]);
+        assert_eq!((codes.task, codes.classes), (Task::Classification, Some(3)));
+        assert!(codes.words().contains("regression if its numbers measure"), "{}", codes.words());
+        let grades = label([3, 5, 9]);
+        assert_eq!((grades.task, grades.classes), (Task::Regression, None));
+        assert!(grades.words().contains("classification if its numbers are codes"));
+        let two = label([5, 7, 5]);
+        assert_eq!(two.words(), "classification with 2 classes");
     }
 
     #[test]

@@ -349,6 +349,9 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// Whether the file was whole.
     pub ending: Ending,
+    /// How many rows of a private text file have no usable cell, and the line of the first: for the
+    /// curator's eyes, as such a row of a public file is an error.
+    pub unusable: Option<(usize, u64)>,
     counted: Counted,
     /// The files that were put together, where there are several.
     files: Vec<FileOfRows>,
@@ -413,6 +416,7 @@ impl Table {
             view: content,
             remarks: Vec::new(),
             ending: Ending::Whole,
+            unusable: None,
             counted: Counted::Lines,
             files: Vec::new(),
             file_of_row: Vec::new(),
@@ -487,6 +491,7 @@ impl Table {
             content: self.content,
             remarks: self.remarks.clone(),
             ending: self.ending,
+            unusable: self.unusable,
             counted: self.counted,
             files: self.files.clone(),
             file_of_row,
@@ -580,6 +585,10 @@ impl Table {
             content: contents.fold(Fingerprint::EMPTY, Fingerprint::plus),
             remarks: tables.iter().flat_map(|table| &table.remarks).cloned().collect(),
             ending: tables.iter().map(|table| table.ending).max().unwrap_or_default(),
+            unusable: tables
+                .iter()
+                .filter_map(|table| table.unusable)
+                .reduce(|(count, line), (more, _)| (count + more, line)),
             counted: first.counted,
             files,
             file_of_row,

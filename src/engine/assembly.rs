@@ -575,7 +575,8 @@ fn clipping(public: &Dataset, settings: &PreparationSettings) -> Option<String> 
     let share = public.clipped as f64 / public.len() as f64;
     ((declared && public.clipped > 0) || share > 0.15).then(|| {
         format!(
-            "{} of {} public training records ({:.1} %) are clipped to the bounds",
+            "{} of {} public training records ({:.1} %) are clipped to the bounds; so are \
+             private ones that reach as far",
             public.clipped,
             public.len(),
             100.0 * share

@@ -25,9 +25,17 @@ const GLANCE: u64 = 64 * 1024;
 /// Other files make sense as a whole only; beyond this size they are not glanced at.
 const WHOLE: u64 = 32 << 20;
 
-/// The contents of a directory, folders first.
+/// What somebody looks for in directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Data,
+    Sessions,
+}
+
+/// The contents of a directory, folders first; of files those that are wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
+    pub wanted: Wanted,
     pub directory: PathBuf,
     pub entries: Vec<Entry>,
 }
@@ -41,8 +49,9 @@ pub struct Entry {
 
 /// What lies in a directory, as seen from `base`; from where the program was started, if the
 /// base is not there yet: the demo's is made with its first run.
-pub fn list(base: &Path, directory: &Path) -> Result<Listing> {
+pub fn list(base: &Path, directory: &Path, wanted: Wanted) -> Result<Listing> {
     let base = if base.is_dir() { base } else { Path::new(".") };
+    let is_session = |name: &str| Path::new(name).extension().is_some_and(|it| it == "ron");
     let directory = &base.join(directory);
     let failed = |error: std::io::Error| Error::io("list the directory", directory, &error);
     let directory = directory.canonicalize().map_err(failed)?;
@@ -53,11 +62,12 @@ pub fn list(base: &Path, directory: &Path) -> Result<Listing> {
             let about = std::fs::metadata(entry.path()).ok()?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let (is_directory, bytes) = (about.is_dir(), about.len());
-            (!name.starts_with('.')).then_some(Entry { name, is_directory, bytes })
+            let is_wanted = wanted == Wanted::Data || is_directory || is_session(&name);
+            (is_wanted && !name.starts_with('.')).then_some(Entry { name, is_directory, bytes })
         })
         .collect();
     entries.sort_by(|a, b| (!a.is_directory, &a.name).cmp(&(!b.is_directory, &b.name)));
-    Ok(Listing { directory, entries })
+    Ok(Listing { wanted, directory, entries })
 }
 
 /// Cells as text.
@@ -518,7 +528,7 @@ mod tests {
         assert!(!schema.whole && schema.rows > 1000);
         assert!(schema.columns[0].numeric && !schema.columns[1].numeric);
         std::fs::create_dir(directory.path().join("zoo")).unwrap();
-        let listing = list(directory.path(), Path::new(".")).unwrap();
+        let listing = list(directory.path(), Path::new("."), Wanted::Data).unwrap();
         assert_eq!(listing.entries[0].name, "zoo");
         assert_eq!(listing.entries[1].name, "long.csv");
     }
@@ -526,8 +536,8 @@ mod tests {
     #[test]
     fn before_its_base_is_made_a_workspace_is_looked_at_from_where_the_program_runs() {
         let directory = tempfile::tempdir().unwrap();
-        let listing = list(&directory.path().join("later"), Path::new(".")).unwrap();
+        let listing = list(&directory.path().join("later"), Path::new("."), Wanted::Data).unwrap();
         assert_eq!(listing.directory, std::env::current_dir().unwrap().canonicalize().unwrap());
-        assert!(list(directory.path(), Path::new("nowhere")).is_err());
+        assert!(list(directory.path(), Path::new("nowhere"), Wanted::Data).is_err());
     }
 }

@@ -45,6 +45,7 @@ pub const TOPICS: &[Topic] = topics! {
     "python": "from Python: accounts, sessions, runs, scikit-learn estimators",
     "commands": "all commands, and what they print",
     "screens": "the screens, all keys, and the configuration",
+    "words": "what screens, reports and commands mean by their words",
     "limits": "known limits",
     "papers": "the methods as their papers print them, and what differs",
     "speed": "how long things take, beside numpy, pandas and others",

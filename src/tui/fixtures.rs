@@ -32,7 +32,7 @@ use crate::engine::choice::{ChoiceMoment, Chosen, Offer, PUBLIC_ALONE, Placed};
 use crate::engine::desk::{News, Preview, Trained};
 use crate::engine::job::Progress;
 use crate::engine::judge::Scores;
-use crate::engine::lookup::{Cells, Digest, Entry, Life, Listing, Rows, Schema};
+use crate::engine::lookup::{Cells, Digest, Entry, Life, Listing, Rows, Schema, Wanted};
 use crate::engine::ranking::{Findings, RankingSummary};
 use crate::engine::rehearse;
 use crate::engine::{Control, Moment, Summary};
@@ -611,6 +611,7 @@ pub fn listing() -> Listing {
     let entry =
         |name: &str, is_directory, bytes| Entry { name: name.to_owned(), is_directory, bytes };
     Listing {
+        wanted: Wanted::Data,
         directory: "/home/ada/study".into(),
         entries: vec![
             entry("archive", true, 0),

@@ -74,7 +74,7 @@ fn wines_of_one_table_split_by_colour() {
     for row in 0..900 {
         let red = row % 3 == 0;
         let (acidity, alcohol) = (6.0 + 3.0 * chance(row, 0), 8.0 + 6.0 * chance(row, 1));
-        let quality = 1.0 + 0.5 * (alcohol - 6.0) - 0.2 * (acidity - 6.0) + f64::from(red);
+        let quality = 3.0 + 0.5 * (alcohol - 6.0) - 0.2 * (acidity - 6.0) + f64::from(red);
         let (sugar, ph) = (2.0 + 9.0 * chance(row, 2), 3.0 + 0.5 * chance(row, 3));
         let colour = if red { "red" } else { "white" };
         writeln!(csv, "{colour},{acidity:.2},{sugar:.2},{ph:.2},{alcohol:.2},{quality:.0}")
@@ -82,13 +82,8 @@ fn wines_of_one_table_split_by_colour() {
     }
     std::fs::write(directory.path().join("wine.csv"), csv).unwrap();
     let mut typist = Typist::open(directory.path(), &["wine.csv"]);
-    // The quality is a number, not a class.
-    typist.key_for(ENTER, "Edit dataset");
-    (0..3).for_each(|_| typist.key(DOWN));
-    typist.key_for(" ", "regression");
-    typist.key(ENTER);
-    typist.screen.wait_until("the form to close", |text| !text.contains("Edit dataset"));
-    typist.wait_ready(1);
+    // The quality goes from 3 to 9, so it is a number and not a class.
+    typist.screen.wait_for("quality (regression)");
     typist.key_for("b", "Split 'wine' by");
     typist.key_for(ENTER, "Which part is private?");
     typist.key(ENTER);

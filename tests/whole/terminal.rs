@@ -703,9 +703,18 @@ fn a_private_file_that_was_cut_off_is_told_to_the_curator_alone() {
         screen.press("v");
         screen.wait_for("cut off");
     }
+    // A line in the middle that is no record is told in the same way.
+    std::fs::write(here.join("private.csv"), whole.replacen('\n', "\n9\n", 1)).unwrap();
+    screen.press("r");
+    screen.wait_for("check ◆");
+    screen.wait_for("1 row has no usable cell, the first in line 2");
+    screen.press("v");
+    screen.wait_until("the sign to be sealed", |text| !text.contains("no usable cell"));
+    assert_eq!(screen.text().matches(" ready").count(), 2, "{}", screen.text());
+    screen.press("v");
     std::fs::write(here.join("private.csv"), &whole).unwrap();
     screen.press("r");
-    screen.wait_until("a whole file", |text| !text.contains("cut off"));
+    screen.wait_until("a whole file", |text| !text.contains("check ◆"));
     screen.press("q");
     assert_eq!(screen.wait_for_end(), 0);
 }

@@ -72,7 +72,7 @@ impl ClaimCommand {
             (Some(session), _) => Whose::Dataset(session, self.dataset_of(session)?),
             (None, Some(account)) => Whose::Account(account),
             (None, None) => {
-                return Err(Error::usage("whose records were they is not said").cure(
+                return Err(Error::usage("nothing says whose records these were").cure(
                     "name the session that has them as a private dataset, by --session FILE, or \
                      their account, by --account ACCOUNT; `halflight ledger` lists the accounts",
                 ));

@@ -71,8 +71,11 @@ pub fn read_input(input: &Input, dialect: &Dialect) -> Result<Table> {
     let mut table = Table::with_content(input.origin.clone(), names, columns, lines, content)?;
     // In a public file such a row is an error.
     if input.forgiving {
+        let is_unusable = |row: usize| table.columns.iter().all(|it| lacks_value(it.cell(row)));
+        let mut unusable = (0..table.rows()).filter(|row| is_unusable(*row));
+        table.unusable = unusable.next().map(|first| (1 + unusable.count(), table.lines[first]));
         table.ending = match table.rows().checked_sub(1) {
-            Some(last) if table.columns.iter().all(|it| lacks_value(it.cell(last))) => Ending::Row,
+            Some(last) if is_unusable(last) => Ending::Row,
             _ if input.ends_open() => Ending::Line,
             _ => Ending::Whole,
         };

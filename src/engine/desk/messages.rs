@@ -10,7 +10,7 @@ use crate::data::DatasetDefinition;
 use crate::engine::choice::{ChoiceMoment, Chosen, Offer};
 use crate::engine::control::Control;
 use crate::engine::job::{Moment, Summary};
-use crate::engine::lookup::{Digest, Listing, Rows, Schema};
+use crate::engine::lookup::{Digest, Listing, Rows, Schema, Wanted};
 use crate::engine::preview::Preview;
 use crate::engine::ranking::{Manner, RankingMoment, RankingSummary};
 use crate::engine::rehearse;
@@ -51,7 +51,7 @@ pub enum Request {
         watch: Watch,
     },
     /// What lies in a directory; relative to the data of the workspace.
-    Browse(PathBuf),
+    Browse(PathBuf, Wanted),
     /// Columns of a file, as far as they are quickly read, and its first cells where they
     /// are public or somebody looks. Only the newest of several waiting is answered.
     Glance {

@@ -24,7 +24,7 @@ use super::choice::{ChoiceJob, Way};
 use super::control::Control;
 use super::job::{Job, Moment, Summary};
 use super::launch;
-use super::lookup::{self, Digest, Life, Rows};
+use super::lookup::{self, Digest, Life, Rows, Wanted};
 use super::overlap;
 use super::predict;
 use super::prepared::PreparedStore;
@@ -211,6 +211,11 @@ impl Clerk {
 
     fn answer(&mut self, request: Request) -> Result<()> {
         match request {
+            // Whoever types the path of a folder wants to see what is in it.
+            Request::OpenSession(path) if path.is_dir() => {
+                let listing = lookup::list(Path::new("."), &path, Wanted::Sessions)?;
+                self.tray.put(Report::Listing(listing));
+            }
             Request::OpenSession(path) => {
                 let session = Session::open(&path)?;
                 self.workspace = Workspace::of_session(&path)?;
@@ -242,9 +247,8 @@ impl Clerk {
                     self.compare();
                 }
             }
-            // Whoever types the path of a folder wants to see what is in it.
             Request::Inspect(file) if self.workspace.resolve(&file).is_dir() => {
-                let listing = lookup::list(self.workspace.base(), Path::new(&file))?;
+                let listing = lookup::list(self.workspace.base(), Path::new(&file), Wanted::Data)?;
                 self.tray.put(Report::Listing(listing));
             }
             Request::Inspect(file) => {
@@ -261,8 +265,8 @@ impl Clerk {
                 let definition = Box::new(definition);
                 self.tray.put(Report::Inspected { definition, columns });
             }
-            Request::Browse(directory) => {
-                let listing = lookup::list(self.workspace.base(), &directory)?;
+            Request::Browse(directory, wanted) => {
+                let listing = lookup::list(self.workspace.base(), &directory, wanted)?;
                 self.tray.put(Report::Listing(listing));
             }
             Request::Glance { file, look } => {

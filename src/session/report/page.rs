@@ -7,6 +7,7 @@ use super::{Report, Reported, Together, rankings};
 use crate::adapt::{self, Series};
 use crate::data::{Columns, DatasetDefinition, Missing, Role, Source};
 use crate::evaluation::words;
+use crate::glossary;
 use crate::plot::Figure;
 use crate::plot::number::{compact, five_digits};
 use crate::privacy::Event;
@@ -72,6 +73,7 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
                     (section("Data", &datasets(report)))
                     (section("Noise that was drawn", &mechanisms(report)))
                     (section("How to repeat it", &repeat(report)))
+                    (section("What the words mean", &meanings(curators)))
                 }
                 footer { "Made by halflight " (VERSION) " on " (report.made) "." }
             }
@@ -79,6 +81,28 @@ pub(super) fn html(report: &Report, figures: &[Figure], together: &[Together]) -
         "\n"
     };
     page.into_string()
+}
+
+/// Words of this page that not every reader knows.
+const WORDS: [&str; 8] = [
+    "guarantee",
+    "ε",
+    "δ",
+    "holds if",
+    "hold-out",
+    "public data only",
+    "private data, no privacy",
+    "noise",
+];
+
+/// The texts that the interface gives, too.
+fn meanings(curators: bool) -> Markup {
+    let words = WORDS.into_iter().chain(curators.then_some("exact number"));
+    html! {
+        @for word in words.filter_map(glossary::find) {
+            p { b { (word.name) } ": " (word.text) }
+        }
+    }
 }
 
 /// Nothing where it would be empty.

@@ -116,7 +116,7 @@ impl Context {
             }
             _ => self.say(
                 Level::Warning,
-                "at this ε the rehearsal advises public data alone: a private run would not pay",
+                "at this ε the rehearsal advises public data alone: a private run would not be worth its ε",
             ),
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Change, Context, DatasetStatus, Effect, Popup, Queue, ShownPlan};
 use crate::engine::desk::{JobId, News};
+use crate::engine::lookup::Wanted;
 use crate::engine::{Report, Request};
 use crate::session::Session;
 use crate::tui::history::History;
@@ -70,7 +71,7 @@ impl Context {
                 // The listing opens the browser, or shows the next directory in it.
                 if matches!(self.popup, None | Some(Popup::Files(_))) {
                     let files = FileBrowser::new(&listing);
-                    if let Some(file) = files.file() {
+                    if let Some(file) = files.file().filter(|_| files.wanted == Wanted::Data) {
                         self.ask(Request::Glance { file, look: None });
                     }
                     self.popup = Some(Popup::Files(Box::new(files)));
@@ -198,7 +199,9 @@ impl Context {
 
     /// Keeps where the user was, for the next time.
     fn remember(&mut self, path: PathBuf) {
-        let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        // One name for a file, by whatever path it was opened.
+        let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
+        let absolute = absolute.unwrap_or_else(|_| path.clone());
         self.state.recent.retain(|other| *other != absolute);
         self.state.recent.insert(0, absolute.clone());
         self.state.recent.truncate(MOST_RECENT);

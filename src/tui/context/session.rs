@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Change, Context, DatasetStatus, Popup};
 use crate::engine::Request;
+use crate::engine::lookup::Wanted;
 use crate::session::{Session, WhenClosed, plan_name};
 use crate::tui::live_run::LiveRun;
 use crate::tui::notice::Level;
@@ -78,9 +79,12 @@ impl Context {
 
     /// Offers the sessions before, and any other.
     pub fn ask_to_open(&mut self) {
+        let browse = |context: &mut Self| {
+            context.ask(Request::Browse(PathBuf::from("."), Wanted::Sessions));
+        };
         let recent = self.state.recent.clone();
         if recent.is_empty() {
-            return self.ask_for_session();
+            return browse(self);
         }
         let items = recent.into_iter().map(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -88,23 +92,10 @@ impl Context {
             let take: Then<Self> = Box::new(move |context| context.ask(Request::OpenSession(path)));
             Item::new(name.unwrap_or_default(), folder.unwrap_or_default(), take)
         });
-        let other: Then<Self> = Box::new(Self::ask_for_session);
-        let other = Item::new("another one…", "type its path", other);
+        let other: Then<Self> = Box::new(browse);
+        let other = Item::new("another one…", "browse, or type its path", other);
         let items = items.chain([other]).collect();
         self.popup = Some(Popup::Pick(Picker::new("Open a session", items)));
-    }
-
-    fn ask_for_session(&mut self) {
-        let last = self.state.last_session.as_ref().map(|path| path.display().to_string());
-        self.prompt(Prompt::new(
-            "Open a session",
-            "path of a session file (.ron); what stands here is the last one",
-            &last.unwrap_or_default(),
-            |context: &mut Self, path| {
-                context.ask(Request::OpenSession(path.into()));
-                Ok(())
-            },
-        ));
     }
 
     /// The session with the fingerprints of the public data that were read.

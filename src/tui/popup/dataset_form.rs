@@ -74,7 +74,12 @@ impl DatasetForm {
         ),
         line("name", Kind::Text(NAME), "how the session calls it"),
         line("label column", Kind::Text(LABEL), "the column to predict; empty: unlabelled"),
-        line("task", Kind::Task, "Space changes it. What the label is: a number or a class"),
+        line(
+            "task",
+            Kind::Task,
+            "Space changes it. classification: the label names a class; regression: it measures \
+             something, such as a grade or a price",
+        ),
         line(
             "classes",
             Kind::Text(CLASSES),

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::picker::{Item, Picker};
-use crate::engine::lookup::{Cells, Listing, Schema};
+use crate::engine::lookup::{Cells, Listing, Schema, Wanted};
 use crate::error::Result;
 use crate::privacy::Watch;
 use crate::tui::canvas::Canvas;
@@ -22,6 +22,7 @@ pub enum Place {
 
 #[derive(Debug)]
 pub struct FileBrowser {
+    pub wanted: Wanted,
     pub directory: PathBuf,
     pub picker: Picker<Place>,
     /// A first look at a file.
@@ -30,7 +31,7 @@ pub struct FileBrowser {
 
 impl FileBrowser {
     pub fn new(listing: &Listing) -> Self {
-        let up = Item::new("..", "the directory above", Place::Directory("..".to_owned()));
+        let up = Item::new("../", "", Place::Directory("..".to_owned()));
         let items = listing.entries.iter().map(|entry| Item {
             title: if entry.is_directory { format!("{}/", entry.name) } else { entry.name.clone() },
             detail: String::new(),
@@ -43,9 +44,14 @@ impl FileBrowser {
                 Place::File(entry.name.clone())
             },
         });
-        let mut picker = Picker::new("Add a dataset", std::iter::once(up).chain(items).collect());
+        let title = match listing.wanted {
+            Wanted::Data => "Add a dataset",
+            Wanted::Sessions => "Open a session (.ron)",
+        };
+        let mut picker = Picker::new(title, std::iter::once(up).chain(items).collect());
         picker.selected = usize::from(picker.items.len() > 1);
-        Self { directory: listing.directory.clone(), picker, glance: None }
+        let (wanted, directory) = (listing.wanted, listing.directory.clone());
+        Self { wanted, directory, picker, glance: None }
     }
 
     /// The file under the cursor.
@@ -59,7 +65,8 @@ impl FileBrowser {
     /// The files on the left, the beginning of the one under the cursor on the right.
     pub fn draw(&self, canvas: &mut Canvas, body: Rect, watch: &Watch) {
         let theme = canvas.theme;
-        let inner = canvas.window(body, 116, 30, &self.picker.title);
+        let wide = if self.wanted == Wanted::Data { 116 } else { 76 };
+        let inner = canvas.window(body, wide, 30, &self.picker.title);
         let [place, field, lists, keys] = inner.layout(&Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
@@ -67,8 +74,11 @@ impl FileBrowser {
             Constraint::Length(1),
         ]));
         let [left, _, right] = lists.layout(&Layout::horizontal([
-            Constraint::Length((lists.width * 2 / 5).min(44)),
-            Constraint::Length(2),
+            Constraint::Length(match self.wanted {
+                Wanted::Data => (lists.width * 2 / 5).min(44),
+                Wanted::Sessions => lists.width,
+            }),
+            Constraint::Max(2),
             Constraint::Fill(1),
         ]));
         let directory = self.directory.display().to_string();
@@ -117,7 +127,7 @@ fn first_look(canvas: &mut Canvas, area: Rect, schema: &Schema, watch: &Watch) {
     };
     let columns = schema.columns.len();
     let mut lines =
-        vec![Line::styled(format!("{rows}, {columns} columns, {text} of them text"), theme.accent)];
+        vec![Line::styled(format!("{rows}, {columns} columns ({text} text)"), theme.accent)];
     match (&schema.cells, cells) {
         (Cells::Exact(_), Some(_)) => {
             lines.push(Line::styled("◆ cells, for your eyes only", style));

@@ -122,8 +122,14 @@ impl<T> Picker<T> {
     }
 
     pub(super) fn draw_query(&self, canvas: &mut Canvas, area: Rect, placeholder: &str) {
+        // What is typed shall not look like an entry of the list below it.
+        let mark = format!("{} ", canvas.glyphs.pointer);
+        let wide = mark.chars().count() as u16;
+        let [sign, text] =
+            area.layout(&Layout::horizontal([Constraint::Length(wide), Constraint::Fill(1)]));
+        canvas.render(Line::styled(mark, canvas.theme.accent), sign);
         let view = TextFieldView::new(&self.query, canvas.theme, canvas.glyphs);
-        canvas.render(view.placeholder(placeholder).focused(true), area);
+        canvas.render(view.placeholder(placeholder).focused(true), text);
     }
 
     /// The items that match, with the chosen one in sight.

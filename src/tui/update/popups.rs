@@ -1,10 +1,13 @@
 //! Keys in windows over a screen.
 
+use std::path::PathBuf;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use crate::engine::Request;
+use crate::engine::lookup::Wanted;
 use crate::error::{Error, Result};
 use crate::tui::app::App;
 use crate::tui::context::{Context, Popup};
@@ -93,6 +96,9 @@ fn answer(context: &mut Context, mut prompt: Prompt<Context>) {
 
 fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
     let before = files.file();
+    if files.wanted == Wanted::Sessions {
+        return files.picker.handle(key);
+    }
     let look = key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL);
     if look && context.watch.is_sealed() {
         context.say(Level::Warning, "the view is sealed: v on a screen opens it");
@@ -107,21 +113,26 @@ fn browse(context: &mut Context, files: &mut FileBrowser, key: KeyEvent) {
     }
 }
 
-/// Enters a directory, or describes a file.
+/// Enters a directory, or takes a file: it is described, or opened if it is a session.
 fn take_file(context: &mut Context, files: Box<FileBrowser>) {
     let typed = files.picker.query.text().trim();
+    let wanted = files.wanted;
+    let take = |path: PathBuf| match wanted {
+        Wanted::Data => Request::Inspect(path.display().to_string()),
+        Wanted::Sessions => Request::OpenSession(path),
+    };
     let request = match files.picker.chosen().map(|item| &item.value) {
         Some(Place::Directory(name)) => {
-            let directory = files.directory.join(name);
+            let request = Request::Browse(files.directory.join(name), wanted);
             context.popup = Some(Popup::Files(files));
-            Request::Browse(directory)
+            request
         }
         Some(Place::File(name)) => {
             context.say(Level::Info, format!("reading {name}…"));
-            Request::Inspect(files.directory.join(name).display().to_string())
+            take(files.directory.join(name))
         }
         // Nothing matches: what was typed may be a path.
-        None if !typed.is_empty() => Request::Inspect(typed.to_owned()),
+        None if !typed.is_empty() => take(typed.into()),
         None => {
             context.popup = Some(Popup::Files(files));
             return;

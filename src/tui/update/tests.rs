@@ -12,6 +12,7 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::engine::choice::{ChoiceMoment, Offer};
 use crate::engine::desk::{News, RankNews, RehearsalNews};
+use crate::engine::lookup::Wanted;
 use crate::engine::ranking::{Manner, RankingMoment};
 use crate::engine::{Moment, Request};
 use crate::error::{Action, Error};
@@ -838,6 +839,28 @@ fn the_mouse_moves_the_focus_pans_and_reads_charts() {
 }
 
 #[test]
+fn a_run_that_was_begun_here_is_the_selected_one_and_one_of_others_is_not() {
+    let mut app = fixtures::opened();
+    let run = |number: u32, process| {
+        let run = archived(number, 1.0, &[3.0, 2.0]);
+        crate::session::ArchivedRun { process, ..run }
+    };
+    let this = || Some(crate::session::run_directory::Process::this());
+    let mut selected_of = |runs: Vec<crate::session::ArchivedRun>| {
+        update(&mut app, Message::Reports(vec![Report::Archive(runs)]), &Hits::default());
+        let compare = &app.screens.compare;
+        compare.run(app.context.archived()).unwrap().id.clone()
+    };
+    let first = selected_of(vec![run(2, None), run(1, this())]);
+    assert_eq!(first, run(2, None).id, "the one on top");
+    assert_eq!(selected_of(vec![run(3, None), run(2, None), run(1, this())]), first);
+    let ours = run(4, this());
+    let all = || vec![run(4, this()), run(3, None), run(2, None), run(1, this())];
+    assert_eq!(selected_of(all()), ours.id);
+    assert_eq!(selected_of(all()), ours.id);
+}
+
+#[test]
 fn a_click_on_a_head_sorts_and_a_second_one_turns_the_order() {
     let mut app = fixtures::pinned();
     let mut hits = Hits::default();
@@ -889,6 +912,32 @@ fn what_was_chosen_is_remembered() {
         &effects,
         |it| matches!(it, Request::OpenSession(path) if path.ends_with("1.ron"))
     ));
+}
+
+#[test]
+fn sessions_are_found_by_browsing_and_by_a_typed_path() {
+    let mut app = fixtures::loaded();
+    app.context.state.recent.clear();
+    let control = |c| Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
+    let effects = update(&mut app, control('o'), &Hits::default());
+    assert!(asked(&effects, |it| matches!(it, Request::Browse(_, Wanted::Sessions))));
+    let listing =
+        || crate::engine::lookup::Listing { wanted: Wanted::Sessions, ..fixtures::listing() };
+    let show = |app: &mut App| {
+        let effects =
+            update(app, Message::Reports(vec![Report::Listing(listing())]), &Hits::default());
+        assert!(!asked(&effects, |it| matches!(it, Request::Glance { .. })), "no file of data");
+    };
+    show(&mut app);
+    let effects = press(&mut app, "hospital_a\n");
+    assert!(asked(&effects, |it| {
+        matches!(it, Request::OpenSession(path) if path.ends_with("hospital_a.csv"))
+    }));
+    show(&mut app);
+    let effects = press(&mut app, "/elsewhere/s.ron\n");
+    assert!(asked(&effects, |it| {
+        matches!(it, Request::OpenSession(path) if path.ends_with("elsewhere/s.ron"))
+    }));
 }
 
 #[test]

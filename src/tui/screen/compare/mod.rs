@@ -10,7 +10,9 @@ use super::{Keys, LONGEST_TEXT, Screen, explained, moved};
 use crate::engine::Request;
 use crate::glossary::Explained;
 use crate::privacy::Watch;
+use crate::session::ArchivedRun;
 use crate::session::archive::DIED;
+use crate::session::run_directory::Process;
 use crate::tui::canvas::Canvas;
 use crate::tui::context::{Change, Context};
 use crate::tui::run_column::{RunColumn, Value};
@@ -59,6 +61,7 @@ impl Screen for CompareScreen {
         let first = match self.shown_quantity(context.archived(), &context.watch) {
             Quantity::Series(series) | Quantity::Utility(series) => series.words(),
             Quantity::Epsilon => "ε",
+            Quantity::Score => "score",
         };
         explained([
             first,
@@ -86,12 +89,18 @@ impl Screen for CompareScreen {
         context.ask(Request::Archive);
     }
 
-    /// The selected run stays selected; at first it is the one on top.
+    /// A run that was begun here is selected once it is there; otherwise the selected one stays
+    /// selected, and at first it is the one on top.
     fn follow(&mut self, change: &Change, context: &mut Context) {
         let Change::Archive(before) = change else { return };
         let runs = context.archived();
+        let is_new = |run: &ArchivedRun| {
+            let is_known = before.as_ref().is_none_or(|before| before.contains(&run.id));
+            !is_known && run.process.as_ref().is_some_and(Process::is_this)
+        };
+        let new = runs.iter().position(is_new);
         let id = before.as_ref().and_then(|before| before.get(self.selected));
-        let place = id.and_then(|id| runs.iter().position(|run| run.id == *id));
+        let place = new.or_else(|| runs.iter().position(|run| Some(&run.id) == id));
         let order = self.order(runs, "", &context.watch);
         self.selected = place.or(order.first().copied()).unwrap_or(0);
     }
@@ -109,7 +118,7 @@ impl Screen for CompareScreen {
     }
 
     fn charts(&mut self, context: &Context) -> Option<(&mut Viewport, (f64, f64))> {
-        let extent = self.extent(context.archived());
+        let extent = self.extent(context.archived(), &context.watch);
         Some((&mut self.viewport, extent))
     }
 

@@ -55,13 +55,16 @@ impl Default for CompareScreen {
 pub enum Quantity {
     Series(Series),
     Epsilon,
+    /// The released score of every run against the ε that the run cost.
+    Score,
     /// The best value of a series against the ε that it cost.
     Utility(Series),
 }
 
 impl Quantity {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Series(Series::PrivateError),
+        Self::Score,
         Self::Series(Series::PublicError),
         Self::Series(Series::PublicLoss),
         Self::Series(Series::PrivateLoss),
@@ -87,8 +90,14 @@ impl Quantity {
             Self::Series(Series::PublicError) => "public error; may rise as it adapts".to_owned(),
             Self::Series(series) => series.words().to_owned(),
             Self::Epsilon => "ε spent".to_owned(),
+            Self::Score => "released error against ε".to_owned(),
             Self::Utility(series) => format!("best {} against ε", series.words()),
         }
+    }
+
+    /// Whether each run is one point.
+    pub fn is_of_runs(self) -> bool {
+        matches!(self, Self::Score | Self::Utility(_))
     }
 
     /// Whether a logarithmic axis makes sense whatever the user chose.
@@ -156,13 +165,15 @@ impl CompareScreen {
         }
     }
 
-    /// What the chart shows: the private error is what matters, and the public one where it
-    /// cannot be seen.
+    /// What the chart shows: the private error is what matters. Where it cannot be seen, it is what
+    /// was released of it, and the public error only where nothing was.
     pub fn shown_quantity(&self, runs: &[ArchivedRun], watch: &Watch) -> Quantity {
         let wanted = self.quantity;
-        let unseen =
-            wanted == Quantity::Series(Series::PrivateError) && !self.has(wanted, runs, watch);
-        if unseen { Quantity::Series(Series::PublicError) } else { wanted }
+        if wanted != Quantity::Series(Series::PrivateError) || self.has(wanted, runs, watch) {
+            return wanted;
+        }
+        let released = self.has(Quantity::Score, runs, watch);
+        if released { Quantity::Score } else { Quantity::Series(Series::PublicError) }
     }
 
     /// The next thing that the shown runs have numbers for.
@@ -179,6 +190,7 @@ impl CompareScreen {
     fn has(&self, quantity: Quantity, runs: &[ArchivedRun], watch: &Watch) -> bool {
         match quantity {
             Quantity::Epsilon => true,
+            Quantity::Score => self.pinned(runs).iter().any(|(_, run)| run.told.is_some()),
             Quantity::Series(series) => {
                 self.pinned(runs).iter().any(|(_, run)| curve(run, series, watch).is_some())
             }
@@ -187,8 +199,8 @@ impl CompareScreen {
     }
 
     /// First and last x of what the chart shows.
-    pub fn extent(&self, runs: &[ArchivedRun]) -> (f64, f64) {
-        if let Quantity::Utility(_) = self.quantity {
+    pub fn extent(&self, runs: &[ArchivedRun], watch: &Watch) -> (f64, f64) {
+        if self.shown_quantity(runs, watch).is_of_runs() {
             let spent = runs.iter().filter_map(epsilon);
             return (0.0, spent.fold(1.0, f64::max));
         }
@@ -253,6 +265,19 @@ mod tests {
                 Quantity::Series(Series::PrivateError) | Quantity::Utility(Series::PrivateError)
             ));
         }
+    }
+
+    #[test]
+    fn the_chart_begins_with_the_private_error_or_else_with_what_was_released_of_it() {
+        let (mut screen, runs) = (CompareScreen::default(), runs());
+        let (open, sealed) = (Watch::open(), Watch::sealed());
+        assert!(runs[0].told.is_some() && runs[1].told.is_none());
+        let private = Quantity::Series(Series::PrivateError);
+        assert_eq!(screen.shown_quantity(&runs, &open), private);
+        assert_eq!(screen.shown_quantity(&runs, &sealed), Quantity::Score);
+        screen.selected = 1;
+        let public = Quantity::Series(Series::PublicError);
+        assert_eq!(screen.shown_quantity(&runs, &sealed), public);
     }
 
     #[test]

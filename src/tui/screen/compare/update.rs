@@ -25,7 +25,7 @@ pub const KEYS: Keys<CompareScreen> = &[
     show(&["b"], "series", "show another series, or utility against ε", |screen, context| screen.next_quantity(context.archived(), &context.watch)),
     show(&["t"], "tag", "write a remark on the run", tag),
     show(&["d", "delete"], "delete", "delete the run's directory; its ledger entries stay", delete),
-    also(&["p"], "take settings", "give the plan that is shown on Plan the settings of this run; u undoes it", take_settings),
+    also(&["p"], "take settings", "copy the settings of this run into the plan on the Plan screen; u undoes it", take_settings),
     show(&["R"], "report", "write a page to pass on about the pinned runs, or the selected one", report),
     also(&["P"], "predict", "predict: write the answers of the run's model for the rows of a file", predict),
     also(&["r", "o"], "go on", "go on with a run whose program died", go_on),

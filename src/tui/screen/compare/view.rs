@@ -208,15 +208,20 @@ fn chart(
     let viewport = &screen.viewport;
     let quantity = screen.shown_quantity(context.archived(), &context.watch);
     let log = viewport.log || quantity.always_log();
-    if let Quantity::Utility(series) = quantity {
+    if quantity.is_of_runs() {
         // Every run of the table is a point; unpinned ones are all alike.
         let points: Vec<(usize, Option<usize>, [Point; 1], bool)> = order
             .iter()
             .filter_map(|&index| {
                 let run = &context.archived()[index];
-                let exact = curve(run, series, &context.watch)?.1;
-                let point = [(epsilon(run)?, best(run, series, &context.watch)?)];
-                Some((index, screen.slot(&run.id), point, exact))
+                let (value, exact) = match quantity {
+                    Quantity::Utility(series) => {
+                        let exact = curve(run, series, &context.watch)?.1;
+                        (best(run, series, &context.watch)?, exact)
+                    }
+                    _ => (run.told.as_ref()?.error.value, false),
+                };
+                Some((index, screen.slot(&run.id), [(epsilon(run)?, value)], exact))
             })
             .collect();
         let title = format!("{} (b: next)", quantity.title());

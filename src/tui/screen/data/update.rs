@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::state::{DATASETS, DataScreen, ROWS};
 use crate::data::Role;
 use crate::engine::Request;
+use crate::engine::lookup::Wanted;
 use crate::tui::context::{Context, Popup};
 use crate::tui::keys::{also, show};
 use crate::tui::notice::Level;
@@ -13,7 +14,7 @@ use crate::tui::screen::Keys;
 
 #[rustfmt::skip] // a table reads best as one
 pub const KEYS: Keys<DataScreen> = &[
-    show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from(".")))),
+    show(&["a"], "add", "add a data file: browse, preview, then describe it", |_, context| context.ask(Request::Browse(PathBuf::from("."), Wanted::Data))),
     show(&["enter", "e"], "edit", "edit role, label, filter and columns", edit),
     show(&["b"], "split", "split the table by a column: one part private, the others public", split),
     show(&["d", "delete"], "remove", "remove the dataset from the session", remove),

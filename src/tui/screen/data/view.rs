@@ -5,9 +5,9 @@ use ratatui::text::{Line, Span};
 
 use super::state::{DATASETS, DETAILS, DataScreen, ROWS, RowsShown};
 use crate::data::table::Ending;
-use crate::data::{Columns, DatasetDefinition, Role, Source};
+use crate::data::{Columns, DatasetDefinition, Role, Source, Task};
 use crate::session::Loaded;
-use crate::tui::canvas::{Canvas, ListHit};
+use crate::tui::canvas::{Canvas, ListHit, wrapped_lines};
 use crate::tui::context::{Context, DatasetStatus};
 use crate::tui::notice::one_line;
 use crate::tui::theme::Glyphs;
@@ -71,21 +71,31 @@ fn list(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect)
 }
 
 fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: Rect) {
-    let theme = canvas.theme;
+    let (theme, glyphs) = (canvas.theme, canvas.glyphs);
     let wide = area.width >= 100;
     let visible = DataScreen::visible(context);
+    // Names have what they need, as long as the filters keep some room.
+    let name = |index: &usize| context.session.datasets[*index].name.chars().count() as u16;
+    let least = if wide { 28 } else { 15 };
+    let names = visible.iter().map(name).fold(least, u16::max).min((area.width / 3).max(least));
     let row = |place: usize| {
         let dataset = &context.session.datasets[visible[place]];
         let (size, columns, state, style) = match context.datasets.get(&dataset.name) {
             Some(DatasetStatus::Ready { loaded, .. }) => {
-                (loaded.rows.to_string(), loaded.columns.len().to_string(), "ready", theme.good)
+                let (state, style) = match unusable_of(context, loaded) {
+                    None => ("ready".to_owned(), theme.good),
+                    Some(_) => (format!("check {}", glyphs.curator), theme.curator),
+                };
+                (loaded.rows.to_string(), loaded.columns.len().to_string(), state, style)
             }
-            Some(DatasetStatus::Failed(_)) => (String::new(), String::new(), "failed", theme.error),
+            Some(DatasetStatus::Failed(_)) => {
+                (String::new(), String::new(), "failed".to_owned(), theme.error)
+            }
             Some(DatasetStatus::Loading(share)) => {
                 let percent = format!("{:.0} %", (share * 100.0).floor());
-                (percent, String::new(), "reading", theme.warning)
+                (percent, String::new(), "reading".to_owned(), theme.warning)
             }
-            None => (String::new(), String::new(), "", theme.muted),
+            None => (String::new(), String::new(), String::new(), theme.muted),
         };
         let role = match dataset.role {
             Role::Private => Span::styled("private", theme.warning),
@@ -106,7 +116,7 @@ fn datasets(screen: &DataScreen, context: &Context, canvas: &mut Canvas, area: R
     let size = if persons { "size" } else { "rows" };
     let header = ["name", "role", size, "columns", "label", "filter", "state"];
     let widths = [
-        Constraint::Length(if wide { 28 } else { 15 }),
+        Constraint::Length(names),
         Constraint::Length(7),
         Constraint::Length(7),
         Constraint::Length(7),
@@ -147,6 +157,9 @@ fn details(
         (
             "label",
             match &definition.label {
+                Some(label) if names_classes(context, definition) => {
+                    format!("{label} ({}: its numbers name classes)", definition.task)
+                }
                 Some(label) => format!("{label} ({})", definition.task),
                 None => "none".to_owned(),
             },
@@ -193,7 +206,15 @@ fn details(
                                         carries noise and is entered in the ledger.",
                         theme.muted,
                     ));
-                    if let Some(words) = ending_of(context, loaded) {
+                    let unusable = unusable_of(context, loaded).map(|(rows, line)| {
+                        let words = if rows == 1 { "row has" } else { "rows have" };
+                        format!(
+                            "{rows} {words} no usable cell, the first in line {line}, and \
+                             count for nothing: `halflight data inspect` says why."
+                        )
+                    });
+                    let ending = ending_of(context, loaded).map(str::to_owned);
+                    for words in unusable.into_iter().chain(ending) {
                         let sign = glyphs.curator;
                         lines.push(Line::styled(format!("{sign} {words}"), theme.curator));
                     }
@@ -223,6 +244,15 @@ fn details(
     canvas.text_pane(area, &definition.name, DETAILS, lines, screen.detail);
 }
 
+/// Whether numbers stand for classes, which may be a mistake.
+fn names_classes(context: &Context, definition: &DatasetDefinition) -> bool {
+    let is_label = |name: &str| definition.label.as_deref() == Some(name);
+    let numeric = context.loaded(&definition.name).is_some_and(|loaded| {
+        loaded.columns.iter().any(|column| column.numeric && is_label(&column.name))
+    });
+    numeric && definition.task == Task::Classification && definition.classes.is_empty()
+}
+
 /// What is odd about the end of a private file, where that may be seen.
 fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
     let ending = loaded.private().ok()?.curator(&context.watch, |table| table.ending)?;
@@ -235,6 +265,12 @@ fn ending_of(context: &Context, loaded: &Loaded) -> Option<&'static str> {
             Some("The last row has no usable cell, so it counts for nothing. Was the file cut off?")
         }
     }
+}
+
+/// How many rows of a private file cannot be used, and where the first is, where that may be seen.
+fn unusable_of(context: &Context, loaded: &Loaded) -> Option<(usize, u64)> {
+    let unusable = loaded.private().ok()?.curator(&context.watch, |table| table.unusable)?;
+    *unusable.reveal(&context.watch)?
 }
 
 fn progress_bar(glyphs: &Glyphs, share: f64) -> String {
@@ -273,10 +309,49 @@ fn preview(
         };
         let hidden = DataScreen::hidden(definition, context)
             .filter(|_| context.loaded(&definition.name).is_some_and(|it| it.public().is_ok()));
-        canvas.empty(inner, &[hidden.as_deref().unwrap_or(line)]);
-        return;
+        let line = hidden.as_deref().unwrap_or(line);
+        return match context.loaded(&definition.name) {
+            Some(loaded) => columns(canvas, inner, definition, loaded, line),
+            None => canvas.empty(inner, &[line]),
+        };
     };
     rows(screen, canvas, inner, shown);
+}
+
+/// What may be seen of a table whose rows stay hidden: its columns, and what each is for.
+fn columns(
+    canvas: &mut Canvas,
+    area: Rect,
+    definition: &DatasetDefinition,
+    loaded: &Loaded,
+    why: &str,
+) {
+    let head = wrapped_lines(why, area.width).min(area.height);
+    let [words, list] =
+        area.layout(&Layout::vertical([Constraint::Length(head), Constraint::Fill(1)]));
+    canvas.wrapped(why, canvas.theme.muted, words);
+    // Little room holds only a few of them, and the details name them all.
+    if list.height < 4 {
+        return;
+    }
+    let theme = canvas.theme;
+    let use_of = |name: &String| match &definition.columns {
+        _ if definition.label.as_ref() == Some(name) => Span::styled("label", theme.accent),
+        Columns::Only(names) if !names.contains(name) => Span::styled("left out", theme.muted),
+        Columns::Except(names) if names.contains(name) => Span::styled("left out", theme.muted),
+        _ => Span::styled("feature", theme.text),
+    };
+    let row = |index: usize| {
+        let column = &loaded.columns[index];
+        let kind = if column.numeric { "number" } else { "text" };
+        let cells = [Span::raw(column.name.clone()), Span::styled(kind, theme.muted)];
+        cells.into_iter().chain([use_of(&column.name)]).map(Line::from).collect()
+    };
+    let names = loaded.columns.iter().map(|column| column.name.chars().count() as u16);
+    let names = names.max().unwrap_or(0).clamp(6, 40);
+    let widths = [names, 6, 8].map(Constraint::Length).to_vec();
+    let header = ["column", "kind", "use"].map(Line::raw).to_vec();
+    let _ = canvas.table(list, (header, widths), (loaded.columns.len(), None), row);
 }
 
 /// Cells of the rows from the chosen row and column on, under a fixed header.

@@ -85,7 +85,14 @@ fn edit(screen: &mut PlanScreen, context: &mut Context) {
 /// Opens the list of methods: those that fit the data first, then the others with the reason.
 fn offer_methods(context: &mut Context) {
     let Some(plan) = context.shown_plan() else { return };
-    let methods = context.with_material(plan, |material| material.methods()).unwrap_or_default();
+    let mut methods =
+        context.with_material(plan, |material| material.methods()).unwrap_or_default();
+    // Several go by one plain name, for numbers or for classes: the one that fits is enough.
+    let fitting: Vec<&str> =
+        methods.iter().filter(|it| it.1.is_none()).map(|(spec, _)| spec.name).collect();
+    methods.retain(|(spec, misfit)| {
+        misfit.is_none() || spec.id == plan.method || !fitting.contains(&spec.name)
+    });
     let now = methods.iter().position(|(spec, _)| spec.id == plan.method);
     let items = methods.into_iter().filter_map(|(spec, misfit)| {
         let line = fit::in_one_line(spec.id)?;

@@ -9,6 +9,7 @@ use super::state::{COST, FIELDS, PlanScreen, QUEUE};
 use crate::adapt::{self, Explained};
 use crate::engine::desk::Preview;
 use crate::engine::lookup::MOST_RUNS;
+use crate::error::Action;
 use crate::glossary;
 use crate::privacy::accountant::round_up;
 use crate::privacy::ledger::Standing;
@@ -95,7 +96,7 @@ fn beside_costs(
                      which method to take and what error to expect.";
         canvas.empty_box(above, "What to expect", &[words]);
     }
-    let inner = canvas.boxed(below, "Plans · [ and ] change, m marks, b chooses the best");
+    let inner = canvas.boxed(below, "Plans · [ ] change, m marks, b chooses");
     let row = |index: usize| {
         let plan = &plans[index];
         let mark = if screen.marked.contains(&plan.name) { "*" } else { " " };
@@ -330,6 +331,9 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
     let guarantee = &preview.calibrated.guarantee;
     let shape = &preview.shape;
     let mut lines = vec![match &preview.refusal {
+        Some(refusal) if matches!(refusal.action(), Some(Action::SetBudget { .. })) => {
+            Line::styled("no budget yet: l asks for one, then launches", theme.warning)
+        }
         None => Line::styled("can be launched: press l", theme.good),
         Some(refusal) => Line::styled(one_line(refusal), theme.error),
     }];
@@ -348,13 +352,13 @@ fn cost_of<'a>(context: &Context, canvas: &Canvas, preview: &Preview, room: u16)
             let large = if budget.allow_large_delta { " (large δ allowed)" } else { "" };
             format!("ε {} at δ {:e}{large}", budget.epsilon, budget.delta)
         }
-        None => "none set: press 6, then b".to_owned(),
+        None => "none yet".to_owned(),
     };
     let spent = |epsilon: f64| {
         let epsilon = format!("ε {} at δ {at:e}", round_up(epsilon, 4));
         match preview.standing {
             Standing::AtMost => epsilon,
-            Standing::Claimed => format!("{epsilon}, as others claim part of it"),
+            Standing::Claimed => format!("{epsilon}, part of it claimed by other trainers"),
             Standing::AtLeast => format!("at least {epsilon}"),
             Standing::Nothing => "no total: noise came from a known seed".to_owned(),
         }
