@@ -57,3 +57,53 @@ impl RepeatsLeft {
 fn not_granted() -> Error {
     Error::refused("the ledger has granted no repeats for this run")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::canary::epsilon_shown;
+    use crate::privacy::accountant::{Repeats, best_of, calibrate};
+    use crate::privacy::{
+        Adjacency, Allotment, Gaussian, Private, Reach, Release, Released, Target,
+    };
+
+    /// A score that says most of one neighbour: outputs below an edge are best, and of the others
+    /// the larger ones.
+    #[test]
+    fn the_worst_score_shows_more_than_half_of_the_epsilon_of_repeats_and_not_more() {
+        const EDGE: f64 = -0.75;
+        let delta = 1e-3;
+        let release = Release::new("output", Gaussian { sensitivity: 1.0, numbers: 1 });
+        let share = Allotment::Share(1.0);
+        let planned = release.announced(String::new(), 1, share, Adjacency::ReplaceOne);
+        let own = calibrate(&[planned], Target { epsilon: 3.0, delta }).unwrap();
+        let law = Repeats { shape: 1, stop: 0.25 };
+        let events = vec![best_of(law, "best", String::new(), &[&own.events]).unwrap()];
+        let guarantee = Composition::of(&events).unwrap().guarantee(delta).unwrap();
+        let claimed = guarantee.epsilon;
+        let all = Calibrated { target: Target { epsilon: claimed, delta }, events, guarantee };
+        let sd = own.scale(&release).unwrap();
+        let best = |exact: f64, seed: u64| -> f64 {
+            let mut spender = Spender::rehearsal(&all, seed);
+            let mut repeating = spender.repeating().unwrap();
+            let mut outputs = Vec::new();
+            while let Some(mut repeat) = repeating.next(&own).unwrap() {
+                let reach = Reach::between(0.0, 1.0, 1);
+                let told = Private::new(())
+                    .release_gaussian(&mut repeat, release, &reach, |()| vec![exact]);
+                outputs.push((told.map(Released::into_inner).unwrap()[0] - 0.5) / sd);
+            }
+            let is_best = |place: &&f64| **place < EDGE;
+            outputs
+                .iter()
+                .find(is_best)
+                .copied()
+                .unwrap_or_else(|| outputs.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let worlds = [1.0, 0.0].map(|exact| -> Vec<f64> {
+            (0..20_000).map(|seed| best(exact, 2 * seed + exact as u64)).collect()
+        });
+        let shown = epsilon_shown(delta, &worlds[0], &worlds[1]);
+        assert!((0.5 * claimed..=claimed).contains(&shown), "{shown} of {claimed}");
+    }
+}
