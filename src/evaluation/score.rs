@@ -6,6 +6,8 @@ use super::definition::Loss;
 use super::interval;
 use super::law::Law;
 use super::tally::{BINS, Kind, Tally};
+use crate::numeric::Vector;
+use crate::numeric::projection::onto_simplex;
 
 /// A released number with an interval that holds the truth 95 of 100 times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -319,17 +321,22 @@ fn auc(cells: &Cells) -> Option<Score> {
         counts[class][bin] += cells.counts[cell];
     }
     let per_bin = if cells.tally.compared { 2.0 } else { 1.0 };
-    // Counts below 0 are noise.
-    let kept = counts.map(|bins: [f64; BINS]| bins.map(|count| count.max(0.0)));
-    let totals = kept.map(|bins| bins.iter().sum::<f64>());
     let noise =
         Law::of(cells.tally.laplace, cells.scale, &vec![1.0; (per_bin as usize) * BINS]).sd();
-    if totals.iter().any(|total| *total < FEW.max(noise)) {
+    let totals = counts.map(|bins: [f64; BINS]| bins.iter().sum::<f64>());
+    if totals.iter().any(|total| *total < FEW.max(2.0 * noise)) {
         return None;
     }
+    // Counts below 0 are noise; to cut them off alone would make the classes more alike.
+    let kept: [Vector; 2] = std::array::from_fn(|class| {
+        let shares = counts[class].iter().map(|count| count / totals[class]);
+        let mut shares = Vector::from_iterator(BINS, shares);
+        onto_simplex(&mut shares);
+        shares * totals[class]
+    });
     // How many records of the other class a record in this bin beats.
     let beaten = |own: usize, bin: usize| {
-        let other = &kept[1 - own];
+        let other = kept[1 - own].as_slice();
         let lower: f64 = other[..bin].iter().sum();
         let upper: f64 = other[bin + 1..].iter().sum();
         let share = if own == 1 { lower } else { upper } + 0.5 * other[bin];
@@ -471,6 +478,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn of_one_class_no_auc_is_told() {
+        let tally = classes((true, true), 60, false, false);
+        let one = |bin| Answer { class: 0, wrong: bin > 4, bin, public_wrong: false };
+        let exact = tally.count(&Answers::Classes((0..60).map(|k| one(k % BINS)).collect()));
+        let names = ["no".to_owned(), "yes".to_owned()];
+        let mut draw = ChaCha20Rng::seed_from_u64(2);
+        let told = (0..200).filter(|_| {
+            let released = noisy(exact.clone(), 3.0, false, &mut draw);
+            Scored::of(&tally, &released, 3.0, &names, (5, None)).auc.is_some()
+        });
+        // By chance, noise is larger than two of its standard deviations.
+        let told = told.count();
+        assert!(told <= 14, "{told} of 200");
     }
 
     #[test]

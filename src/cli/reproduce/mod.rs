@@ -413,7 +413,7 @@ impl Scores {
         let study = scores::Study::new(self.manner.quick, self.manner.seeds);
         let interrupted = signals::on_first(|| {})?;
         let harvest = conduct("cells", study.grid(), &interrupted, |place| study.measure(place))?;
-        let (header, tables) = (study.header(&harvest), scores::Study::tables(&harvest));
+        let (header, tables) = (study.header(&harvest), study.tables(&harvest));
         let findings = Findings { name: "scores", header, tables, figures: Vec::new() };
         self.manner.publish(&findings, (harvest.done, harvest.tasks()), "cells")
     }
