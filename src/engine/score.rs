@@ -10,7 +10,6 @@ use crate::adapt::Problem;
 use crate::data::persons::share_a_person;
 use crate::data::{Dataset, DatasetDefinition, Preparation, Role, Source, Table};
 use crate::error::{Error, Result};
-use crate::evaluation::definition::FEWEST;
 use crate::evaluation::score::Elsewhere;
 use crate::evaluation::scoring::{Scene, Scoring};
 use crate::evaluation::{Evaluation, Pay, Scored};
@@ -203,7 +202,8 @@ fn of_dataset(
     let preparation = model.preparation.under(definition);
     let holdout = prepared(&private, &preparation)?;
     let classes = preparation.class_names();
-    let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)?;
+    let scoring = Scoring::of(asked, definition, private.rows, classes.len(), false)
+        .map_err(|error| error.within(&format!("dataset '{name}'")))?;
     let label = |raw: f64| preparation.label_from_prediction(raw);
     let scene = Scene { public_alone: None, public_holdout: None, classes, label: &label };
     records.release(&private, &scoring, &holdout, model, &scene)
@@ -308,16 +308,10 @@ impl Test {
     ) -> Result<Option<Self>> {
         let (Some(name), Some(asked)) = (&plan.test, plan.evaluation) else { return Ok(None) };
         let private = named(loaded, name)?;
-        if private.rows < FEWEST {
-            return Err(Error::refused(format!(
-                "the {} records of the test dataset '{name}' are too few for a score",
-                private.rows
-            ))
-            .cure(format!("name one of {FEWEST} records or more, or leave `test` out")));
-        }
         let classes = problem.shape.classes.len();
         let comparable = is_comparable(problem);
-        let scoring = Scoring::of(asked, &private.definition, private.rows, classes, comparable)?;
+        let scoring = Scoring::of(asked, &private.definition, private.rows, classes, comparable)
+            .map_err(|error| error.within(&format!("test dataset '{name}'")))?;
         let calibrated = by_itself(&scoring)?;
         Ok(Some(Self { dataset: name.clone(), scoring, calibrated }))
     }

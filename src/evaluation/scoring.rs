@@ -87,20 +87,31 @@ impl Scoring {
         let tally = Tally::new(&asked, rows, classes, comparable, gaps, laplace);
         let scoring = Self { asked, tally };
         if rows < FEWEST {
-            // The number of records alone leaves this much open.
-            let half = scoring.half_width_with(0.0);
-            return Err(Error::refused(format!(
-                "{rows} held-out records are too few for a score: even without noise it would be \
-                 off by up to {:.0} percentage points",
-                100.0 * half
-            ))
-            .cure(format!(
-                "raise `holdout` until {FEWEST} records or more are held out; or leave \
-                 `evaluation` out, and score the model on a table of other records: `halflight \
-                 score RUN TABLE`"
-            )));
+            return Err(scoring.too_few());
         }
         Ok(scoring)
+    }
+
+    fn too_few(&self) -> Error {
+        let what = match self.tally.rows {
+            0 => "no record is held out to score the model by".to_owned(),
+            rows => {
+                // The number of records alone leaves this much open.
+                let half = 100.0 * self.half_width_with(0.0);
+                let of = match self.tally.kind {
+                    Kind::Classes { .. } => "percentage points",
+                    Kind::Numbers { .. } => "% of the largest error that counts",
+                };
+                format!(
+                    "{rows} records are too few for a score: even without noise it would be off by \
+                     up to {half:.0} {of}"
+                )
+            }
+        };
+        Error::refused(what).cure(format!(
+            "{FEWEST} are enough: raise `holdout`, or leave `evaluation` out and score the model on \
+             a table of other records: `halflight score RUN TABLE`"
+        ))
     }
 
     /// The releases of a plan and this one, with their noise.

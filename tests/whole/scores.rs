@@ -228,7 +228,7 @@ fn what_cannot_be_scored_is_refused_before_anything_is_spent() {
     let text = std::fs::read_to_string(at.join("s.ron")).unwrap();
     let few = text.replace("season == 1\"", "season == 1\", sample: (rows: 200)");
     std::fs::write(at.join("s.ron"), few).unwrap();
-    refused(at, &["10 held-out records are too few", "percentage points", "holdout"]);
+    refused(at, &["10 records are too few", "% of the largest error", "holdout"]);
 }
 
 #[test]
@@ -449,7 +449,7 @@ fn without_a_hold_out_all_records_train_and_others_may_score() {
     bikes(at, &[("p", "target_only", "evaluation: (),", "holdout: 0.0")]);
     let refused = halflight(at, &["run", "s.ron"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("held-out records are too few"), "{said}");
+    assert!(!refused.status.success() && said.contains("no record is held out"), "{said}");
 }
 
 #[test]
@@ -565,6 +565,9 @@ fn a_table_of_other_records_scores_a_model_that_trained_on_all_of_its_own() {
     std::fs::write(at.join("bare.csv"), "hr,temp,hum\n1,0.3,0.4\n").unwrap();
     let refused = score("bare.csv");
     assert!(!refused.status.success() && said(&refused).contains("bikers"), "{}", said(&refused));
+    std::fs::write(at.join("few.csv"), table(&others[..12])).unwrap();
+    let refused = said(&score("few.csv"));
+    assert!(refused.contains("dataset 'few': 12 records are too few"), "{refused}");
     // No account without a budget.
     std::fs::write(at.join("other.csv"), table(others)).unwrap();
     let refused = said(&score("other.csv"));
@@ -627,7 +630,7 @@ fn a_test_dataset_scores_a_run_and_pays_from_its_own_account() {
         ("ours", paid, budget, "both trains and tests"),
         ("bare", paid, budget, "no label like that"),
         ("nobody", paid, budget, "no dataset 'nobody'"),
-        ("few", paid, budget, "12 records of the test dataset 'few' are too few"),
+        ("few", paid, budget, "test dataset 'few': 12 records are too few"),
         ("mixed", paid, budget, "would flatter the model"),
         ("clinic", paid, "", "test dataset 'clinic'"),
         ("clinic", "evaluation: (pay: epsilon(0.7)),", budget, "overspend"),
