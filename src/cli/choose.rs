@@ -10,9 +10,9 @@ use serde_json::json;
 use super::progress::Progress;
 use super::reading::Watched;
 use super::{messages, print_json, print_line, signals};
-use crate::engine::Control;
 use crate::engine::choice::{ChoiceJob, ChoiceMoment, Chosen, Offer, Way};
 use crate::engine::sweep::axes::{self, Axis};
+use crate::engine::{Control, PreparedStore};
 use crate::error::{Error, Result};
 use crate::privacy::Target;
 use crate::privacy::accountant::round_up;
@@ -158,6 +158,7 @@ impl Choose {
             way: self.way.into(),
             datasets,
             workspace,
+            prepared: PreparedStore::default(),
             control,
         };
         if self.dry_run {

@@ -4,6 +4,10 @@
 //! `run` of the default plan with the same ε. Part of the target plays the private records; what is
 //! left judges the models. All of it is the engine's own, ledger and files included; only the noise
 //! comes from seeds.
+//!
+//! Beside it stands what a choice that shares one training could gain at most: the default plan's
+//! correction of the public model made weaker or stronger, by the strength that the judging records
+//! like best. No private choice knows it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,6 +31,7 @@ use crate::engine::rehearse::{self, RehearsalJob};
 use crate::error::{Error, Result};
 use crate::evaluation::Evaluation;
 use crate::files;
+use crate::model::{Model, Shape};
 use crate::numeric::parallel;
 use crate::privacy::ledger::Budget;
 use crate::privacy::{Target, Watch};
@@ -41,18 +46,21 @@ const WANTED: [&str; 7] = ["wind", "bikeshare", "wine", "gas", "adult", "german"
 /// On at least so many of them.
 const WINS: usize = 5;
 
-/// Those with private labels whose trials take seconds.
-const METHODS: [&str; 9] = [
+/// Those that rehearsals have advised anywhere; of the others trials take minutes with many columns.
+const METHODS: [&str; 6] = [
     "public_shape",
     "public_shape_classes",
     "profiled_cnvx_adap",
     "profiled_logistic",
-    "cnvx_adap",
-    "ncnvx_adap",
     "target_only",
     "target_only_logistic",
-    "pillar",
 ];
+
+/// Parts of the ε at which they are rehearsed: of two and of three candidates, and all of it.
+const SHARES: [f64; 3] = [0.55, 0.7, 1.0];
+
+/// What the default plan's correction is multiplied by; 0 is public data alone.
+const STRENGTHS: [f64; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0];
 
 /// A private choice among the plans that rehearsals find worth it, against the default plan.
 #[derive(Debug, Args)]
@@ -89,6 +97,7 @@ impl Choose {
             seeds: (0..manner.seeds()).collect(),
             most: self.best.into(),
             known: Mutex::default(),
+            scenes: Mutex::default(),
         };
         study.rehearse(&interrupted)?;
         let harvest = conduct("splits", study.grid(), &interrupted, |place| study.measure(place))?;
@@ -109,6 +118,8 @@ struct Study {
     most: usize,
     /// What rehearsals say, by problem and ε.
     known: Mutex<BTreeMap<(usize, usize), Rehearsed>>,
+    /// The splits of one problem at a time: public records teach once what all runs of a split use.
+    scenes: Mutex<BTreeMap<(usize, u64), Arc<Scene>>>,
 }
 
 #[derive(Clone)]
@@ -123,6 +134,8 @@ struct Measured {
     /// Of the advised plan alone, with all of the ε.
     advised: f64,
     chosen: f64,
+    /// Of the default plan's correction in the strength that turns out best.
+    hindsight: f64,
     winner: String,
 }
 
@@ -132,8 +145,7 @@ impl Study {
         let total = self.problems.len() * self.epsilons.len();
         let mut progress = Progress::new("rehearsals", total);
         for (at, problem) in self.problems.iter().enumerate() {
-            let place = Scratch::new()?;
-            let scene = Scene::set(&place, problem, 0)?;
+            let scene = Scene::set(problem, 0)?;
             for (k, epsilon) in self.epsilons.iter().enumerate() {
                 if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
                     return Err(Error::interrupted("stopped by a signal among the rehearsals"));
@@ -150,7 +162,7 @@ impl Study {
                     plan,
                     datasets: scene.datasets.clone(),
                     workspace: scene.workspace.clone(),
-                    epsilons: [0.4, 0.7, 1.0].map(|share| share * epsilon).to_vec(),
+                    epsilons: SHARES.map(|share| share * epsilon).to_vec(),
                     methods: methods.collect(),
                     repetitions: None,
                     part: rehearse::WHOLE,
@@ -172,6 +184,19 @@ impl Study {
         Ok(())
     }
 
+    /// That of a split, made by whoever asks first.
+    fn scene(&self, row: usize, split: u64) -> Result<Arc<Scene>> {
+        let mut scenes = self.scenes.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may still be at the problem before.
+        scenes.retain(|(other, _), _| other + 1 >= row);
+        if let Some(scene) = scenes.get(&(row, split)) {
+            return Ok(Arc::clone(scene));
+        }
+        let scene = Arc::new(Scene::set(&self.problems[row], split)?);
+        scenes.insert((row, split), Arc::clone(&scene));
+        Ok(scene)
+    }
+
     fn rehearsed(&self, row: usize, column: usize) -> Option<Rehearsed> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&(row, column)).cloned()
     }
@@ -191,27 +216,25 @@ impl Study {
         };
         let (epsilon, split) = (self.epsilons[place.column], place.repetition);
         let measure = || -> Result<Measured> {
-            // Noise that somebody knows leaves an account without a total, so each has its own.
-            let folders = [Scratch::new()?, Scratch::new()?, Scratch::new()?];
-            let run = |at: usize, plan: PlanDefinition, noise: u64| {
-                Scene::set(&folders[at], problem, split)?.run(plan, noise)
-            };
-            let scene = Scene::set(&folders[2], problem, split)?;
+            let scene = self.scene(place.row, split)?;
             let default = default_plan(problem, epsilon, split);
             let candidates: Vec<PlanDefinition> =
                 candidates.into_iter().map(|plan| PlanDefinition { seed: split, ..plan }).collect();
             let seed = place.seed();
-            let of_default = run(0, default.clone(), seed)?;
+            let of_default = scene.run(default.clone(), seed, &STRENGTHS)?;
+            let [exact, hindsight] = [of_default[FULL], least(&of_default)];
             let advised = candidates[0].clone();
             let same = advised.method == default.method && advised.settings == default.settings;
-            let of_advised = if same { of_default } else { run(1, advised, seed ^ 1)? };
+            let of_advised = if same { exact } else { scene.run(advised, seed ^ 1, &[1.0])?[0] };
+            let folder = Scratch::new()?;
             let job = ChoiceJob {
                 session: scene.session(candidates.clone()),
                 plans: candidates,
                 target: default.target,
                 way: Way::Auto,
                 datasets: scene.datasets.clone(),
-                workspace: scene.workspace.clone(),
+                workspace: Workspace::fresh(&folder.0),
+                prepared: scene.prepared.clone(),
                 control: Control::default(),
             };
             let alone = job.plans.len() == 1 && same;
@@ -224,9 +247,10 @@ impl Study {
             let kept = alone && chosen.winner == Some(0);
             let winner = chosen.winner.and_then(|at| chosen.placed.get(at));
             Ok(Measured {
-                default: of_default,
+                default: exact,
                 advised: of_advised,
-                chosen: if kept { of_default } else { scene.error(&chosen.directory)? },
+                chosen: if kept { exact } else { scene.errors(&chosen.directory, &[1.0])?[0] },
+                hindsight,
                 winner: winner.map(|it| it.name.clone()).unwrap_or_default(),
             })
         };
@@ -246,6 +270,11 @@ impl Study {
             harvest.table(
                 "error of the advised plan alone, with all of the ε, over that of the default plan",
                 |it| Some(it.advised / it.default),
+            ),
+            harvest.table(
+                "error of the default plan's correction in the best strength of eight, known \
+                 afterwards, over that of the default plan",
+                |it| Some(it.hindsight / it.default),
             ),
             harvest.table("error of the chosen model", |it| Some(it.chosen)),
             harvest.table("error of the default plan", |it| Some(it.default)),
@@ -367,16 +396,27 @@ fn default_plan(problem: &Problem, epsilon: f64, seed: u64) -> PlanDefinition {
 const OURS: &str = "private";
 const THEIRS: &str = "public";
 
+/// Where the unchanged correction stands among the strengths.
+const FULL: usize = 4;
+
+fn least(errors: &[f64]) -> f64 {
+    errors.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
 /// One split as a user would have it: two files and a session.
 struct Scene {
+    /// Where the files are.
+    _folder: Scratch,
     workspace: Workspace,
     definitions: Vec<DatasetDefinition>,
     datasets: Vec<Arc<Loaded>>,
+    prepared: PreparedStore,
     judges: Rows,
 }
 
 impl Scene {
-    fn set(folder: &Scratch, problem: &Problem, split: u64) -> Result<Self> {
+    fn set(problem: &Problem, split: u64) -> Result<Self> {
+        let folder = Scratch::new()?;
         let (private, judges) = problem.parts(split);
         let workspace = Workspace::fresh(&folder.0);
         let definition = |name: &str, role: Role, rows: &Rows| -> Result<DatasetDefinition> {
@@ -393,7 +433,8 @@ impl Scene {
         ];
         let load = |it| Ok(Arc::new(dataset::load(it, &workspace)?));
         let datasets = definitions.iter().map(load).collect::<Result<_>>()?;
-        Ok(Self { workspace, definitions, datasets, judges })
+        let prepared = PreparedStore::default();
+        Ok(Self { _folder: folder, workspace, definitions, datasets, prepared, judges })
     }
 
     fn session(&self, plans: Vec<PlanDefinition>) -> Session {
@@ -405,40 +446,58 @@ impl Scene {
         Session { datasets: self.definitions.clone(), budgets, plans, ..Session::default() }
     }
 
-    /// The error of a run's model on the records that judge.
-    fn run(&self, plan: PlanDefinition, noise: u64) -> Result<f64> {
+    /// Errors of a run's model on the records that judge, with its correction in these strengths.
+    fn run(&self, plan: PlanDefinition, noise: u64, strengths: &[f64]) -> Result<Vec<f64>> {
+        // Noise that somebody knows leaves an account without a total, so each has its own.
+        let folder = Scratch::new()?;
         let job = Job {
             session: self.session(vec![plan.clone()]),
             plan,
             datasets: self.datasets.clone(),
-            workspace: self.workspace.clone(),
+            workspace: Workspace::fresh(&folder.0),
             watch: Watch::sealed(),
             control: Control::default(),
-            prepared: PreparedStore::default(),
+            prepared: self.prepared.clone(),
         };
         let summary = launch::execute_insecurely(&job, noise, &mut |_| {})?;
         match summary.trouble {
             Some(trouble) => Err(trouble),
-            None => self.error(&summary.directory),
+            None => self.errors(&summary.directory, strengths),
         }
     }
 
-    /// The share of wrong classes, or the mean absolute error.
-    fn error(&self, directory: &Path) -> Result<f64> {
+    /// Shares of wrong classes, or mean absolute errors.
+    fn errors(&self, directory: &Path, strengths: &[f64]) -> Result<Vec<f64>> {
         let SavedModel { model, preparation, .. } = SavedModel::open(directory)?;
         let judges = preparation.apply_for_evaluation(&self.judges, "judges")?;
-        let mismatch = || Error::failed("the model and the labels do not match");
-        let count = judges.len() as f64;
-        if let Some(classes) = &judges.classes {
-            let told = model.classes(&judges.features).ok_or_else(mismatch)?;
-            let wrong = told.iter().zip(&classes.of).filter(|(one, other)| one != other);
-            return Ok(wrong.count() as f64 / count);
-        }
-        let told = model.numbers(&judges.features).ok_or_else(mismatch)?;
-        let truth = judges.target.as_ref().ok_or_else(mismatch)?;
-        let error =
-            |(raw, truth): (&f64, &f64)| (preparation.label_from_prediction(*raw) - truth).abs();
-        Ok(told.iter().zip(truth).map(error).sum::<f64>() / count)
+        let error = |strength: &f64| -> Result<f64> {
+            let model = with_strength(&model, *strength);
+            let mismatch = || Error::failed("the model and the labels do not match");
+            let count = judges.len() as f64;
+            if let Some(classes) = &judges.classes {
+                let told = model.classes(&judges.features).ok_or_else(mismatch)?;
+                let wrong = told.iter().zip(&classes.of).filter(|(one, other)| one != other);
+                return Ok(wrong.count() as f64 / count);
+            }
+            let told = model.numbers(&judges.features).ok_or_else(mismatch)?;
+            let truth = judges.target.as_ref().ok_or_else(mismatch)?;
+            let error = |(raw, truth): (&f64, &f64)| {
+                (preparation.label_from_prediction(*raw) - truth).abs()
+            };
+            Ok(told.iter().zip(truth).map(error).sum::<f64>() / count)
+        };
+        strengths.iter().map(error).collect()
+    }
+}
+
+/// A corrected public model with its correction so many times as large; other models as they are.
+fn with_strength(model: &Model, strength: f64) -> Model {
+    match model {
+        Model::Shape(shape) => Model::Shape(Shape {
+            correction: shape.correction.iter().map(|x| strength * x).collect(),
+            ..shape.clone()
+        }),
+        other => other.clone(),
     }
 }
 

@@ -87,6 +87,8 @@ pub struct ChoiceJob {
     pub way: Way,
     pub datasets: Vec<Arc<Loaded>>,
     pub workspace: Workspace,
+    /// Records as plans have prepared them, and what public ones have taught.
+    pub prepared: PreparedStore,
     pub control: Control,
 }
 
@@ -261,9 +263,10 @@ impl ChoiceJob {
             };
             let loaded: Vec<&Loaded> = self.datasets.iter().map(Arc::as_ref).collect();
             let resolved = plan.resolved(&self.workspace);
-            // Several candidates are kept at once, so each is prepared by itself.
-            let assembly = assemble(&self.session, &resolved, &loaded, &PreparedStore::default())
-                .map_err(at)?;
+            // Variants of one plan have the same records; others would take their place.
+            let alike = plan.method == first.method && plan.public == first.public;
+            let store = if alike { self.prepared.clone() } else { PreparedStore::default() };
+            let assembly = assemble(&self.session, &resolved, &loaded, &store).map_err(at)?;
             let holdout = assembly.private_scored.as_ref().map(Private::share);
             let holdout = holdout.ok_or_else(|| {
                 at(if plan.holdout == 0.0 {

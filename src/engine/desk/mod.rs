@@ -610,7 +610,8 @@ impl Clerk {
             datasets.extend(loaded.into_iter().map(|it| (it.definition.name.clone(), it)));
         }
         let (datasets, workspace) = (datasets.into_values().collect(), self.workspace.clone());
-        Ok(ChoiceJob { session, plans, target, way: Way::Auto, datasets, workspace, control })
+        let (way, prepared) = (Way::Auto, self.prepared.clone());
+        Ok(ChoiceJob { session, plans, target, way, datasets, workspace, prepared, control })
     }
 
     /// Prepares all candidates, which may take a while.
